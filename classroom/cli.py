@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedera.options import in_words, json_option
+from hedera.options import in_words, json_option, to_write
 from hedera.text import one_line
 from results.files import write_whole
 from results.output import progress_bar
@@ -189,7 +189,7 @@ def grade(
         click.echo(f"not graded, because they are not folders: {one_line(', '.join(others))}", err=True)
     if len({folder.resolve().name for folder in found}) < len(found):
         raise ValueError("two submissions have the same name: grade their folders separately, each with its own --out")
-    out.mkdir(parents=True, exist_ok=True)
+    to_write(out).mkdir(parents=True, exist_ok=True)
     made: dict[int, tuple[Grade, Checks]] = {}
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(found))
     path = out / "grades.csv"

@@ -20,7 +20,7 @@ from topos.arrays import Float64, Int32
 from topos.links import path_links
 from topos.network import Network
 
-PLAIN_CALLS, PLAIN_ENTRIES = 50, 2000
+PLAIN_CALLS, PLAIN_ENTRIES = 200, 2000
 """So many of a process's calls, of paths with so few entries (6 a flow), are not compiled: importing Numba takes
 longer, and of a guest's processor time a second."""
 MAX_CHOICES = 200_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, fields
 from functools import lru_cache, wraps
@@ -47,6 +48,14 @@ def options(*options: Command) -> Command:
     return decorate
 
 
+def to_write(path: Path) -> Path:
+    """A file or folder that a command will write. UsageError, before anything is computed, where it cannot be."""
+    there = next(one for one in (path, *path.absolute().parents) if one.exists())
+    if not os.access(there, os.W_OK) or (there != path and not there.is_dir()):
+        raise click.UsageError(f"{path} cannot be written: {there} is no folder that you may write to")
+    return path
+
+
 cluster_option = click.option(
     "--cluster", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tls://HOST:PORT."
 )
@@ -55,6 +64,7 @@ output = click.option(
     default=OUT,
     type=click.Path(path_type=Path, file_okay=False),
     show_default=True,
+    callback=lambda context, option, path: to_write(path),
     help="Folder for the picture and CSV.",
 )
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from hedera.options import in_words, json_option, options, quiet_option
+from hedera.options import in_words, json_option, options, quiet_option, to_write
 from results.output import conclude
 
 RESULTS, QUICK = Path("results/hifi"), Path("results/runs/hifi-quick")
@@ -29,7 +29,7 @@ def experiment(make: Callable[..., Any]) -> click.Command:
 
     @wraps(make)
     def made(quick: bool, out: Path | None, as_json: bool, **own: Any) -> None:
-        rows, tables, files = make(quick=quick, folder=out or (QUICK if quick else RESULTS), **own)
+        rows, tables, files = make(quick=quick, folder=to_write(out or (QUICK if quick else RESULTS)), **own)
         conclude(rows, tables, files, as_json)
 
     add = options(

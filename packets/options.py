@@ -11,7 +11,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from hedera.options import Command, field_options, in_words, json_option, names_option, options, parallel
+from hedera.options import Command, field_options, in_words, json_option, names_option, options, parallel, to_write
 from packets.build import NotInstalled
 from packets.parameters import SCHEMES, VARIANTS, Parameters, Quantity, unit_of, written
 
@@ -101,7 +101,7 @@ def experiment(function: Callable[..., None]) -> Command:
         own = {name: given.pop(name) for name in _SUITE if name in given}
         share, folder = (QUICK_SHARE, out or QUICK) if quick else (1.0, out or SAMPLE)
         seeds = seeds or (QUICK_SEEDS if quick else SEEDS)
-        function(Suite(seeds=seeds, share=share, folder=folder, **own), **given)
+        function(Suite(seeds=seeds, share=share, folder=to_write(folder), **own), **given)
 
     add = options(
         click.option("--quick", is_flag=True, help="Shorter and fewer runs: the trend in a few minutes."),

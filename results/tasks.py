@@ -133,6 +133,7 @@ def workers(jobs: int, address: str | None = None) -> Iterator[Executor]:
         except BaseException:  # leaving the pool normally would wait for every task
             for worker in active_children():
                 worker.terminate()
+            pool._call_queue._reader.close()  # type: ignore[attr-defined]  # before Python 3.11.5 it waits for readers
             raise
 
 

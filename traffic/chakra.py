@@ -36,8 +36,8 @@ from traffic.textfile import given, read_bytes, short
 
 COLLECTIVES = {0: "ALL_REDUCE", 2: "ALL_GATHER", 6: "ALL_TO_ALL", 7: "REDUCE_SCATTER"}
 """Those that are simulated, by their numbers."""
-MAX_NODES, MAX_WAITS = 1_000_000, 5_000_000
-"""Of all files of a trace. Larger ones are refused."""
+MAX_NODES, MAX_WAITS, MAX_NODE_BYTES = 1_000_000, 5_000_000, 1 << 20
+"""Of all files of a trace, and of a node: 50 times as much memory. Larger ones are refused."""
 _FIELDS = {
     "GlobalMetadata": "version 1 bytes, attr 2 Attribute*",
     "Node": "id 1 uint64, type 3 int32, ctrl_deps 4 uint64*, data_deps 5 uint64*, duration_micros 7 uint64, "
@@ -91,8 +91,15 @@ def read_chakra(prefix: str, name: str = "") -> FlowGraph:
         left -= len(data)
         if left < 0:
             raise ValueError(f"{path} and those of lower ranks have more than {MAX_FILE_BYTES // 10**6} MB")
-        trace.take(rank, io.BytesIO(data))
+        trace.take(rank, _Messages(data))
     return trace.graph(name or f"chakra:{prefix}")
+
+
+class _Messages(io.BytesIO):
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or not 0 <= size <= MAX_NODE_BYTES:
+            raise ValueError(f"a node of more than {MAX_NODE_BYTES:,} bytes")
+        return super().read(size)
 
 
 def _next(name: str, path: Path, data: io.BytesIO) -> Any:

@@ -14,6 +14,7 @@ import click
 
 from harness.cli.options import tell_user
 from harness.errors import RunFailed, UnfitMachine, UserMistake
+from hedera.options import to_write
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -39,6 +40,8 @@ def guest(
     from virtual.command import run
     from virtual.errors import GuestFailed, Unavailable
 
+    if out is not None:
+        to_write(out)
     if sys.stdin is None:  # closed; the next file would take its number, and the guest not get it
         os.open(os.devnull, os.O_RDONLY)
     person = os.isatty(0) and os.isatty(1)

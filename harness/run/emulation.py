@@ -79,7 +79,7 @@ class Emulation:
         seen.unfinished = traffic.collect() or seen.unfinished
         seen.troubles = traffic.troubles
         seen.collective = traffic.collective
-        seen.clock_offset = clock_offset()
+        seen.clock_moved_s = clock_offset() - seen.clock_offset
         seen.events = controller.events
         seen.restarts = controller.restarts
 
@@ -123,6 +123,7 @@ class Emulation:
         counting = sample_command(fabric.switch_ports, samples)
         children.spawn("bwm-ng", counting, namespace=fabric.switches.pid)
         tcp_before = tcp_counters(fabric)
+        seen.clock_offset = clock_offset()
         with ProcessorWatch() as processors:
             clock = time.monotonic()
             self._say("sending")

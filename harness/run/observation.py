@@ -50,8 +50,8 @@ class Observation:
     """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's.
 
     ``tcp``: what hosts counted meanwhile (`tcp_counters`); ``troubles``: what went wrong with what sends, a
-    sentence each; ``clock_offset``: the epoch's clock minus the monotonic one; ``collective``: what became of a graph
-    of flows.
+    sentence each; ``clock_offset``: the epoch's clock minus the monotonic one, ``clock_moved_s``: what it then gained;
+    ``collective``: what became of a graph of flows.
     """
 
     begin: float = 0.0
@@ -70,6 +70,7 @@ class Observation:
     tcp: Counter[str] = field(default_factory=Counter)
     troubles: list[str] = field(default_factory=list)
     clock_offset: float = 0.0
+    clock_moved_s: float = 0.0
     collective: Collective | None = None
 
 

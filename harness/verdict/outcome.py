@@ -27,6 +27,9 @@ CONNECTION_BYTES = 2 * SYN_FRAME + 5 * BARE_FRAME
 its ACK, the sender's FIN, its ACK."""
 ANSWER_BYTES = 2 * BARE_FRAME + NUMBER.size
 """What a message of a collective brings besides: its receiver's answer, and the acknowledgement of that."""
+CLOCK_S = 0.25
+"""The epoch's clock, which tells when counters were read and paths changed, may gain or lose this much during a run: it
+runs 0.05 % fast at most, and is set by more."""
 LATE_S = 0.1
 """A sender may open a connection this long after it was due; the median flow is meant."""
 
@@ -119,6 +122,8 @@ class Outcome:
     def reasons(self) -> list[str]:
         """Doubts about what sends, and of traffic that comes and goes."""
         found = list(self.seen.troubles)
+        if abs(moved := self.seen.clock_moved_s) > CLOCK_S:
+            found.append(f"this machine's clock was set during the run: it moved by {moved:+.2f} s")
         if self.lasts:
             return found
         late = [sent.start - sent.asked for flow in self.seen.flows if (sent := flow.sent) and sent.start]

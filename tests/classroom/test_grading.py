@@ -118,7 +118,7 @@ def test_no_class_is_graded_by_the_seed_of_its_handout(tmp_path):
 # --- several at once ----------------------------------------------------------------------------------------
 
 STUDENTS = [f"s{n}" for n in range(4)]
-ASLEEP = "import time\ndef estimate_demands(*_):\n    time.sleep(600)\n"
+ASLEEP = "import time\ndef estimate_demands(*_):\n    time.sleep(600)\n" + 9999 * "# more than a pipe holds\n"
 """It is waited for much longer than a Ctrl-C takes to arrive."""
 
 

@@ -102,9 +102,9 @@ def test_no_run_is_lost_with_a_worker(cluster):
 
 
 @pytest.mark.parametrize("words", [["sweep", "1", "3"], ["figure", "10"]], ids=["runs", "simulations"])
-def test_what_is_not_encrypted_is_refused(words):
+def test_what_is_not_encrypted_is_refused(words, tmp_path):
     done = subprocess.run(
-        [HEDERA, *words, "--cluster", "tcp://127.0.0.1:8786"], capture_output=True, text=True, check=False
+        [HEDERA, *words, "--cluster", "tcp://127.0.0.1:8786"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 2
     assert "a cluster is tls://HOST:PORT, not 'tcp://127.0.0.1:8786'" in " ".join(done.stderr.split())

@@ -98,10 +98,11 @@ def test_figure_10_of_other_schemes(tmp_path):
         (figure_9, [], "--simulated"),
         (figure_10, ["--schemes", "hedera-best"], "there is no scheme 'hedera-best'"),
         (figure_10, ["--engines", "aimd,tcp"], "there is no engine 'tcp'"),
+        (figure_10, ["--out", f"{__file__}/figures"], "cannot be written"),
     ],
 )
 def test_what_does_not_exist_is_refused(figure, arguments, words, tmp_path):
-    done = run(figure, *arguments, "--out", tmp_path)
+    done = run(figure, "--out", tmp_path, *arguments)
     assert done.exit_code == 2
     assert words in done.stderr
 

@@ -216,6 +216,7 @@ OTHER = trace(recv(1, 0), send(2, 0), together(3, ALL_REDUCE))
         ("traffic.chakra.MAX_WAITS", 3, "t.1.et and those of lower ranks have more than .* nodes, or 3 dependencies"),
         ("traffic.chakra.MAX_FILE_BYTES", 250, "t.1.et and those of lower ranks have more than"),
         ("traffic.chakra.MAX_FILE_BYTES", 50, "t.0.et is larger than"),
+        ("traffic.chakra.MAX_NODE_BYTES", 9, "t.0.et is no Chakra trace: a node of more than 9 bytes"),
         ("traffic.graph.MAX_NODES", 9, "would be .* flows with .* waits, some .* GB in memory"),
         ("traffic.graph.MAX_EDGES", 9, "would be .* flows with .* waits, some .* GB in memory"),
     ],

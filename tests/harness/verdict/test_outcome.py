@@ -149,9 +149,11 @@ def test_of_one_flow_in_a_hundred_the_path_may_be_unknown(unknown, doubts):
 @pytest.mark.parametrize(("late", "doubts"), [(0.099, 0), (0.101, 1)])
 def test_half_of_the_flows_may_begin_a_tenth_of_a_second_late_and_programs_that_ended_are_named(late, doubts):
     flows = [flow(n, 2 * n, 2 * n + 1, 3, 4, round(4 * PAYLOAD), late=late if n else 0.0) for n in range(3)]
-    dead, *found = judged(flows, mbps=12 / 6 / 16 * 10, troubles=["the program of host 3 ended"]).reasons
+    fields = {"troubles": ["the program of host 3 ended"], "clock_moved_s": -2.5 * late}
+    dead, *found = judged(flows, mbps=12 / 6 / 16 * 10, **fields).reasons
     assert dead == "the program of host 3 ended"
-    assert found == ["the machine was too slow: half of the flows began 0.10 s late or more"] * doubts
+    clock = "this machine's clock was set during the run: it moved by -0.25 s"
+    assert found == [clock, "the machine was too slow: half of the flows began 0.10 s late or more"] * doubts
 
 
 @pytest.mark.parametrize(("lasted", "too_short"), [(0.4, True), (2.99, True), (3.01, False)])
