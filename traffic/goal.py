@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from traffic.graph import MAX_EDGES, MAX_FILE_BYTES, MAX_NODES, FlowGraph, bounded
+from traffic.graph import MAX_FILE_BYTES, FlowGraph, bounded
 from traffic.textfile import read_text, short
 
 MAX_RANKS = 1_000_000
@@ -121,8 +121,7 @@ class _Schedule:
             raise ValueError("receives from any rank or with any tag are not simulated")
         else:
             raise ValueError(f"{short(line)} is neither send, recv, calc, requires, irequires nor a rank's end")
-        if len(self.ops) > 2 * MAX_NODES or len(self.requires) + len(self.starts) > MAX_EDGES:
-            bounded(self.path, len(self.ops), len(self.requires) + len(self.starts))
+        bounded(self.path, len(self.ops) // 2, len(self.requires) + len(self.starts))
 
     def _outside(self, line: str) -> None:
         if not self.num_ranks:

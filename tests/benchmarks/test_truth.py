@@ -45,20 +45,6 @@ def test_a_queue_is_told_as_time():
     assert [told[f"rtt_{what}_ms"] for what in ("max", "mean")] == pytest.approx([20.0, 11.0])
 
 
-def test_a_full_queue_is_of_whole_frames():
-    assert SCENE.frames_that_fit == 49, "75,000 bytes of frames of 1514"
-    assert SCENE.frame_ms == pytest.approx(1.2112)
-    assert SCENE.payload_mbps == pytest.approx(9.564, abs=1e-3)
-
-
-def test_fairness_of_a_half_and_of_nothing():
-    looks = [Look(1.0, 1514, {1: 1.0})]
-    equal = theory.lasting(seen(done(bins=(9,) * 20), done(2, bins=(9,) * 20), looks=looks))
-    alone = theory.lasting(seen(done(bins=(9,) * 20), done(2), looks=looks, timeouts=4))
-    assert (equal["jain"], alone["jain"]) == pytest.approx((1.0, 0.5))
-    assert (equal["timeouts"], alone["timeouts"]) == (0, 4)
-
-
 def test_an_incast_is_told_by_its_slowest_transfer():
     scene = next(group for group in theory.scenes() if group[0].name == "incast-1000-4-200ms")[0]
     assert scene.senders == 4
@@ -71,11 +57,6 @@ def test_an_incast_is_told_by_its_slowest_transfer():
     assert first["ideal_ms"] == pytest.approx((4 * 256_000 - 2 * 1448) * 8 / 956.407e3, rel=1e-4)
     assert first["took_ms"] == pytest.approx(300, abs=0.2)
     assert first["median_flow_ms"] == pytest.approx(10)
-
-
-def test_scenes_have_names_of_their_own():
-    names = [scene.name for group in theory.scenes() for scene in group]
-    assert len(set(names)) == len(names) > 50
 
 
 def test_ns3_gets_the_paths_and_the_time_of_a_full_segment():
@@ -101,16 +82,6 @@ def test_ns3_gets_the_paths_and_the_time_of_a_full_segment():
     frame_s = (asked["tcp"]["segment_bytes"] + 40) * 8 / asked["links"][0]["rate_bps"]
     assert frame_s == pytest.approx(1514 * 8 / 10e6)
     assert len(asked["links"]) == 2 * 48
-
-
-def test_two_backends_are_compared_flow_by_flow():
-    """Twice as long, flow by flow, is a correlation of one and a ratio of a half; a flow of one alone counts apart."""
-    one = {(0, n): float(n) for n in range(1, 6)}
-    two = {(0, n): 2.0 * n for n in range(1, 5)}
-    every, small = ns3.compare(RUN, {"guest": one, "ns-3": two}, dict.fromkeys(one, 5000.0))
-    assert (every["size_class"], small["size_class"]) == ("all", "small")
-    assert (every["both"], every["first_alone"], every["second_alone"]) == (4, 1, 0)
-    assert (every["correlation"], every["median_ratio"], every["p90_factor"]) == pytest.approx((1.0, 0.5, 2.0))
 
 
 @pytest.mark.virtual

@@ -418,8 +418,9 @@ print(subprocess.run(command, env=environment_of(alice), cwd="/", capture_output
     assert names <= {"PATH", "LANG", "LC_ALL", "TZ", "HOME", "NUMBA_CACHE_DIR", "POX_DIR", "PYTHONDONTWRITEBYTECODE"}
 
 
+@pytest.mark.real
 def test_a_scheduler_that_stays_when_the_run_is_over(place):
-    """It ignores every polite signal, and goes on when who started it is killed."""
+    """It ignores every polite signal, and goes on when who started it is killed. (In a guest, the machine ends.)"""
     program = (
         "import signal, time\nfor n in (1, 2, 15): signal.signal(n, signal.SIG_IGN)\n"
         f"print('here', flush=True)\ntime.sleep(60)  # {place.place.name}"

@@ -293,23 +293,6 @@ def test_what_is_not_its_own(arena, what):
     arena.attempt(ATTEMPTS[what])
 
 
-def test_nested_folders(arena):
-    """It leaves 1,200 nested folders behind, which no recursive clean-up survives."""
-    attack = """
-import os
-for base in ("/code", "/dev/shm", "/tmp"):
-    try:
-        os.chdir(base)
-        for _ in range(1200):
-            os.mkdir("d")
-            os.chdir("d")
-    except OSError:
-        pass
-"""
-    grade, _ = arena.grade(demand=demand(attack))
-    assert grade["demand"] == 1.0
-
-
 def test_reading_other_submissions(arena):
     """It reads its neighbour's files: by their path, through /proc, and wherever else they could be."""
     arena.grade("alice", demand=HONEST["demand"])
@@ -323,9 +306,10 @@ def test_reading_other_submissions(arena):
 for folder, inside, files in os.walk("/"):
     inside[:] = [name for name in inside if os.path.join(folder, name) not in ("/proc", "/usr/share")]
     if "demand.py" in files or "grades.csv" in files or "solutions" in inside:
-        sys.exit(folder)
-raise OSError
-""".replace("sys.exit(folder)", "break").replace("raise OSError", "else:\n    raise OSError"),
+        break
+else:
+    raise OSError
+""",
         }
     )
 
@@ -482,9 +466,19 @@ def test_more_than_there_is(arena, what):
     assert arena.ask(HONEST["demand"]) is None
 
 
-def test_threads(arena):
-    """It starts threads without end."""
-    attack = """
+OVERDONE = {
+    "It leaves 1,200 nested folders behind, which no recursive clean-up survives.": """
+import os
+for base in ("/code", "/dev/shm", "/tmp"):
+    try:
+        os.chdir(base)
+        for _ in range(1200):
+            os.mkdir("d")
+            os.chdir("d")
+    except OSError:
+        pass
+""",
+    "It starts threads without end.": """
 import threading, time
 try:
     while True:
@@ -492,8 +486,22 @@ try:
 except RuntimeError:
     alive = threading.active_count()
 assert alive <= 64, f"BROKE OUT: {alive} threads"
-"""
-    grade, _ = arena.grade(demand=demand(attack))
+""",
+    "It prints without end, to whatever is open.": """
+import os, threading
+def shout():
+    while True:
+        os.write(1, b"x" * 65536)
+        os.write(2, b"x" * 65536)
+threading.Thread(target=shout, daemon=True).start()
+""",
+}
+
+
+@pytest.mark.parametrize("what", OVERDONE)
+def test_what_is_overdone_beside_right_answers(arena, what):
+    """It does what the first words of this case say, and what it answers is judged all the same."""
+    grade, _ = arena.grade(demand=demand(OVERDONE[what]))
     assert grade["demand"] == 1.0, grade["remarks"]
 
 
@@ -507,19 +515,6 @@ def test_slow_answers(arena):
     assert grade["demand"] < 1
     assert arena.took_s < 5 + BUSY_S
     assert any(check["words"] == "its 5 s in all are used up" for check in checks["demand"])
-
-
-def test_output_without_end(arena):
-    """It prints without end, to whatever is open."""
-    attack = """
-import os, threading
-def shout():
-    while True:
-        os.write(1, b"x" * 65536)
-        os.write(2, b"x" * 65536)
-threading.Thread(target=shout, daemon=True).start()
-"""
-    assert arena.grade(demand=demand(attack))[0]["demand"] is not None
 
 
 # --- answers that are none --------------------------------------------------------------------------------

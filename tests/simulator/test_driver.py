@@ -96,6 +96,15 @@ def test_a_shuffle_takes_turns_and_ends():
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
+        ({"scheme": "hedera"}, "no scheme 'hedera'"),
+        ({"k": 5}, "even k"),
+        ({"link_mbps": float("inf")}, "--bw"),
+        ({"seed": -1}, "--seed"),
+        ({"threshold": 1.0}, "--threshold"),
+        ({"iterations": 0}, "--iterations"),
+        ({"keep": 1.5}, "--keep"),
+        ({"fail": ("switch:9_9_9@2",)}, "no switch '9_9_9'"),
+        ({"fail": ("switch:4_1_1@61",)}, "outside the run"),
         ({"traffic": "strude:1"}, "no traffic pattern"),
         ({"engine": "ns3"}, "--engine must be one of aimd, maxmin, not 'ns3'"),
         ({"seconds": 0.0}, "--seconds must be above 0 s"),

@@ -78,10 +78,13 @@ def test_two_that_share_are_not_slow_but_one_alone_that_takes_twice_as_long_is()
 
 
 def test_what_the_end_cut_off_counts_and_is_no_fault():
-    found = judged([flow(0, 0, 1, 3, 1, 100_000), flow(1, 2, 3, 4, None, 10**9, "cut off")], mbps=1.0)
+    inside = [flow(0, 0, 1, 3, 1, 100_000), flow(1, 2, 3, 4, None, 10**9, "cut off")]
+    found = judged(inside, mbps=1.0)
     assert found.reasons == ()
     every = found.completion[0]
     assert (every.flows, every.cut_off) == (2, 1)
+    outside = [flow(2 + n, 4, 5 + n, start, 0.1, 9_000) for n, start in enumerate((0.5, SECONDS + 0.5))]
+    assert judged([*inside, *outside], mbps=1.0).completion[0].flows == 2, "due before and after the window"
     assert every.p99_s > 8 + 10**9 / 2 / PAYLOAD * 0.98, "the least that it can have taken"
     assert [one.how for one in found.flows] == ["done", "cut off"]
 

@@ -134,22 +134,6 @@ def test_colours_follow_the_system_and_the_toggle_overrules_it(page):
     assert background(page) == light
 
 
-def test_a_run_is_chosen_by_pattern_scheme_and_trial(page, sweep):
-    wanted = ("published:randbij0", "hedera-gff", 2)
-    look_at(page, *wanted)
-    assert tuple(state(page)["run"][key] for key in ("pattern", "scheme", "trial")) == wanted
-    (run,) = (run for run in load_sweep(sweep).runs if (run.pattern, run.scheme, run.trial) == wanted)
-    rate = run.bisection_mbps
-    assert f"{rate:.1f} of 160 Mb/s" in find(page, "#run-head").text
-    assert "published_randbij0/hedera-gff/trial-2/run.json" in find(page, "#run-head").text
-    click(page, "#runs details.pattern > summary")
-    click(page, "#runs button[data-run]")
-    assert state(page)["run"]["scheme"] == "nonblocking"
-    assert Select(find(page, "#pick-scheme")).first_selected_option.text == "nonblocking"
-    assert "a single switch" in find(page, "#no-fabric").text
-    assert not find(page, "#fabric-box").is_displayed()
-
-
 def test_stepping_through_the_rounds(page):
     look_at(page, "published:randbij0", "hedera-gff")
     rounds = state(page)["run"]["rounds"]
