@@ -90,11 +90,12 @@ def layer(packages: Sequence[str]) -> Path | None:
     try:
         try:
             return _layer(packages, ())
-        except Unavailable:
+        except Unavailable as reason:
+            first = reason
             return _layer(packages, lists())  # the machine's own lists may be outdated, or not be there
     except Unavailable as reason:
         raise Unavailable(
-            f"{' '.join(packages)} missing, and cannot be fetched without root ({reason}): "
+            f"{' '.join(packages)} missing, and cannot be fetched without root ({first}; with new lists {reason}): "
             f"apt-get install {' '.join(packages)}"
         ) from None
 

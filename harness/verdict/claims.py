@@ -16,6 +16,7 @@ from harness.run.spec import RunSpec
 from harness.verdict.fair import Window
 from harness.verdict.flows import MeasuredFlow
 from harness.verdict.saturation import through_queue_s
+from topos.arrays import Float64
 from topos.links import num_links, path_links, sending_ports
 from topos.network import Network
 from topos.wire import acknowledgements_per_payload, wire_per_payload
@@ -46,8 +47,10 @@ def claims(
 ) -> list[Claim]:
     """Every link that any flow is said to have used; ``carried``: Mb/s by sending port, nothing where it was not
     sampled. For a while after each move the log may be wrong about a flow, also after one shortly before the window."""
-    delivered, moving_s = np.zeros((2, num_links(topo)))  # megabits, seconds
+    delivered, unsure, moving_s = np.zeros((3, num_links(topo)))  # megabits, megabits, seconds
     late_s = through_queue_s(spec) + MOVED_S
+    moves = np.array([change.t for flow in flows for change in flow.routed.paths[1:]])
+    most = spec.link_mbps / wire_per_payload(spec.mtu)
     length = window[1] - window[0]
     for flow in flows:
         for stream, per_payload in (
@@ -64,9 +67,25 @@ def claims(
                 links = path_links(topo, [stream.src], [stream.dst], [core])[0]
                 links = links[links >= 0]
                 delivered[links] += per_payload * flow.mbit((since, until))
+                unsure[links] += per_payload * _unsure(flow, window, (since, until), moves, most)
                 moving_s[links] += np.clip(times[i] + late_s - window[0], 0.0, late_s) + late_s * (until < window[1])
-    slack, ports = moving_s * spec.link_mbps / length, sending_ports(topo)
+    slack, ports = (moving_s * spec.link_mbps + unsure) / length, sending_ports(topo)
     return [
         Claim(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
         for link in np.flatnonzero(delivered).tolist()
     ]
+
+
+def _unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Float64, most: float) -> float:
+    """How much less than an even rate says may have arrived inside the window, in the intervals of the flow that lie
+    across its edges, megabits. Asked only of intervals in which a flow moved, so that rates changed; beyond the edge a
+    link carried ``most`` at most."""
+    found = 0.0
+    for start, end, mbps in flow.intervals:
+        if ((start - MOVED_S < moves) & (moves < end)).any():
+            for edge in {*window} & {*part}:
+                before, after = edge - start, end - edge
+                inside, outside = (after, before) if edge == window[0] else (before, after)
+                if inside > 0 and outside > 0:
+                    found += max(0.0, min(mbps * inside, (most - mbps) * outside))
+    return found

@@ -91,15 +91,6 @@ def test_what_does_not_compile_or_cannot_be_written_is_one_sentence(sources, tmp
         build.engine()
 
 
-def test_engines_long_unused_are_removed(sources):
-    kept = build.cache_folder()
-    for name, age in (("old", build.UNUSED_S + 9), ("young", 9)):
-        (kept / name).mkdir(parents=True)
-        os.utime(kept / name, times=(build.time.time() - age,) * 2)
-    new = build.engine().parent.name
-    assert {path.name for path in kept.iterdir()} == {"young", new}
-
-
 @pytest.mark.parametrize(
     ("tools", "header", "found", "missing"),
     [

@@ -58,36 +58,3 @@ def test_one_that_asks_for_much_memory_gets_none(tmp_path):
     filters = [{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}]
     with pytest.raises(Unreadable, match="is no archive of runs"):
         list(unpacked(store(tmp_path, lzma.compress(b"", filters=filters))))
-
-
-def member(kind, data=b"", name="a/run.json"):
-    about = tarfile.TarInfo(name)
-    about.type, about.size = kind, len(data)
-    return about.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % 512)
-
-
-SPARSE = b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n38 GNU.sparse.realsize=%d\n" % (1 << 60)
-FILE = member(tarfile.REGTYPE)
-
-
-@pytest.mark.parametrize(
-    ("plain", "why"),
-    [
-        (member(tarfile.GNUTYPE_SPARSE), "sparse"),
-        (member(tarfile.XHDTYPE, SPARSE) + FILE, "sparse"),
-        (member(tarfile.SOLARIS_XHDTYPE, SPARSE) + FILE, "sparse"),
-        (member(tarfile.XHDTYPE, b"9 size=0\n") + member(tarfile.REGTYPE, member(b"S") + FILE), "sparse"),
-        (member(tarfile.XHDTYPE, b"13 size=-512\n") + FILE, "no archive|less than no"),
-        (member(tarfile.XHDTYPE, bytes(9 << 20)) + FILE, "name"),
-        (member(tarfile.GNUTYPE_LONGNAME, b"a" * (9 << 20)) + FILE, "name"),
-        (member(tarfile.XGLTYPE, b"8 a=bcd\n") + FILE, "name"),
-        (member(tarfile.GNUTYPE_LONGNAME, b"a\0") * 3000 + FILE, "no archive"),
-        (FILE * 30_000, "more than 20000"),
-    ],
-    ids=range(10),
-)
-def test_few_bytes_that_would_be_very_many(tmp_path, plain, why):
-    """Sparse files of 2^60 bytes, also behind a size that is not that of the header; names without end, for all that
-    follows, of names; members without number."""
-    with pytest.raises(Unreadable, match=why):
-        list(unpacked(store(tmp_path, lzma.compress(plain + bytes(1024), preset=0))))

@@ -229,13 +229,6 @@ def test_what_is_too_large_is_refused(read, monkeypatch, limit, most, says):
         read(*ranks)
 
 
-def test_nodes_without_an_end_are_refused_where_the_limit_is(tmp_path, monkeypatch):
-    monkeypatch.setattr("traffic.chakra.MAX_WAITS", 1000)
-    packed = trace(whole(1, 0) + content(5, bytes(10**6)))
-    with pytest.raises(ValueError, match="have more than"):
-        read_chakra(lay(tmp_path, packed))
-
-
 def test_a_rank_that_is_missing_is_told_and_no_trace_is_none(tmp_path):
     prefix = lay(tmp_path, *[trace(together(0, ALL_REDUCE))] * 4)
     for other in ("t.01.et", "t.x.et", "t.1.et.bak", "tt.7.et"):

@@ -57,5 +57,14 @@ def test_what_was_under_way_as_a_flow_moved_is_allowed_for_after_the_window_bega
     assert found["0_2_1-eth3"].slack_mbps == pytest.approx(10 * late_s / 4)
 
 
+@pytest.mark.parametrize(("moved", "mbit"), [(1.2, 2.282), (None, 0.0)])
+def test_a_second_across_the_window_s_edge_in_which_a_flow_moved_may_lie_on_either_side(moved, mbit):
+    """9 Mb/s before the edge and 1 after it are told as 5 in that second: 2 megabits of another place."""
+    flows = [measured(0, 4, (0.0, 0), back=[(0.0, 0)], mbps=[9.0, 5.0, 1.0, 1.0, 1.0, 1.0])]
+    flows += [flow(8, 12, (0.0, 0), (moved, 1))] if moved else []
+    (found,) = (c for c in claims(TREE, SPEC, flows, (1.5, 5.0), {}) if c.port == "0_2_1-eth1")
+    assert found.slack_mbps == pytest.approx(mbit * wire_per_payload() / 3.5, abs=1e-3)
+
+
 def test_a_port_without_samples_has_carried_nothing():
     assert excesses([flow(0, 4, 0)], {})["0_0_2"].carried_mbps == 0
