@@ -89,22 +89,6 @@ def test_duplicate_packet_ins_change_nothing(scheme):
     assert len(net.log.of("flow")) == 1
 
 
-def test_a_packet_from_the_second_switch_goes_on_from_there():
-    net = FakeNetwork(scheme="ecmp", k=4)
-    packet = between(net.topo, 0, 15)
-    path = net.send(0, packet)
-    net.flow_mods()
-    up = net.topo.down_port(0)
-    port = net.packet_in(path[2], up, packet)
-    assert net.cables[path[2], port][0] == path[3]
-    assert net.flow_mods() == []
-    # and from the other aggregation switch, by way of its own cores
-    other = next(name for name in ("0_2_1", "0_3_1") if name != path[2])
-    core = net.cables[other, net.packet_in(other, up, packet)][0]
-    assert net.topo.layer(core) == "core"
-    assert net.flow_mods() == []
-
-
 @pytest.mark.parametrize("switch", [1, 2])
 def test_an_entry_gone_from_one_switch_comes_back_without_zeroing_the_other(switch):
     net = FakeNetwork(scheme="ecmp", k=4)

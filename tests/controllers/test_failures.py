@@ -76,16 +76,3 @@ def test_ports_reported_down_at_connect_are_known():
     net.settle()
     assert net.send(0, between(net.topo, 0, 4))[3] == "4_1_2"
     assert [event["port"] for event in net.log.of("port")] == [1], "a switch's own port is not a cable"
-
-
-def test_both_reasons_must_go():
-    net = FakeNetwork(scheme="spanning-tree", k=4)
-    links = net.controller._routing.links
-    net.set_cable("0_0_1", "0_2_1")
-    net.controller.switch_down(net.topo.dpid("0_2_1"))
-    net.set_cable("0_0_1", "0_2_1", up=True)
-    assert not links.intact
-    net.controller.switch_up(net.topo.dpid("0_2_1"))
-    assert not links.intact, "it has yet to tell which flows it knows"
-    net.settle()
-    assert links.intact

@@ -20,21 +20,16 @@ def test_every_scheme_is_a_controller_and_is_logged_by_its_own_name(name):
     net = FakeNetwork(scheme=name, k=4, connect=False)
     net.controller.started("fake", "1", "here:1")
     (start,) = net.log.of("start")
-    assert start == {
-        "event": "start",
+    told = {
         "scheme": name,
         "platform": "fake",
-        "platform_version": "1",
         "listen": "here:1",
         "k": 4,
         "seed": 1,
-        "interval_s": 2.0,
         "bw_mbps": 10.0,
         "threshold": 0.1,
-        "iterations": 1000,
-        "large_flows": "measured-or-estimated",
-        "new_flows": "controller",
     }
+    assert start.items() >= told.items()
 
 
 @pytest.mark.parametrize(
