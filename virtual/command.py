@@ -6,14 +6,14 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from virtual.apt import layer
 from virtual.errors import GuestFailed
-from virtual.guest import MEMORY_MIB, PATH, VIRTUAL, Guest
+from virtual.guest import MEMORY_MIB, PATH, VIRTUAL, Ended, Guest
 from virtual.kernel import kernel
 from virtual.results import copy_results
 
@@ -33,16 +33,8 @@ PROGRAMS = {
 """What a Mininet program starts, and the packages it comes from: fetched and unpacked where it is not installed."""
 PRIVATE = ("LD_", "BASH_", "XDG_RUNTIME_DIR", "DBUS_", "SSH_", "TMUX")
 """Variables that mean nothing in a guest, or harm there, by how they begin."""
-
-
-@dataclass(frozen=True)
-class Done:
-    """A command's end: its exit status, how long it took by its own clock and by ours; whether its time was virtual."""
-
-    status: int
-    simulated_s: float
-    real_s: float
-    time_travel: bool
+SETTLED_S = 11
+"""What passes of the guest's time before a command that no person waits for (`SCRIPT`)."""
 
 
 def run(
@@ -59,13 +51,14 @@ def run(
     seed: int = 0,
     real_s: float = 3600.0,
     say: Callable[[str], None] = lambda sentence: None,
-) -> Done:
+) -> Ended:
     """Run a command as root of a guest, in the folder one stands in, on this machine's files, which it cannot change.
 
     What it writes below ``$OUT`` is copied into the folder ``out``; files named by ``keep``, relative to the folder
     one stands in, are copied back there. ``stdout`` and ``stderr`` (default: this process's) get what it writes, as it
     writes it. ``terminal``: a person's, for reading and for writing; then time is real. ``environment``: this
-    process's, if not told. ``real_s``: it is ended after so many of our seconds.
+    process's, if not told. ``real_s``: it is ended after so many of our seconds. Returns its exit status, what it took
+    by its own clock and by ours, and whether its time was virtual (`Ended`, whose output is empty).
 
     Raises Unavailable where no guest can be had, GuestFailed when it hangs, is ended, or leaves what is refused;
     ValueError for a path of ``keep`` that leads out of the folder.
@@ -73,26 +66,33 @@ def run(
     for path in keep:
         if os.path.isabs(path) or ".." in Path(path).parts:
             raise ValueError(f"{path} is not below the folder that the command stands in")
-    missing = {package for program, package in PROGRAMS.items() if shutil.which(program, path=_path()) is None}
+    missing = {package for program, package in PROGRAMS.items() if shutil.which(program, path=PATH) is None}
     over = layer(sorted(missing)) if missing else None
     given = dict(os.environ if environment is None else environment)
     shown = {name: value for name, value in given.items() if not name.startswith(PRIVATE)}
-    with TemporaryFile() as written, TemporaryFile() as complained:
+    path = ":".join(dict.fromkeys([*filter(None, given.get("PATH", "").split(":")), *PATH.split(":")]))
+    with (
+        TemporaryFile() as written,
+        TemporaryFile() as complained,
+        open(f"/proc/self/fd/{written.fileno()}", "rb") as said,  # each has a place of its own in the file
+        open(f"/proc/self/fd/{complained.fileno()}", "rb") as moaned,
+    ):
         files, clock = {"stdin": stdin}, VIRTUAL
         lines: list[tuple[int | None, int]] = [(None, written.fileno()), (None, complained.fileno())]
         if terminal is not None:
             columns, rows = os.get_terminal_size(terminal[1])
             files, clock, lines = {"terminal": f"{rows} {columns}\n".encode()}, (), [terminal]
-        streams = [_Stream(written, stdout or sys.stdout.buffer), _Stream(complained, stderr or sys.stderr.buffer)]
+        streams = ((said, stdout or sys.stdout.buffer), (moaned, stderr or sys.stderr.buffer))
 
         def pass_on(_: object = None) -> None:
-            for stream in streams:
-                stream.pass_on()
+            for source, to in streams:
+                shutil.copyfileobj(source, to)
+                to.flush()
 
         with Guest(
             kernel(say).linux,
             ["bash", str(SCRIPT), *keep, "--", *command],
-            environment={**shown, "PATH": _path(given.get("PATH", ""))},
+            environment={**shown, "PATH": path},
             layers=[over] if over else (),
             files=files,
             memory_mib=memory_mib,
@@ -110,22 +110,4 @@ def run(
                 copy_results(guest.results / "keep", Path.cwd(), replace=True)
             if (guest.results / "lost").exists():
                 raise GuestFailed("not everything that was to be kept was there, or could be copied")
-    return Done(ended.status, ended.simulated_s, ended.real_s, ended.time_travel)
-
-
-class _Stream:
-    """A growing file that a guest writes, passed on."""
-
-    def __init__(self, file: BinaryIO, to: BinaryIO) -> None:
-        self._file, self._to, self._at = file.fileno(), to, 0
-
-    def pass_on(self) -> None:
-        while part := os.pread(self._file, 1 << 16, self._at):
-            self._at += len(part)
-            self._to.write(part)
-        self._to.flush()
-
-
-def _path(own: str = "") -> str:
-    """A user's PATH, and what is root's in a guest."""
-    return ":".join(dict.fromkeys([*filter(None, own.split(":")), *PATH.split(":")]))
+    return replace(ended, simulated_s=ended.simulated_s - (0 if terminal else SETTLED_S))
