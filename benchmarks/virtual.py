@@ -22,7 +22,7 @@ from harness.jobs import guests
 from harness.jobs.loop import run as run_job
 from harness.run.spec import RunSpec
 from results.output import plain_table, wide_console
-from virtual.guest import Progress
+from virtual import guest
 
 
 class Case(NamedTuple):
@@ -90,7 +90,7 @@ class Meter:
         self.simulated_s: defaultdict[str, float] = defaultdict(float)
         self._before = (0.0, 0.0)
 
-    def __call__(self, stage: str, progress: Progress | None) -> None:
+    def __call__(self, stage: str, progress: guest.Progress | None) -> None:
         """The stage it is at, and its clock."""
         assert progress is not None
         now = (max(used_s(), self._before[0]), progress.simulated_s)
@@ -100,20 +100,8 @@ class Meter:
 
 
 def used_s() -> float:
-    """Processor seconds of the living processes below this one, and of those that they have waited for."""
-    parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            words = stat.read_text(errors="replace").rpartition(")")[2].split()
-        except OSError:
-            continue
-        pid = int(stat.parent.name)
-        parents[pid], ticks[pid] = int(words[1]), sum(map(int, words[11:15]))
-    ours = {os.getpid()}
-    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
-        ours |= more
-    return sum(ticks[pid] for pid in ours if pid != os.getpid()) / os.sysconf("SC_CLK_TCK")
+    """Processor seconds of the guests that this process has started and not waited for yet; each is a session."""
+    return sum(sum(guest.used_s(child).values()) for child in guest.used_s(os.getpid(), 1))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import click
 
 from hedera.text import printable
+from virtual.errors import GuestFailed, Unavailable
 
 
 class HarnessError(Exception):
@@ -56,6 +57,10 @@ def status_of(command: Callable[[], object]) -> int:
         return mistake.exit_code
     except HarnessError as error:
         return _said(printable(str(error)), error.exit_status)
+    except Unavailable as reason:
+        return _said(f"virtual time: {printable(str(reason))}", UnfitMachine.exit_status)
+    except GuestFailed as reason:
+        return _said(printable(str(reason)))
     except BrokenPipeError:  # whoever read the output has enough (`| head`)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -309,8 +309,7 @@ def _processor() -> Iterator[int]:
 
 def require_programs() -> None:
     """Raise Unavailable if this machine lacks a program that booting a guest needs."""
-    missing = [name for name in ("setpriv", "taskset", "bash", "ip") if shutil.which(name, path=PATH) is None]
-    if missing:
+    if missing := [name for name in ("setpriv", "taskset", "bash", "ip") if shutil.which(name, path=PATH) is None]:
         raise Unavailable(f"{', '.join(missing)} missing: apt-get install util-linux bash iproute2")
 
 
@@ -354,15 +353,15 @@ class Stall:
         return f" in {told!r}" if told else ""
 
 
-def used_s(session: int) -> dict[int, float]:
-    """Processor seconds of a session's running processes, and of the ended ones that these have waited for, by pid."""
+def used_s(number: int, field: int = 3) -> dict[int, float]:
+    """Processor seconds, with those of ended children, of a session's running processes (``field`` 1: a parent's)."""
     used = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
             words = stat.read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
             continue  # the process has ended meanwhile
-        if words[3] == str(session):
+        if words[field] == str(number):
             used[int(stat.parent.name)] = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
     return used
 

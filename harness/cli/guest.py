@@ -6,14 +6,12 @@ import os
 import sys
 import termios
 import tty
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from harness.cli.options import tell_user
-from harness.errors import RunFailed, UnfitMachine, UserMistake
+from harness.errors import UserMistake
 from hedera.options import to_write
 
 
@@ -38,43 +36,32 @@ def guest(
     It needs no root. At a terminal, a command that waits for you (hedera guest -- mn) has real time. docs/guest.md
     """
     from virtual.command import run
-    from virtual.errors import GuestFailed, Unavailable
 
     if out is not None:
         to_write(out)
     if sys.stdin is None:  # closed; the next file would take its number, and the guest not get it
         os.open(os.devnull, os.O_RDONLY)
     person = os.isatty(0) and os.isatty(1)
+    before = termios.tcgetattr(0) if person else []
     try:
-        with _raw() if person else open(os.devnull):
-            done = run(
-                command,
-                out=out,
-                keep=keep,
-                stdin=b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(),
-                terminal=(os.dup(0), os.dup(1)) if person else None,
-                memory_mib=memory,
-                seed=seed,
-                real_s=timeout,
-                say=lambda sentence: tell_user(f"{sentence} ..."),
-            )
+        if person:  # keys go to the guest as they are, Ctrl-C among them
+            tty.setraw(0)
+        done = run(
+            command,
+            out=out,
+            keep=keep,
+            stdin=b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(),
+            terminal=(os.dup(0), os.dup(1)) if person else None,
+            memory_mib=memory,
+            seed=seed,
+            real_s=timeout,
+            say=tell_user,
+        )
     except ValueError as reason:
         raise UserMistake(str(reason)) from None
-    except Unavailable as reason:
-        raise UnfitMachine(f"virtual time: {reason}") from None
-    except GuestFailed as reason:
-        raise RunFailed(str(reason)) from None
+    finally:
+        if person:
+            termios.tcsetattr(0, termios.TCSADRAIN, before)
     virtual = "simulated" if done.time_travel else "of real time: it was not virtual"
     tell_user(f"{done.simulated_s:.1f} s {virtual}, in {done.real_s:.1f} s")
     raise SystemExit(done.status)
-
-
-@contextmanager
-def _raw() -> Iterator[None]:
-    """The terminal as the guest wants it: keys go there as they are, Ctrl-C among them."""
-    before = termios.tcgetattr(0)
-    try:
-        tty.setraw(0)
-        yield
-    finally:
-        termios.tcsetattr(0, termios.TCSADRAIN, before)

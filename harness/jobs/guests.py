@@ -53,7 +53,7 @@ class Ground:
 def prepare(say: Callable[[str], None]) -> Ground:
     """What guests need, made now where it is not there yet. UnfitMachine, with what to install, where that fails."""
     try:
-        kernel = booted_kernel(lambda sentence: say(f"{sentence} ..."))
+        kernel = booted_kernel(say)
         missing = [tool.package for tool in machine.TOOLS if machine.version_of(tool) is None]
         over = layer(list(dict.fromkeys(missing))) if missing else None
         code = code_of_runs(say)

@@ -83,7 +83,7 @@ def compiled(say: Say) -> tuple[bytes, dict[str, str]]:
     """Get the source, change it, and compile it: the kernel, and what its bytes depend on."""
     facts = tools()
     kernels = cache.folder("kernels")
-    with cache.locked(kernels / "building", lambda: say("another one is being compiled; waiting for it")):
+    with cache.locked(kernels / "building", lambda: say("another one is being compiled; waiting for it ...")):
         for left in kernels.glob("building.*"):  # of a killed process: nobody else compiles while we hold the lock
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="building.", dir=kernels) as name:
@@ -91,7 +91,7 @@ def compiled(say: Say) -> tuple[bytes, dict[str, str]]:
             facts["release"] = ".".join(map(str, version(tree)))
             facts["changes_sha256"] = ours()
             change(tree)
-            say("compiling, which takes some minutes")
+            say("compiling, which takes some minutes ...")
             linux = _compile(tree, Path(name, "build"), kernels / "build.log")
             _run(["strip", "--strip-all", str(linux)])
             return linux.read_bytes(), facts
@@ -121,7 +121,7 @@ def lay(folder: Path, say: Say) -> tuple[Path, str, str]:
         name = archive.name
     else:
         archive, name = _packaged(folder, say), f"{PACKAGE} {VERSION}"
-    say(f"unpacking {archive.name}")
+    say(f"unpacking {archive.name} ...")
     tree = folder / "tree"
     tree.mkdir()
     options = ["--strip-components=1", "--no-same-owner", *(f"--exclude={pattern}" for pattern in _LEAVE_OUT)]
@@ -134,7 +134,7 @@ def lay(folder: Path, say: Say) -> tuple[Path, str, str]:
 
 
 def _packaged(folder: Path, say: Say) -> Path:
-    say(f"fetching {PACKAGE} {VERSION} of Debian {SUITE} (160 MB)")
+    say(f"fetching {PACKAGE} {VERSION} of Debian {SUITE} (160 MB) ...")
     fetched = folder / "fetched"
     fetched.mkdir()
     try:

@@ -85,7 +85,7 @@ def keep(content: bytes, release: str, source: str, say: Say, *, use: bool = Tru
         except OSError as error:
             new.unlink(missing_ok=True)
             raise Unavailable(f"the kernel could not be written to {new.parent}: {error.strerror}") from None
-        say(f"testing Linux {release}")
+        say(f"testing Linux {release} ...")
         made = replace(made, mode=test(made.linux))
         if use:
             new.write_bytes(msgspec.json.encode(made))
