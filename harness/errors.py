@@ -48,7 +48,7 @@ def exit_in_words(command: Callable[[], object]) -> None:
 
 def status_of(command: Callable[[], object]) -> int:
     try:
-        command()
+        found = command()
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as mistake:
@@ -72,7 +72,7 @@ def status_of(command: Callable[[], object]) -> int:
         return _said(f"{'no space left on the disk' if full else error.strerror or error}{named}")
     except (KeyboardInterrupt, click.Abort):
         return _said("stopped; everything is torn down, finished results are kept", 130)
-    return 0
+    return int(not getattr(found, "valid", True))
 
 
 def _said(sentence: str, status: int = 1) -> int:

@@ -177,8 +177,10 @@ def middle(length: float) -> tuple[float, float]:
 def phases(times: Sequence[float], window: tuple[float, float], seconds: float) -> list[tuple[float, float]]:
     """A run's measuring window, cut at ``times`` into before, during and after a failure. All in seconds.
 
-    If a time is outside the window, the window is widened half way to the beginning or the end of the run.
+    If a time is outside the window, the window is widened half way to the beginning or the end of the run. What fails
+    at 0 has no before.
     """
+    times = [time for time in times if time > 0]
     begin, end = window
     if times:
         begin = begin if begin < times[0] else times[0] / 2

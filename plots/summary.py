@@ -146,7 +146,7 @@ def _windows(run: Run) -> dict[str, tuple[float, float] | None]:
     """The parts of a run that WINDOWS names, in seconds; None: it has no such part."""
     lasting = all(flow.size_bytes is None for flow in run.flows)
     phases = [(one.from_s, one.to_s) for one in run.phases] if run.failures else []
-    before, after = (phases[0], phases[-1]) if phases else (None, None)
+    before, after = (None if run.phases[0].down else phases[0], phases[-1]) if phases else (None, None)
     third = (run.spec.seconds * 2 / 3, run.spec.seconds) if lasting else None
     return dict(zip(WINDOWS, (third, before, after), strict=True))
 

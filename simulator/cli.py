@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -15,6 +15,9 @@ import numpy as np
 from hedera.options import field_options, in_words, json_option, quiet_option
 from results.output import progress_bar
 from simulator.config import Config
+
+if TYPE_CHECKING:
+    from simulator.result import Result
 
 
 @click.command()
@@ -27,7 +30,7 @@ from simulator.config import Config
 @json_option
 @quiet_option
 @in_words
-def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
+def simulate(as_json: bool, record: Path | None, **fields: Any) -> Result:
     """Run the paper's flow-level simulator once."""
     config = Config(**fields)
     if record is not None:
@@ -40,8 +43,9 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
     from simulator.driver import Simulation
 
     if as_json:
-        click.echo(json.dumps(Simulation(config).run().as_json()))
-        return
+        result = Simulation(config).run()
+        click.echo(json.dumps(result.as_json()))
+        return result
     simulation = Simulation(config)
     with progress_bar(f"{config.scheme}  {config.traffic}", config.seconds) as done:
         result = simulation.run(done)
@@ -64,3 +68,4 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> None:
                 f"{one.size_class:>7}: {one.flows:,} flows began in the window, {one.cut_off:,} cut off; "
                 f"slowdown {one.mean_slowdown:.2f}, median {one.median_slowdown:.2f}, 99th {one.p99_slowdown:.2f}"
             )
+    return result

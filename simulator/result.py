@@ -15,6 +15,8 @@ from traffic.flows import LASTING, columns
 from traffic.graph import Collective, FlowGraph, completed
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from simulator.failures import Failure, Phase
 
 
@@ -94,6 +96,12 @@ class Result:
     def collective(self) -> Collective | None:
         link_mbps = self.config.link_mbps
         return None if self.graph is None else completed(self.graph, self.start_s, self.end_s, link_mbps)
+
+    def to_frame(self) -> DataFrame:
+        """A row for each flow, with the columns of ``flows`` in `as_json`; times in seconds."""
+        from pandas import DataFrame
+
+        return DataFrame(self.as_json()["flows"])
 
     def as_json(self) -> dict[str, Any]:
         """The result as plain values: what `hedera simulate --json` prints."""

@@ -32,9 +32,9 @@ class Fault:
     until: float = math.inf
 
     def __post_init__(self) -> None:
-        if not 0 < self.at < self.until:
+        if not 0 <= self.at < self.until:
             raise ValueError(
-                f"a failure must begin after 0 s, and end after it begins: {self.what} from {self.at:g} s "
+                f"a failure must begin at 0 s or later, and end after it begins: {self.what} from {self.at:g} s "
                 f"to {self.until:g} s does not"
             )
 
@@ -71,7 +71,7 @@ def parse(text: str, tree: FatTree, seconds: float) -> Fault:
     times = [word for word in (found["at"], found["until"]) if word is not None]
     if not all(map(_NUMBER.fullmatch, times)):
         raise ValueError(f"{HOW}, and SECONDS a number, not {_shown(text)}")
-    if not all(0 < float(time) < seconds for time in times):
+    if not all(0 <= float(time) < seconds for time in times):
         raise ValueError(f"{_shown(text)} is outside the run, which lasts from 0 to {seconds:g} s")
     fault = Fault(ends, *map(float, times))
     try:

@@ -1,6 +1,7 @@
 """Flows of the user's own, from a file in one of two formats.
 
-CSV, recognised by its header: ``src_host,dst_host``, host numbers from 0, and whatever further columns. Two of these
+CSV, recognised by its header: ``src_host,dst_host`` or ``src,dst``, host numbers from 0, and whatever further columns,
+separated by commas, semicolons or blanks. Two of these
 say when a flow starts (seconds after the start of the run) and how much it sends (payload)::
 
     src_host,dst_host,start_s,size_bytes
@@ -78,28 +79,31 @@ def read_listed(path: str | Path, network: Network) -> Flows:
     return listed_in(read_text(Path(path), MAX_BYTES), str(path), network)
 
 
-def listed_in(text: str, path: str, network: Network) -> Flows:
-    """The flows that a text has in one of the formats; ``path`` is what sentences call it. ValueError as above."""
+def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> Flows:
+    """The flows that a text has in one of the formats, or a function's (``own``); ``path`` is what sentences call it.
+    ValueError as above."""
     lines = list(_lines(text))
     if not lines:
         raise ValueError(f"{path} holds no flow")
     number, first = lines[0]
-    is_csv = "," in first or "src_host" in first
+    separator = next((mark for mark in ";," if mark in first), "")
+    is_csv = bool(separator or re.search(r"\b(src|dst)(_host)?\b", first))
     rows: list[tuple[int, int, float, float]] = []
     places: list[int | None] = list(_LOAD_GENERATOR)
     try:
         if is_csv:
-            header = _cells(lines.pop(0)[1])
+            header = [re.sub("^(src|dst)$", r"\1_host", cell) for cell in _cells(lines.pop(0)[1], separator)]
             places = [header.index(name) if name in header else None for name in _HEADER]
             if None in places[:2]:
                 raise ValueError("the header of a CSV file must have the columns src_host,dst_host")
         for number, line in lines:  # noqa: B007, which is in the sentence below
-            cells = _cells(line) if is_csv else line.split()
+            cells = _cells(line, separator)
             values = [cells[at] if at is not None and at < len(cells) else "" for at in places]
             src, dst = (_host(value, network) if is_csv else _address(value, network) for value in values[:2])
             rows.append((src, dst, *_times(src, dst, *values[2:])))
     except ValueError as error:
-        raise ValueError(f"{path} line {number}: {error}") from None
+        where = f"{path} line {number}" if not own else f"{path} flow {number - 2}"
+        raise ValueError(f"{where}: {error}") from None
     if not rows:
         raise ValueError(f"{path} holds no flow, only a header in line {number}")
     src, dst, start_s, size_bytes = np.array(rows, dtype=np.float64).T
@@ -115,9 +119,13 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, content
 
 
-def _cells(line: str) -> list[str]:
+def _cells(line: str, separator: str) -> list[str]:
     try:
-        return [cell.strip() for cell in next(csv.reader([line], strict=True))]
+        return (
+            [cell.strip() for cell in next(csv.reader([line], delimiter=separator, strict=True))]
+            if separator
+            else line.split()
+        )
     except csv.Error as error:
         raise ValueError(f"it is not CSV: {error}") from None
 
@@ -161,7 +169,7 @@ def file_of_own(spec: str) -> Path | None:
 
 def own_flows(spec: str, network: Network, seed: int) -> Flows:
     """The flows of a spec FILE.py:FUNCTION. Raises ValueError, one sentence, for whatever does not work."""
-    return listed_in(given[spec] if spec in given else own_rows(spec, network.tree, seed), spec, network)
+    return listed_in(given[spec] if spec in given else own_rows(spec, network.tree, seed), spec, network, own=True)
 
 
 def own_rows(spec: str, tree: FatTree, seed: int) -> str:

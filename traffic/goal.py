@@ -12,12 +12,14 @@
 
 A send and its receive are one flow. What requires either waits for the flow's end; a receive that requires something
 itself is a node of computing behind the flow. What ``irequires`` another starts when that may start. A message of no
-bytes counts as one byte; ``cpu`` and ``nic`` are read and not used: nothing queues for a processor here.
+bytes counts as one byte, and to a rank that is not there it marks an end, as in HTSIM's schedules: nothing is sent.
+``cpu`` and ``nic`` are read and not used: nothing queues for a processor here.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -37,6 +39,7 @@ _OP = re.compile(
     r"|calc\s+([0-9]{1,15}))(?:\s+cpu\s+[0-9]{1,9})?(?:\s+nic\s+[0-9]{1,9})?"
 )
 _REQUIRES = re.compile(rf"({_LABEL})\s+(i?requires)\s+({_LABEL})")
+_COMMENT = re.compile(r"/\*|//")
 _RANKS = re.compile(r"num_ranks\s+([0-9]{1,9})")
 _RANK = re.compile(r"rank\s+([0-9]{1,9})\s*\{")
 
@@ -73,6 +76,11 @@ def goal_in(text: str, path: str, name: str) -> FlowGraph:
         raise ValueError(f"{path} is no GOAL text: it has no num_ranks")
     if schedule.rank >= 0:
         raise ValueError(f"{path} ends within rank {schedule.rank}")
+    if schedule.end_markers:
+        told = (
+            f"{path}: {schedule.end_markers:,} sends of 0 bytes to ranks that are not there mark ends, and send nothing"
+        )
+        warnings.warn(told, stacklevel=2)
     if not schedule.ops:
         raise ValueError(f"{path} has no operation")
     return _graph(schedule, name)
@@ -80,9 +88,12 @@ def goal_in(text: str, path: str, name: str) -> FlowGraph:
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     said, at = [], 0
-    while (begin := text.find("/*", at)) >= 0 and (end := text.find("*/", begin + 2)) >= 0:
+    while found := _COMMENT.search(text, at):
+        begin, (until, length) = found.start(), {"/*": ("*/", 2), "//": ("\n", 0)}[found[0]]
+        if (end := text.find(until, found.end())) < 0:
+            break
         said += [text[at:begin], "\n" * text.count("\n", begin, end)]
-        at = end + 2
+        at = end + length
     for number, line in enumerate("".join([*said, text[at:]]).split("\n"), start=1):
         content = line.partition("//")[0].strip()
         if content:
@@ -100,6 +111,7 @@ class _Schedule:
         self.ops: list[Op] = []
         self.requires: list[tuple[int, int]] = []
         self.starts: list[tuple[int, int]] = []
+        self.end_markers = 0
         self._seen: set[int] = set()
         self._labels: dict[str, int] = {}
 
@@ -144,7 +156,11 @@ class _Schedule:
             raise ValueError(f"the label {short(label)} is there already in this rank")
         if kind and (kind == "send") != (way == "to"):
             raise ValueError("one sends to a rank, and receives from one")
-        if kind and int(peer) >= self.num_ranks:
+        marks_end = kind == "send" and int(size) == 0 and int(peer) >= self.num_ranks
+        if marks_end:
+            self.end_markers += 1
+            kind, ns = "", "0"
+        elif kind and int(peer) >= self.num_ranks:
             raise ValueError(f"there is no rank {peer}, only 0 to {self.num_ranks - 1}")
         if label:
             self._labels[label] = len(self.ops)

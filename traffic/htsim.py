@@ -15,19 +15,23 @@ read and not used.
 
 from __future__ import annotations
 
-import math
 import re
 from collections import defaultdict
 from pathlib import Path
 
-from traffic.graph import MAX_BYTES, MAX_DELAY_S, MAX_FILE_BYTES, MAX_NODES, FlowGraph, bounded
+from traffic.graph import MAX_FILE_BYTES, MAX_NODES, FlowGraph, bounded
 from traffic.textfile import read_text, short
 
 MAX_HOSTS = 1_000_000
 
-_ENDS = re.compile(r"([0-9]{1,9})->([0-9]{1,9})")
-_DONE = ("send_done_trigger", "recv_done_trigger")
-_WORDS = ("id", "start", "size", "trigger", "prio", *_DONE)
+_HEAD = re.compile(r"(Nodes|Connections|Triggers|Failures) ([0-9]{1,9})")
+_FLOW = re.compile(
+    r"([0-9]{1,9})->([0-9]{1,9})"
+    r"((?: (?:id|size|trigger|prio|send_done_trigger|recv_done_trigger) [0-9]{1,15}|"
+    r" start [0-9]{1,18}(?:\.[0-9]{1,9})?(?:e[0-9]{1,2})?| msg(?: [0-9]{1,9})?)*)"
+)
+_TRIGGER = re.compile(r"trigger id ([0-9]{1,9})(?: (oneshot|multishot|barrier)| count ([0-9]{1,9}))+")
+_FORM = "is no line of a connection matrix: SRC->DST with start or trigger, size, id; trigger; or a part of its head"
 
 
 def read_htsim(path: str | Path, name: str) -> FlowGraph:
@@ -36,129 +40,80 @@ def read_htsim(path: str | Path, name: str) -> FlowGraph:
     Raises ValueError, one sentence, with the line where there is one, for what is no such matrix, is cut short, too
     large, or says what cannot be simulated: failures, and triggers that fire in the order in which flows end.
     """
-    matrix, number = _Matrix(), 0
+    matrix, number, text = _Matrix(), 0, read_text(Path(path), MAX_FILE_BYTES)
     try:
-        for number, line in enumerate(read_text(Path(path), MAX_FILE_BYTES).split("\n"), start=1):
-            if (words := line.partition("#")[0].split()) and len(matrix.rows) <= MAX_NODES:
+        for number, line in enumerate(text.split("\n"), start=1):
+            if words := " ".join(line.partition("#")[0].split()):
                 matrix.take(number, words)
-    except ValueError as error:
-        raise ValueError(f"{path} line {number}: {error}" if number else str(error)) from None
-    bounded(name, len(matrix.rows), 0)
-    try:
+                bounded(name, len(matrix.rows) if len(matrix.rows) > MAX_NODES else 0, 0)
+        number = 0
         return matrix.graph(name)
-    except _Wrong as error:
-        raise ValueError(f"{path}{error}") from None
-
-
-class _Wrong(ValueError):
-    """What is wrong with a whole file; the message continues its name."""
+    except ValueError as error:
+        raise ValueError(f"{path} line {number}: {error}" if number else f"{path} {error}") from None
 
 
 class _Matrix:
-    """A file as it is read. ``rows``: sender, receiver, bytes, seconds until the start, lane. Flows by the trigger that
-    they wait for, or fire; ``kinds``: of triggers, with the flows that a barrier waits for."""
+    """A file as it is read. ``rows``: sender, receiver, bytes, seconds until the start, lane. By trigger: flows that
+    wait for it, flows that fire it, its kind and count, and the line that has it first."""
 
     def __init__(self) -> None:
-        self.header: dict[str, int] = {}
+        self.head: dict[str, int] = {}
         self.rows: list[tuple[int, int, int, float, int]] = []
         self.waiting, self.firing = defaultdict[int, list[int]](list), defaultdict[int, list[int]](list)
-        self.kinds: dict[int, tuple[str, int | None]] = {}
-        self._line: dict[int, int] = {}  # where a trigger is named first
-        self._lanes: defaultdict[tuple[int, int], dict[int, int]] = defaultdict(dict)
+        self.kinds: dict[int, tuple[str, str | None]] = {}
+        self.lines: dict[int, int] = {}
+        self._lanes: defaultdict[tuple[int, int], dict[str, int]] = defaultdict(dict)
 
-    def take(self, number: int, words: list[str]) -> None:
+    def take(self, number: int, line: str) -> None:
         """A line, or ValueError."""
-        if words[0] in ("Nodes", "Connections", "Triggers", "Failures"):
-            self.header[words[0]] = _whole(words[0], " ".join(words[1:]))
-            if words[0] == "Failures" and self.header["Failures"]:
+        if found := _HEAD.fullmatch(line):
+            self.head[found[1]] = int(found[2])
+            if self.head.get("Failures"):
                 raise ValueError("failures of a connection matrix are not read; say them with --fail")
-            if words[0] == "Nodes" and not 2 <= self.header["Nodes"] <= MAX_HOSTS:
+            if not 2 <= self.head.get("Nodes", 2) <= MAX_HOSTS:
                 raise ValueError(f"there are from 2 to {MAX_HOSTS:,} nodes")
-        elif words[0] == "trigger":
-            said = _pairs(words[1:], ("id", "count"), ("oneshot", "multishot", "barrier"))
-            kind = [word for word in words[1:] if word in ("oneshot", "multishot", "barrier")]
-            if len(kind) != 1 or "id" not in said:
-                raise ValueError("a trigger has an id, and is one of oneshot, multishot and barrier")
-            trigger = _whole("id", said["id"])
-            if trigger in self.kinds:
-                raise ValueError(f"trigger {trigger} is there already")
-            self.kinds[trigger] = kind[0], _whole("count", said["count"]) if "count" in said else None
-            self._line.setdefault(trigger, number)
-        elif found := _ENDS.fullmatch(words[0]):
-            self._flow(number, int(found[1]), int(found[2]), words[1:])
+        elif (found := _TRIGGER.fullmatch(line)) and found[2]:
+            self.lines.setdefault(int(found[1]), number)
+            self.kinds[int(found[1])] = found[2], found[3]
+        elif found := _FLOW.fullmatch(line):
+            self._flow(number, int(found[1]), int(found[2]), dict(re.findall(r"([a-z_]+) ([0-9.e]+)", found[3])))
         else:
-            raise ValueError(f"{short(words[0])} is neither a part of the header nor SRC->DST nor a trigger")
+            raise ValueError(f"{short(line)} {_FORM}")
 
-    def _flow(self, number: int, src: int, dst: int, words: list[str]) -> None:
-        nodes, flow = self.header.get("Nodes", 0), len(self.rows)
-        if not nodes:
-            raise ValueError("the number of Nodes comes before the connections")
+    def _flow(self, number: int, src: int, dst: int, said: dict[str, str]) -> None:
+        nodes, of_pair = self.head.get("Nodes", 0), self._lanes[src, dst]
         if max(src, dst) >= nodes or src == dst:
-            raise ValueError(f"a flow from {src} to {dst}: the nodes are 0 to {nodes - 1}, and none sends to itself")
-        said = _pairs([word for at, word in enumerate(words) if not (at and words[at - 1] == "msg" and word.isdigit())],
-                      _WORDS, ("msg",))  # fmt: skip
-        if ("start" in said) == ("trigger" in said):
-            raise ValueError("a flow has a start or a trigger, and not both")
-        size = _whole("size", said.get("size", ""))
-        if not 1 <= size <= MAX_BYTES:
-            raise ValueError(f"a flow has from 1 to {MAX_BYTES:,} bytes, not {size:,}")
-        start_s = _seconds(said.get("start", "0"))
-        of_pair = self._lanes[src, dst]
-        name = _whole("id", said["id"]) if "id" in said else -1 - len(of_pair)
-        self.rows.append((src, dst, size, start_s, of_pair.setdefault(name, len(of_pair))))
-        for word in ("trigger", *_DONE):
-            if word in said and (trigger := _whole(word, said[word])):
-                (self.waiting if word == "trigger" else self.firing)[trigger].append(flow)
-                self._line.setdefault(trigger, number)
+            raise ValueError(f"a flow from {src} to {dst}: there are {nodes} nodes, and none sends to itself")
+        if ("start" in said) == ("trigger" in said) or int(said.get("size", 0)) == 0:
+            raise ValueError("a flow has a size above 0, and either a start or a trigger")
+        lane = of_pair.setdefault(said.get("id", f"own {len(of_pair)}"), len(of_pair))
+        for word, flows in (
+            ("trigger", self.waiting),
+            ("send_done_trigger", self.firing),
+            ("recv_done_trigger", self.firing),
+        ):
+            if trigger := int(said.get(word, 0)):
+                flows[trigger].append(len(self.rows))
+                self.lines.setdefault(trigger, number)
+        self.rows.append((src, dst, int(said["size"]), float(said.get("start", 0)) / 1e12, lane))
 
     def graph(self, name: str) -> FlowGraph:
-        """The graph, or _Wrong."""
+        """The graph, or ValueError."""
         for what, there in (("Connections", len(self.rows)), ("Triggers", len(self.kinds))):
-            if self.header.get(what, 0) != there:
-                raise _Wrong(f" says {what} {self.header.get(what, 0):,}, and has {there:,}")
-        if not self.rows:
-            raise _Wrong(" has no connection")
-        src, dst, size, start_s, lane = (list(column) for column in zip(*self.rows, strict=True))
+            if self.head.get(what, 0) != there or not self.rows:
+                raise ValueError(f"says {what} {self.head.get(what, 0):,}, and has {there:,}")
         edges: list[tuple[int, int]] = []
         for trigger, waiting in self.waiting.items():
-            kind, count = self.kinds.get(trigger, ("", None))
-            firing, where = self.firing[trigger], f" line {self._line[trigger]}: trigger {trigger}"
-            if not kind:
-                raise _Wrong(f"{where} is named and described nowhere")
-            if not firing:
-                raise _Wrong(f"{where} is fired by no flow, so what waits for it would never start")
-            if kind == "barrier" and count != len(firing):
-                raise _Wrong(f"{where} waits for {count} flows, and {len(firing)} fire it")
+            firing, (kind, count) = self.firing[trigger], self.kinds.get(trigger, ("", None))
+            if not kind or not firing or (kind == "barrier" and int(count or 0) != len(firing)):
+                told = f"{kind or 'described nowhere'}, count {count or 'none'}, fired by {len(firing)} flows"
+                raise ValueError(f"line {self.lines[trigger]}: trigger {trigger} would never fire as it says ({told})")
             if (kind != "barrier" and len(firing) > 1) or (kind == "multishot" and len(waiting) > 1):
-                raise _Wrong(f"{where} goes by the order in which flows end, which is not simulated")
+                raise ValueError(
+                    f"line {self.lines[trigger]}: trigger {trigger} goes by who ends first, which is not simulated"
+                )
             bounded(name, len(self.rows), len(edges) + len(waiting) * len(firing))
             edges += [(late, early) for late in waiting for early in firing]
+        src, dst, size, start_s, lane = zip(*self.rows, strict=True)
         late, early = zip(*edges, strict=True) if edges else ((), ())
-        return FlowGraph.of(name, self.header["Nodes"], src, dst, size, start_s, late, early, lane)
-
-
-def _pairs(words: list[str], keys: tuple[str, ...], alone: tuple[str, ...]) -> dict[str, str]:
-    """Words that are followed by their value, without those that stand alone; ValueError for any other."""
-    said: dict[str, str] = {}
-    left = iter([word for word in words if word not in alone])
-    for word in left:
-        if word not in keys or word in said:
-            raise ValueError(f"{short(word)} has no place here; the words are {', '.join((*keys, *alone))}, each once")
-        said[word] = next(left, "")
-    return said
-
-
-def _whole(what: str, text: str) -> int:
-    if not re.fullmatch("[0-9]{1,16}", text):
-        raise ValueError(f"{what} is a whole number, not {short(text)}")
-    return int(text)
-
-
-def _seconds(picoseconds: str) -> float:
-    try:
-        start_s = float(picoseconds) / 1e12
-    except ValueError:
-        start_s = math.nan
-    if not 0 <= start_s <= MAX_DELAY_S:
-        raise ValueError(f"a flow cannot start at {short(picoseconds)} picoseconds")
-    return start_s
+        return FlowGraph.of(name, self.head["Nodes"], src, dst, size, start_s, late, early, lane)

@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import time
+import warnings
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 5.0
@@ -37,6 +38,7 @@ def main() -> None:
     for each in _SIGNALS:
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, _interrupt)
+    warnings.showwarning = lambda message, *_, **__: print(f"hedera: {message}", file=sys.stderr)
     from harness.cli.group import cli
     from harness.errors import status_of
     from harness.jobs import root

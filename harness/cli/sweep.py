@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from harness.cli.options import carrier, experiment_options, jobs_option, results_option, tell_user, timed
+from harness.errors import RunFailed
 from harness.jobs.store import slug
 from harness.run.spec import RunSpec
 from harness.sweep.plan import TrafficSpec, keep_settings, plan, split_schemes
@@ -15,6 +17,9 @@ from harness.sweep.plan import suite as workloads_of
 from hedera.options import cluster_option, field_options, quiet_option
 from topos.wire import DEFAULT_MTU
 from traffic.patterns import split_specs
+
+if TYPE_CHECKING:
+    from harness.sweep.vary import Swept
 
 PATTERN = "published:stride4"
 """Every flow crosses the core, and the paper has bars for it, which are marked beside ours."""
@@ -29,23 +34,33 @@ SECONDS = 15.0
 @click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
 @click.option("--suite", default="figure9", help="figure9, replication, dynamic or all.", show_default=True)
 @click.option("--schemes", default="all", metavar="LIST", help="Comma-separated, or all.", show_default=True)
+@click.option(
+    "--vary",
+    multiple=True,
+    metavar="OPTION=VALUE,...",
+    help="A sweep for each value of an option of runs, as in --vary bw=10,40. Can be repeated: every combination.",
+)
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
 @results_option
 @experiment_options
 @cluster_option
 @jobs_option
+@click.pass_context
 def sweep(
+    context: click.Context,
+    /,
     trials: int,
     seconds: float,
     patterns: str | None,
     suite: str,
     schemes: str,
+    vary: tuple[str, ...],
     name: str | None,
     results: Path,
     cluster: str | None,
     at_once: int | None,
     **options: Any,
-) -> None:
+) -> Swept:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
 
     Stop it at any time (Ctrl-C): the same command continues where it stopped. Finished valid runs are
@@ -56,22 +71,39 @@ def sweep(
     ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials (12 hours)
     ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
     ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
+    ./test.sh 1 10 --vary bw=10,40 --vary interval=1,2,5   six sweeps, and one table
     ./test.sh 5 60 --cluster tls://HOST:8786         on many machines (docs/cluster.md)
     ./test.sh 1 10 --time virtual --bw 1000 --mtu 9000   at the paper's own rate (docs/virtual-time.md)
 
     As an ordinary user, and where the kernel has no Open vSwitch, it runs in virtual time.
     """
-    base = timed(RunSpec(scheme="ecmp", traffic="stride:1", seconds=seconds, **options), on_cluster=bool(cluster))
-    folder = _folder(base, name, results)
-    workloads, scheme_names = _workloads(base, suite, patterns), split_schemes(schemes)
-    jobs = plan(base, workloads, scheme_names, trials, folder)
-    for each in jobs:
-        each.spec.workload()  # a mistake in any pattern is found before the first run
     from harness.sweep.progress import carry_out_with_progress
+    from harness.sweep.vary import Swept, combinations, values_of
 
-    keep_settings(base, folder)
+    varied = values_of(vary, context)
+    base = timed(RunSpec(scheme="ecmp", traffic="stride:1", seconds=seconds, **options), on_cluster=bool(cluster))
+    folder, parts, failed = results / slug(name or _name(base, varied)), [], []
+    for spec, place, values in combinations(base, varied, folder):
+        jobs = plan(spec, _workloads(spec, suite, patterns), split_schemes(schemes), trials, place)
+        parts.append((spec, place, values, jobs))
+    for job in (job for *_, jobs in parts for job in jobs):
+        job.spec.workload()  # a mistake in any pattern is found before the first run
+    for spec, place, *_ in parts:
+        keep_settings(spec, place)
     with carrier(base, at_once, cluster, asked=options["time"]) as where:
-        carry_out_with_progress(jobs, folder, where)
+        for _, place, values, jobs in parts:
+            if varied:
+                click.echo(", ".join(f"{option} {value}" for option, value in values.items()))
+            try:
+                carry_out_with_progress(jobs, place, where)
+            except RunFailed as reason:
+                failed.append(str(reason))
+    swept = Swept(folder, tuple((place, values) for _, place, values, _ in parts), not failed)
+    if varied:
+        click.echo(f"the table of all: {swept.write_table()}")
+    if failed:
+        click.echo(f"hedera: {'; '.join(failed)}", err=True)
+    return swept
 
 
 def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficSpec]:
@@ -84,10 +116,10 @@ def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficS
     return workloads
 
 
-def _folder(base: RunSpec, name: str | None, results: Path) -> Path:
+def _name(base: RunSpec, varied: Iterable[str]) -> str:
     packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
     time = "-virtual" if base.time == "virtual" else ""
-    return results / (slug(name) if name else f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}")
+    return "-by-".join([f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}", *varied])
 
 
 @click.command()
@@ -95,7 +127,7 @@ def _folder(base: RunSpec, name: str | None, results: Path) -> Path:
 @results_option
 @quiet_option
 @click.pass_context
-def demo(context: click.Context, time: str, seed: int, results: Path) -> None:
+def demo(context: click.Context, time: str, seed: int, results: Path) -> Swept:
     """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.
 
     The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.
@@ -104,10 +136,11 @@ def demo(context: click.Context, time: str, seed: int, results: Path) -> None:
     tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
     # A folder for each: unlike runs are not mixed.
     name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")
-    context.invoke(
+    swept: Swept = context.invoke(
         sweep, trials=1, seconds=SECONDS, patterns=PATTERN, schemes=SCHEMES, name=name,
         results=results, time=kind, seed=seed,
     )  # fmt: skip
     from plots.figures import FOLDER
 
     click.echo(f"the picture: {results / name / FOLDER / 'figure9.png'}")
+    return swept

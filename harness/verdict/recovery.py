@@ -18,7 +18,7 @@ from hedera.linkstate import LinkState
 from hedera.maxmin import most_possible
 from results.parts import Failure, Phase
 from topos.fattree import FatTree
-from topos.faults import cables
+from topos.faults import cables, moments
 from topos.links import path_links
 from topos.network import Network
 
@@ -66,7 +66,8 @@ class Recovery:
 
     def phases(self, mean_total: Callable[[Window], float], fair_total: Callable[[Window], float]) -> tuple[Phase, ...]:
         """The parts of the window; what all hosts received on average in one, Mb/s, and what was fair."""
-        windows = phases([outage.t for outage in self._outages], self._spec.window_s, self._spec.seconds)
+        due = zip(self._outages, moments(self._spec.faults), strict=False)
+        windows = phases([outage.t for outage, moment in due if moment > 0], self._spec.window_s, self._spec.seconds)
         return tuple(self._phase(window, mean_total(window), fair_total(window)) for window in windows)
 
     def _phase(self, window: Window, received: float, predicted: float) -> Phase:

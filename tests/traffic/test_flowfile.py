@@ -33,6 +33,8 @@ def write(tmp_path):
         "src_host,dst_host\r\n0,4\r\n1,5\r\n",
         "\ufeffsrc_host,dst_host\n0,4\n1,5",
         "src_host,dst_host\r0,4\r1,5\r",
+        "src;dst\n0; 4\n1;5\n",
+        "dst  src\n4 0\n5\t1\n",
         "# a comment\n\nsrc_host , dst_host # another\n 0 , 4 # one\n\n1,5\n",
         'pattern,dst_host,src_host\n"stag0(0.2,0.3)",4,0\n"#1",5,1\n',
         "10.0.0.2 10.1.0.2 5001 tcp 1 0.0 60.0 0\n10.0.0.3\t10.1.0.3\n",

@@ -62,6 +62,12 @@ def test_no_bytes_are_one_byte_and_to_oneself_is_computing():
     assert read("calc 999999999999999").delay_s.tolist() == [999999.999999999]
 
 
+def test_ends_are_marked_by_sends_to_nobody_and_a_line_s_comment_opens_no_other():
+    with pytest.warns(UserWarning, match="it: 1 sends of 0 bytes"):
+        found = read("a: send 7b to 1 // not /* so\nm: send 0b to 9999999 tag 4\nm requires a", "recv 7b from 0 /* */")
+    assert rows(found) == [(0, 1, 7, 0.0), (0, 0, 0, 0.0)]
+
+
 @pytest.mark.parametrize(
     ("first", "second", "says"),
     [

@@ -39,7 +39,7 @@ def test_flows_with_times_come_in_order_and_are_of_the_size_that_was_given():
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        ("def f(tree, rng): return [(0, 0)]", "from host 0 to itself"),
+        ("def f(tree, rng): return [(0, 0)]", "flow 0: .* from host 0 to itself"),
         ("def f(tree, rng): return [(0, 16)]", "there is no host '16'"),
         ("def f(tree, rng): return [(0.5, 1)]", "which are no host numbers"),
         ("def f(tree, rng): return [(0, 1, 2)]", r"flow 0 is no \(src, dst\)"),
