@@ -6,20 +6,14 @@ installed copy keeps them in a folder of its own, and ahead of the others only i
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from harness.cli.library import run, simulate, sweep
-
-__all__ = ["main", "run", "simulate", "sweep"]
+from typing import Any
 
 
 def __getattr__(name: str) -> Any:
     """The library (docs/library.md); from here on our packages come before others of their names."""
-    if name not in __all__:
+    if name not in ("run", "simulate", "sweep"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if str(Path(__file__).resolve().parent) not in sys.path:
-        sys.path.insert(0, str(Path(__file__).resolve().parent))
+    sys.path.insert(0, str(Path(__file__).resolve().parent))
     from harness.cli import library
 
     return getattr(library, name)

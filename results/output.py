@@ -78,13 +78,6 @@ def conclude(rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[P
         click.echo("written: " + "  ".join(str(file) for file in files), err=json_wanted)
 
 
-def duration(seconds: float) -> str:
-    """``1 h 05 min``, ``12 min``, ``40 s``."""
-    if seconds >= 3600:
-        return f"{seconds // 3600:.0f} h {seconds % 3600 // 60:02.0f} min"
-    return f"{seconds / 60:.0f} min" if seconds >= 100 else f"{seconds:.0f} s"
-
-
 def wide_console() -> Console:
     """Standard output. A file or a pipe has no width of its own, and gets one that tables fit in."""
     from rich.console import Console

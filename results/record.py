@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 import numpy as np
@@ -21,9 +21,6 @@ from results.files import write_whole
 from results.parts import Count, Fact, Mbps, Name, Port, Positive, Record, Seconds, Sentence, written
 from topos.wire import payload_share
 from traffic.textfile import read_regular
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 SCHEMA: Literal[2] = 2
 """Version of run.json."""
@@ -145,8 +142,8 @@ class Run(Record, frozen=True, kw_only=True):
         """The traffic, with its flows per host and share of flows kept if these are not 1."""
         return pattern_of(self.traffic, self.spec.flows_per_host, self.spec.keep)
 
-    def to_frame(self) -> DataFrame:
-        """A row for each flow, with the columns of `results.parts.FlowRecord` (docs/fields.md)."""
+    def to_frame(self) -> Any:
+        """A pandas frame, a row for each flow, with the columns of `results.parts.FlowRecord` (docs/fields.md)."""
         from pandas import DataFrame
 
         return DataFrame([msgspec.structs.asdict(flow) for flow in self.flows])

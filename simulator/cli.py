@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -15,9 +15,6 @@ import numpy as np
 from hedera.options import field_options, in_words, json_option, quiet_option
 from results.output import progress_bar
 from simulator.config import Config
-
-if TYPE_CHECKING:
-    from simulator.result import Result
 
 
 @click.command()
@@ -30,7 +27,7 @@ if TYPE_CHECKING:
 @json_option
 @quiet_option
 @in_words
-def simulate(as_json: bool, record: Path | None, **fields: Any) -> Result:
+def simulate(as_json: bool, record: Path | None, **fields: Any) -> Any:
     """Run the paper's flow-level simulator once."""
     config = Config(**fields)
     if record is not None:

@@ -15,8 +15,6 @@ from traffic.flows import LASTING, columns
 from traffic.graph import Collective, FlowGraph, completed
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from simulator.failures import Failure, Phase
 
 
@@ -97,8 +95,8 @@ class Result:
         link_mbps = self.config.link_mbps
         return None if self.graph is None else completed(self.graph, self.start_s, self.end_s, link_mbps)
 
-    def to_frame(self) -> DataFrame:
-        """A row for each flow, with the columns of ``flows`` in `as_json`; times in seconds."""
+    def to_frame(self) -> Any:
+        """A pandas frame, a row for each flow, with the columns of ``flows`` in `as_json`; times in seconds."""
         from pandas import DataFrame
 
         return DataFrame(self.as_json()["flows"])

@@ -80,8 +80,7 @@ def read_listed(path: str | Path, network: Network) -> Flows:
 
 
 def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> Flows:
-    """The flows that a text has in one of the formats, or a function's (``own``); ``path`` is what sentences call it.
-    ValueError as above."""
+    """The flows of a text, or of a function (``own``); ``path`` is what sentences call it. ValueError as above."""
     lines = list(_lines(text))
     if not lines:
         raise ValueError(f"{path} holds no flow")
@@ -120,12 +119,10 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _cells(line: str, separator: str) -> list[str]:
+    if not separator:
+        return line.split()
     try:
-        return (
-            [cell.strip() for cell in next(csv.reader([line], delimiter=separator, strict=True))]
-            if separator
-            else line.split()
-        )
+        return [cell.strip() for cell in next(csv.reader([line], delimiter=separator, strict=True))]
     except csv.Error as error:
         raise ValueError(f"it is not CSV: {error}") from None
 

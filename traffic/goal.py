@@ -77,9 +77,7 @@ def goal_in(text: str, path: str, name: str) -> FlowGraph:
     if schedule.rank >= 0:
         raise ValueError(f"{path} ends within rank {schedule.rank}")
     if schedule.end_markers:
-        told = (
-            f"{path}: {schedule.end_markers:,} sends of 0 bytes to ranks that are not there mark ends, and send nothing"
-        )
+        told = f"{path}: {schedule.end_markers:,} sends of 0 bytes to ranks that are not there only mark an end"
         warnings.warn(told, stacklevel=2)
     if not schedule.ops:
         raise ValueError(f"{path} has no operation")
@@ -156,8 +154,7 @@ class _Schedule:
             raise ValueError(f"the label {short(label)} is there already in this rank")
         if kind and (kind == "send") != (way == "to"):
             raise ValueError("one sends to a rank, and receives from one")
-        marks_end = kind == "send" and int(size) == 0 and int(peer) >= self.num_ranks
-        if marks_end:
+        if kind == "send" and int(size) == 0 and int(peer) >= self.num_ranks:  # it marks an end
             self.end_markers += 1
             kind, ns = "", "0"
         elif kind and int(peer) >= self.num_ranks:

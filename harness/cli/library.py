@@ -25,14 +25,12 @@ if TYPE_CHECKING:
 
 def run(scheme: str, traffic: str, **options: Any) -> Run:
     """One run. One that does not count is returned as well, with its verdict."""
-    found: Run = _done("run", scheme=scheme, traffic=traffic, **options)
-    return found
+    return _done("run", scheme=scheme, traffic=traffic, **options)  # type: ignore[no-any-return]
 
 
 def simulate(scheme: str, traffic: str, **options: Any) -> Result:
     """One simulation."""
-    found: Result = _done("simulate", scheme=scheme, traffic=traffic, **options)
-    return found
+    return _done("simulate", scheme=scheme, traffic=traffic, **options)  # type: ignore[no-any-return]
 
 
 def sweep(trials: int, seconds: float, **options: Any) -> Swept:

@@ -31,18 +31,16 @@ def report(folder: Path, publish: Path | None) -> None:
 
         _tell(keep(folder, publish))
         return
-    from harness.sweep.vary import sweeps_below
     from plots.figures import write_all
     from plots.load import load_sweep
     from plots.report import write_report
 
-    for each in sweeps_below(folder):
-        pictures = write_all(each)
-        if not pictures:
-            skipped = load_sweep(each).skipped
-            why = f"; {skipped[0].path} {skipped[0].reason}" if skipped else ""
-            raise ValueError(f"{each} has no run (run.json) to report on{why}")
-        _tell([*pictures, write_report(each)])
+    pictures = write_all(folder)
+    if not pictures:
+        skipped = load_sweep(folder).skipped
+        why = f"; {skipped[0].path} {skipped[0].reason}" if skipped else ""
+        raise ValueError(f"{folder} has no run (run.json) to report on{why}")
+    _tell([*pictures, write_report(folder)])
 
 
 @click.command()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -17,9 +17,6 @@ from harness.sweep.plan import suite as workloads_of
 from hedera.options import cluster_option, field_options, quiet_option
 from topos.wire import DEFAULT_MTU
 from traffic.patterns import split_specs
-
-if TYPE_CHECKING:
-    from harness.sweep.vary import Swept
 
 PATTERN = "published:stride4"
 """Every flow crosses the core, and the paper has bars for it, which are marked beside ours."""
@@ -60,7 +57,7 @@ def sweep(
     cluster: str | None,
     at_once: int | None,
     **options: Any,
-) -> Swept:
+) -> Any:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
 
     Stop it at any time (Ctrl-C): the same command continues where it stopped. Finished valid runs are
@@ -127,7 +124,7 @@ def _name(base: RunSpec, varied: Iterable[str]) -> str:
 @results_option
 @quiet_option
 @click.pass_context
-def demo(context: click.Context, time: str, seed: int, results: Path) -> Swept:
+def demo(context: click.Context, time: str, seed: int, results: Path) -> None:
     """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.
 
     The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.
@@ -136,11 +133,10 @@ def demo(context: click.Context, time: str, seed: int, results: Path) -> Swept:
     tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
     # A folder for each: unlike runs are not mixed.
     name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")
-    swept: Swept = context.invoke(
+    context.invoke(
         sweep, trials=1, seconds=SECONDS, patterns=PATTERN, schemes=SCHEMES, name=name,
         results=results, time=kind, seed=seed,
     )  # fmt: skip
     from plots.figures import FOLDER
 
     click.echo(f"the picture: {results / name / FOLDER / 'figure9.png'}")
-    return swept

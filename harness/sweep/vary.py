@@ -6,26 +6,19 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from harness.jobs.store import slug
 from harness.run.spec import RunSpec
-from harness.sweep.plan import SETTINGS
 from hedera.parameter import option_of, parameters_of
 from plots.load import load_sweep
 from plots.style import setting_text
 from plots.table import csv_text
 from results.files import write_whole
 
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-    from results.record import Run
-
 _FIXED = {"scheme", "traffic", "seconds", "seed", "time", "fail", "disturb"}
-"""What a sweep has a list of, or one of for all, and what takes no single value."""
 _FIELDS = {
     option_of(name, known).lstrip("-"): name for name, known in parameters_of(RunSpec).items() if name not in _FIXED
 }
@@ -40,11 +33,7 @@ class Swept:
     parts: tuple[tuple[Path, Mapping[str, Any]], ...]
     valid: bool = True
 
-    @property
-    def runs(self) -> list[Run]:
-        return [run for place, _ in self.parts for run in load_sweep(place).runs]
-
-    def to_frame(self) -> DataFrame:
+    def to_frame(self) -> Any:
         """A row for each run: the varied options, then the columns of `hedera export`'s runs.csv (docs/fields.md)."""
         from pandas import DataFrame
 
@@ -77,8 +66,6 @@ def values_of(texts: Sequence[str], context: click.Context) -> dict[str, tuple[A
             varied[name] = tuple(options[_FIELDS[name]].type_cast_value(context, cell) for cell in cells)
         except click.BadParameter as error:
             raise click.UsageError(f"--vary {name}: {error.message}") from None
-        if len(set(varied[name])) < len(cells):
-            raise click.UsageError(f"--vary {name}: {values} has a value twice")
     return varied
 
 
@@ -90,9 +77,3 @@ def combinations(
         own = dict(zip(varied, values, strict=True))
         place = slug("-".join(f"{name}_{setting_text(value)}" for name, value in own.items())) if own else ""
         yield replace(base, **{_FIELDS[name]: value for name, value in own.items()}), folder / place, own
-
-
-def sweeps_below(folder: Path) -> list[Path]:
-    """The folders of the sweeps that a folder holds: itself, or those of its combinations."""
-    below = sorted(path.parent for path in folder.glob(f"*/{SETTINGS}"))
-    return [folder] if (folder / SETTINGS).exists() or not below else below

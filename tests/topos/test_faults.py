@@ -36,7 +36,7 @@ def test_a_switch_is_all_its_cables():
         ("switch:9_9_9@3", "no switch '9_9_9'"),
         ("link:0_2_1-4_2_1@3", "there is no cable between 0_2_1 and 4_2_1"),
         ("link:0_2_1-0_2_1@3", "no cable"),
-        ("switch:4_1_1@0", "outside the run"),
+        ("switch:4_1_1@3:0", "end after it begins"),
         ("switch:4_1_1@10", "outside the run"),
         ("switch:4_1_1@3:11", "outside the run"),
         ("switch:4_1_1@5:5", "end after it begins"),
