@@ -5,8 +5,10 @@ A handout has the cases of a public seed, and grading those of a secret one; thi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -26,10 +28,9 @@ from traffic.patterns import draw
 PUBLIC = 2010
 KNOWN = f"{PUBLIC} is the seed of the students' own checks: grade with another one"
 
-Pairs = list[tuple[int, int]]
-
-FIGURE_4: Pairs = [(0, 1), (0, 2), (0, 3), (1, 0), (1, 0), (1, 2), (2, 0), (2, 3), (3, 1), (3, 1)]
+FIGURE_4: list[tuple[int, int]] = [(0, 1), (0, 2), (0, 3), (1, 0), (1, 0), (1, 2), (2, 0), (2, 3), (3, 1), (3, 1)]
 """The example of section 4.2: H0 sends a flow each to H1, H2 and H3, H1 two to H0 and one to H2, and so on."""
+FIGURE = "the example of Figure 4"
 NO_FLOWS, ORDER = "nothing to estimate", "the order of the flows does not matter"
 DRAWN = 120
 """Random inputs of a check, small ones first."""
@@ -44,12 +45,13 @@ SHORT, HOT = 150, 8
 def cases(seed: int) -> dict[str, list[Case]]:
     """The checks of each file, in the order of the milestones; last those of a scheduler of one's own."""
     histories = _random_histories(Random(f"{seed} contract"), DRAWN // 2, failures=True)
-    contract = [_check("contract", CONTRACT, "contract", "", *(_history(one) for one in histories))]
+    contract = [_check(10, "contract", CONTRACT, "contract", "", *(_history(one) for one in histories))]
     return dict(zip(NAMES, (_demand(seed), _first_fit(seed), _annealing(seed), contract), strict=True))
 
 
-def _check(name: str, section: str, kind: str, words: str, *found: Case) -> Case:
-    return {"name": name, "section": section, "kind": kind, "words": words, "cases": list(found)}
+def _check(worth: int, name: str, section: str, kind: str, words: str, *found: Case) -> Case:
+    """``worth``: its points (docs/assignment/rubric.md)."""
+    return {"worth": worth, "name": name, "section": section, "kind": kind, "words": words, "cases": list(found)}
 
 
 # --- demands ------------------------------------------------------------------------------------------------
@@ -69,19 +71,19 @@ def _demand(seed: int) -> list[Case]:
     other = "the same flows in another order get other demands; each answer belongs to its flow"
     empty, random = "without flows there are no demands: an array of length 0", [_estimate(one, 6) for one in pairs]
     return [
-        _check("the example of Figure 4", "section 4.2, Figure 4", "demands", marked, _estimate(FIGURE_4, 4)),
-        _check(NO_FLOWS, "section 4.2", "demands", empty, _estimate([], 4)),
-        _check("random flows, as Figure 7 has it", "section 4.2, Figure 7", "demands", marked, *random),
-        _check(ORDER, "section 4.2", "order", other, order),
-        _check("600 flows among 128 hosts", "section 4.2, Figure 7", "demands", marked, _estimate(many, 128)),
+        _check(5, FIGURE, "section 4.2, Figure 4", "demands", marked, _estimate(FIGURE_4, 4)),
+        _check(1, NO_FLOWS, "section 4.2", "demands", empty, _estimate([], 4)),
+        _check(7, "random flows, as Figure 7 has it", "section 4.2, Figure 7", "demands", marked, *random),
+        _check(2, ORDER, "section 4.2", "order", other, order),
+        _check(5, "600 flows among 128 hosts", "section 4.2, Figure 7", "demands", marked, _estimate(many, 128)),
     ]
 
 
-def _pairs(rng: Random, hosts: int, count: int) -> Pairs:
+def _pairs(rng: Random, hosts: int, count: int) -> list[tuple[int, int]]:
     return [(s, (s + rng.randrange(1, hosts)) % hosts) for s in (rng.randrange(hosts) for _ in range(count))]
 
 
-def _estimate(pairs: Pairs, hosts: int) -> Case:
+def _estimate(pairs: list[tuple[int, int]], hosts: int) -> Case:
     src, dst = [s for s, _ in pairs], [d for _, d in pairs]
     few = len(pairs) <= 20
     told = f"flows {pairs}, {hosts} hosts" if few else f"{len(pairs)} random flows among {hosts} hosts"
@@ -118,42 +120,23 @@ def _random_histories(rng: Random, count: int, failures: bool, sizes: Sequence[f
     return sorted(found, key=lambda one: (len(one.flows), one.periods, len(one.cables)))
 
 
-SCENES: list[tuple[str, str, str, list[HistoryFlow], int, Case]] = [
-    ("a demand of 1.0 fits an empty link", ", Figure 5 line 4",
-     "A flow that wants a whole link has the network to itself, and the first path has room for exactly that.",
-     [HistoryFlow(0, 4, 2, 1.0)], 1, {"on": [(0, 0)]}),
-    ("reserved capacity is not given away twice", ", Figure 5 lines 4 and 5",
-     "Both flows want a whole link, from one edge switch and to one; the first holds core 0 and with it the links to "
-     "the aggregation switch below.",
-     [HistoryFlow(0, 4, 2, 1.0), HistoryFlow(1, 5, 0, 1.0)], 1, {"on": [(0, 0), (1, 2)]}),
-    ("two flows of half a link share one", ", Figure 5 line 4",
-     "A link has room for two demands of a half, so both flows fit the first path.",
-     [HistoryFlow(0, 4, 3, 0.5), HistoryFlow(1, 5, 1, 0.5)], 1, {"together": [0, 1]}),
-    ("an assigned flow keeps its path", ", Figure 5 lines 1 and 2",
-     "Flow 1 was given its path while flow 0 held the first one. That flow is gone; the other stays.",
-     [HistoryFlow(1, 5, 3, 1.0, gone=1), HistoryFlow(0, 4, 1, 1.0)], 2, {"on": [(1, 2)]}),
-    ("reservations are cleared when flows expire", "",
-     "Flow 0 is gone, and with it must be what it reserved: a full-rate flow fits its path again.",
-     [HistoryFlow(0, 4, 1, 1.0, gone=1), HistoryFlow(1, 5, 3, 1.0, born=1)], 2, {"on": [(1, 0)]}),
-    ("what a flow holds does not grow from period to period", ", Figure 5",
-     "Flow 0 has been there for five periods and still wants half a link; flow 1 wants the other half.",
-     [HistoryFlow(0, 4, 1, 0.5), HistoryFlow(1, 5, 3, 0.5, born=4)], 5, {"together": [0, 1]}),
-    ("a flow that fits nowhere goes by its hash and holds nothing", ", Figure 5 lines 7 to 9",
-     "Flows 0 and 1 fill both uplinks of their edge switch; flow 2 finds no room there and goes as it is hashed. "
-     "Flow 3, from another edge switch, must not suffer from that.",
-     [HistoryFlow(0, 4, 0, 1.0), HistoryFlow(1, 5, 0, 1.0), HistoryFlow(0, 6, 1, 0.5), HistoryFlow(2, 7, 0, 1.0)], 1,
-     {"on": [(0, 0), (1, 2), (2, 1), (3, 1)]}),
-]  # fmt: skip
-"""Each with one right answer: name, part of section 4.3, what is to be seen, flows, periods, and cores in the last one.
+SCENES = json.loads((Path(__file__).with_name("templates") / "scenes.json").read_text(encoding="utf-8"))
+"""Histories of flows, each with one right answer: its points and name, what is to be seen, flows (`HistoryFlow`),
+periods, and in the last one the cores of flows (``on``) or those that share a core (``together``).
 
-Demands are 1, 1/2 and 1/4 of a link, so that rounding does not matter, and stay the same while a flow lives: how a
-reservation follows a changing demand is left open by the paper, and here. At k = 4, hosts 0 and 1 share an edge switch,
-hosts 0 to 3 a pod, and four cores lead to each pod."""
+But in the first, demands are 0.9 of a link and parts of that, so that neither rounding nor a literal < matters. They
+stay the same while a flow lives: how a reservation follows a changing demand is left open by the paper, and here. At
+k = 4, hosts 0 and 1 share an edge switch, hosts 0 to 3 a pod, and four cores lead to each pod."""
+
+
+def _scene(one: Case) -> Case:
+    flows = tuple(HistoryFlow(*flow) for flow in one["flows"])
+    return _history(History(4, flows, one["periods"]), **{key: one[key] for key in ("on", "together") if key in one})
 
 
 def _first_fit(seed: int) -> list[Case]:
     found = []
-    for history in _random_histories(Random(f"{seed} first fit"), DRAWN, failures=False, sizes=(1.0, 0.5, 0.25)):
+    for history in _random_histories(Random(f"{seed} first fit"), DRAWN, failures=False, sizes=(0.9, 0.45, 0.225)):
         cores = walk(history, GlobalFirstFit(FatTree(history.k)).place)
         found.append(_history(history, cores=[list(period.items()) for period in cores]))
     first = (
@@ -161,11 +144,8 @@ def _first_fit(seed: int) -> list[Case]:
         "before it hold? Or, if no path has, its hashed one?"
     )
     return [
-        *(
-            _check(name, f"section 4.3{where}", "history", words, _history(History(4, tuple(flows), periods), **right))
-            for name, where, words, flows, periods, right in SCENES
-        ),
-        _check("random histories, as Figure 5 has it", "section 4.3, Figure 5", "history", first, *found),
+        *(_check(one["worth"], one["name"], one["section"], "history", one["words"], _scene(one)) for one in SCENES),
+        _check(4, "random histories, as Figure 5 has it", "section 4.3, Figure 5", "history", first, *found),
     ]
 
 
@@ -189,9 +169,9 @@ def _annealing(seed: int) -> list[Case]:
     def search(number: int, iterations: int, *periods: Case) -> Case:
         return {"seed": number, "iterations": iterations, "periods": list(periods)}
 
-    def check(name: str, where: str, rule: str, words: str, *searches: Case, **more: Any) -> Case:
+    def check(worth: int, name: str, where: str, rule: str, words: str, *searches: Case, **more: Any) -> Case:
         case = {"rule": rule, "searches": list(searches), "told": "k = 4, two flows from each host", **more}
-        return _check(name, f"section 4.4, {where}", "searches", words, case)
+        return _check(worth, name, f"section 4.4, {where}", "searches", words, case)
 
     bijections = [_hashed_flows(rng, "randbij", 1) for _ in range(SEARCHES)]
     ours = []
@@ -201,29 +181,29 @@ def _annealing(seed: int) -> list[Case]:
         ours.append(reference.energy)
     return [
         check(
-            "the hosts of a pod share no core", "State and Initial state", "one to one",
+            3, "the hosts of a pod share no core", "State and Initial state", "one to one",
             "as many cores as a pod has hosts, and each is to be used by one of them; a move swaps two",
             search(1, SHORT, nothing, *(_hashed_flows(rng) for _ in range(3))),
         ),
         check(
-            "energies are those of their states", "Energy", "energies",
+            5, "energies are those of their states", "Energy", "energies",
             "a difference that is kept move by move must cover all links of both hosts' flows, up and down, and be "
             "undone when a move is refused; links between hosts and edge switches do not count",
             *(search(n, SHORT, nothing, _hashed_flows(rng)) for n in range(5)),
         ),
         check(
-            "never worse than its start", "Figure 6", "not worse",
+            4, "never worse than its start", "Figure 6", "not worse",
             "Figure 6 returns the best state seen, s_B, and not the last one",
             *(search(n, SHORT, _hashed_flows(rng)) for n in range(5)),
             *(search(n, HOT, *[_hashed_flows(rng)] * 8) for n in range(5, 10)),
         ),
         check(
-            "a period begins with the best state of the last", "Dynamically changing flows", "goes on",
+            3, "a period begins with the best state of the last", "Dynamically changing flows", "goes on",
             "of the same flows, it begins with the best state of the last one",
             *(search(n, SHORT, *[_hashed_flows(rng)] * 2) for n in range(5)),
         ),
         check(
-            "it finds good states", "Figure 6 and Neighbor generator", "finds",
+            5, "it finds good states", "Figure 6 and Neighbor generator", "finds",
             "Are all three kinds of move tried, worse states accepted while it is hot, and few when it is cold?",
             *(search(n, 1000, flows) for n, flows in enumerate(bijections)),
             enough=float(np.mean(ours)) + ENOUGH, told="k = 4, random bijections: each host sends and receives a flow",

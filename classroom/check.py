@@ -1,9 +1,10 @@
 """Checks your files on examples, and says what is wrong and what to read again.
 
-    python3 check.py                all files of the assignment in this folder
-    python3 check.py demand.py      one of them, in any folder
+    python3 check.py                all files of the assignment in the folder one stands in
+    python3 check.py demand.py      one of them
 
-It needs only Python 3.10 or later and NumPy. Grading asks the same of other examples.
+It needs only Python 3.10 or later and NumPy. Grading asks the same of other examples, and measures bandwidth under
+other traffic.
 """
 
 # ruff: noqa: E402, in a handout the path is set first
@@ -22,29 +23,36 @@ if find_spec("numpy") is None:
     raise SystemExit("check.py needs NumPy: python3 -m pip install numpy")
 
 from classroom.checks import run_checks
-from classroom.submission import NAMES, Budget, Submission, own, read_code
+from classroom.quality import measured
+from classroom.submission import NAMES, SCHEDULER, Budget, Submission, own, read_code
 
 PATIENCE_S = 60.0
 """Seconds for all checks of a file; for a correct file they take a few."""
 
 
 def held(path: Path) -> bool:
-    asked = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))[path.name]
+    asked = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
     try:
         code = read_code(path, NAMES[path.name])
     except ValueError as error:
         print(f"NO   {error}")
         return False
     with Submission(own, code, budget=Budget(PATIENCE_S)) as submission:
-        checks = run_checks(submission, asked)
-    good = sum(one.passed for one in checks)
-    print(*checks, f"{path.name}: {good} of {len(checks)} checks hold", sep="\n", flush=True)
+        checks = run_checks(submission, asked[path.name])
+        good = sum(one.passed for one in checks)
+        print(*checks, f"{path.name}: {good} of {len(checks)} checks hold", sep="\n", flush=True)
+        if path.name == SCHEDULER and all(one.passed or one.weakness for one in checks):
+            part, _, told = measured(submission, asked["quality"])
+            print(f"{told}\nbandwidth: some {100 * (part or 0.0):.0f} % of its points, by traffic of this check's own")
     return good == len(checks)
 
 
 def main(words: list[str]) -> int:
-    """Check the files named, or all in this folder. 0: all passed."""
-    paths = [Path(word) for word in words] or [HERE / file for file in NAMES if (HERE / file).is_file()]
+    """Check the files named, or all in the present folder. 0: all passed."""
+    paths = [Path(word) for word in words] or [Path(file) for file in NAMES if Path(file).is_file()]
+    if not paths:
+        print(f"{Path.cwd()} has none of {', '.join(NAMES)}")
+        return 2
     if unknown := [path for path in paths if path.name not in NAMES or not path.is_file()]:
         print(f"there is no {unknown[0]}, or it is not called {', '.join(NAMES)}")
         return 2

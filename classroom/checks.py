@@ -6,7 +6,7 @@ What is asked, and what is right, is in cases (`classroom.cases`), which are pla
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,9 +33,8 @@ INPUTS = "leaves its inputs as they are"
 FAILED = "puts no flow on a failed link where another path works"
 MOVES = "moves flows off their hashed paths"
 SAME = "gives the same answers for the same seed"
-RULES = (RAISES, ANSWER, INPUTS, FAILED, MOVES, SAME)
-FREE = (RAISES, ANSWER, INPUTS, FAILED, SAME)
-"""The rules of the contract that even a scheduler keeps which leaves every flow on its hashed path."""
+RULES = {RAISES: 2, ANSWER: 2, INPUTS: 1, FAILED: 2, MOVES: 1, SAME: 2}
+"""The points of each. A scheduler that leaves every flow on its hashed path keeps all but MOVES."""
 TWICE = 15
 """Histories that are tried in another process, too, the largest ones."""
 _SHOWN = 20
@@ -50,7 +49,8 @@ class Check:
 
     ``name``: what should hold. ``section``: the section of the paper, or the contract, that requires it. ``words``:
     what is wrong, empty if nothing is; ``example``: a small input that shows it. ``weakness``: it is acceptable.
-    Part of the text comes from the submission: ``words`` are one line, and both are safe for a terminal.
+    ``worth``: its points. Part of the text comes from the submission: ``words`` are one line, and both are safe for a
+    terminal.
     """
 
     name: str
@@ -58,6 +58,7 @@ class Check:
     words: str = ""
     example: str = ""
     weakness: bool = False
+    worth: float = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "words", one_line(self.words, most=_LONGEST))
@@ -90,10 +91,10 @@ def run_checks(submission: Submission, checks: Sequence[Case]) -> list[Check]:
     return found
 
 
-def share_passed(checks: Sequence[Check], free: Collection[str] = ()) -> float:
-    """The fraction of checks passed; 0 if only those in ``free`` did, which an empty solution passes, too."""
-    passed = [check.name for check in checks if check.passed]
-    return len(passed) / len(checks) if set(passed) - set(free) else 0.0
+def earned(checks: Sequence[Check], free: Collection[str] = (), beside: str = "") -> list[float]:
+    """The points of each check; those in ``free``, which doing nothing passes, count only if ``beside`` is passed."""
+    counts = any(one.name == beside and one.passed for one in checks)
+    return [one.worth if one.passed and (counts or one.name not in free) else 0.0 for one in checks]
 
 
 def _checked(submission: Submission, check: Case) -> Check:
@@ -102,8 +103,8 @@ def _checked(submission: Submission, check: Case) -> Check:
             _JUDGES[check["kind"]](submission, case, check["words"])
         except (Wrong, Misbehaved) as error:
             example = getattr(error, "example", "") or case["told"]
-            return Check(check["name"], check["section"], str(error), example)
-    return Check(check["name"], check["section"])
+            return Check(check["name"], check["section"], str(error), example, worth=check["worth"])
+    return Check(check["name"], check["section"], worth=check["worth"])
 
 
 # --- demands ------------------------------------------------------------------------------------------------
@@ -174,11 +175,12 @@ def valid(flows: LargeFlows, links: LinkState, answer: Answer) -> Int32:
 def _contract(submission: Submission, check: Case) -> list[Check]:
     """Every rule of the contract except the one on time, on histories, small ones first."""
     histories = [History.read(one) for one in check["cases"]]
-    found, moved = dict[str, Check](), False
+    found, moved, answered = dict[str, Check](), False, False
 
     def place(flows: LargeFlows, links: LinkState) -> Int32:
-        nonlocal moved
+        nonlocal moved, answered
         core = valid(flows, links, submission.place(flows, links))
+        answered |= bool(flows.key.size)
         moved |= bool((core != flows.hashed).any())
         others = links.usable_cores(flows.src, flows.dst).any(axis=1)
         for n in np.flatnonzero(~links.usable(flows.src, flows.dst, core) & others)[:1].tolist():
@@ -194,15 +196,21 @@ def _contract(submission: Submission, check: Case) -> list[Check]:
         except (Wrong, Misbehaved) as error:
             rule = getattr(error, "rule", RAISES)
             found.setdefault(rule, Check(rule, check["section"], str(error), str(history), weakness=rule == FAILED))
-            if isinstance(error, Misbehaved) and (error.kind != "raised" or not history.flows):
-                break  # it hangs or dies, which is told once; or it raises always, which hides everything else
-    still = "" if moved else "every flow stays where its hash put it: this is ECMP"
-    found[MOVES] = Check(MOVES, check["section"], still, weakness=True)
+            if isinstance(error, Misbehaved) and error.kind != "raised":
+                break  # it hangs or dies, which is told once
+    if not moved:
+        found[MOVES] = Check(
+            MOVES, check["section"], "every flow stays where its hash put it: this is ECMP", weakness=True
+        )
     if RAISES not in found:
         intact = [history for history in histories if not history.cables]
         found[SAME] = _determinism(submission, intact[-TWICE:], check["section"])
-    rules = [rule for rule in RULES if rule != SAME or SAME in found]
-    return [found.get(rule, Check(rule, check["section"])) for rule in rules]
+    else:
+        found[SAME] = Check(SAME, check["section"], "not tried, because it does not always answer")
+    if not answered:
+        untried = f"not tried: {next(iter(found.values())).words}"
+        found |= {rule: Check(rule, check["section"], untried) for rule in RULES if rule == MOVES or rule not in found}
+    return [replace(found.get(rule, Check(rule, check["section"])), worth=worth) for rule, worth in RULES.items()]
 
 
 def _walked(submission: Submission, history: History, seed: int = 1) -> list[dict[int, int]]:

@@ -6,9 +6,9 @@ import json
 import os
 import secrets
 from contextlib import ExitStack, closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -19,9 +19,8 @@ from results.output import progress_bar
 
 if TYPE_CHECKING:
     from classroom.grading import Checks, Grade
-    from classroom.submission import Submission
 
-SERVICES = ("gradescope", "prairielearn", "classroom50")
+SERVICES = ("gradescope", "prairielearn")
 SEED = "HEDERA_GRADE_SEED"
 UNPROTECTED = (
     "unprotected: submissions run as your user, or as nobody if you are root: they can read what that user can, other "
@@ -50,24 +49,25 @@ def new(file: Path) -> None:
 @scheduler.command()
 @click.argument("name", metavar="FILE.py:CLASS")
 @click.option("--seed", default=1, show_default=True, type=click.IntRange(0), help="Fixes every draw.")
-@click.option("--quick", is_flag=True, help="The contract, and quality at k = 4 alone.")
+@click.option("--quick", is_flag=True, help="The contract alone.")
 @json_option
 @in_words
 def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
-    """Check in under a minute whether a scheduler keeps its contract, and how good it is in the simulator.
+    """Check in under a minute whether a scheduler keeps its contract, and how much bandwidth it gives.
 
     Shows a small input that breaks the contract; the exit status is then 1. Needs no root.
     """
     from classroom.cases import cases
     from classroom.checks import ANSWER, INPUTS, RAISES, run_checks
+    from classroom.grading import quality_cases
+    from classroom.quality import measured
     from classroom.submission import SCHEDULER, Misbehaved, Submission, own, read_code
 
     where, _, attribute = name.rpartition(":")
     if not where.endswith(".py") or not attribute.isidentifier():
         raise ValueError(f"give FILE.py:CLASS, not {name!r}")
-    code = read_code(Path(where), attribute)
-    rows: list[dict[str, Any]] = []
-    with Submission(own, code) as submission:
+    percent: float | None = None
+    with Submission(own, read_code(Path(where), attribute)) as submission:
         try:
             submission.load()
         except Misbehaved as error:
@@ -76,34 +76,16 @@ def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
         checks = run_checks(submission, cases(seed)[SCHEDULER])
         for one in checks:
             click.echo(one, err=True)
-        if all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
-            rows = _quality(submission, (4,) if quick else (4, 8, 16), seed, as_json)
-        else:
-            click.echo("its quality will be measured once these are fixed", err=True)
+        if not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
+            click.echo("its bandwidth will be measured once these are fixed", err=True)
+        elif not quick:
+            _, percent, told = measured(submission, quality_cases(seed))
+            click.echo(told.words, err=as_json)
     if as_json:
-        told = [{**asdict(one), "passed": one.passed} for one in checks]
-        click.echo(json.dumps({"checks": told, "rows": rows}, allow_nan=False))
+        each = [{**asdict(one), "passed": one.passed} for one in checks]
+        click.echo(json.dumps({"checks": each, "percent_of_bound": percent}, allow_nan=False))
     if not all(one.passed or one.weakness for one in checks):
         raise SystemExit(1)
-
-
-def _quality(submission: Submission, sizes: tuple[int, ...], seed: int, quiet: bool) -> list[dict[str, Any]]:
-    """Simulate it beside the project's own schemes, and print what came of it."""
-    from classroom import grading
-    from results.output import wide_console
-
-    runs = [(config, scheme) for config in grading.configs(sizes, seed) for scheme in (*grading.BESIDE, submission)]
-    scores = []
-    with progress_bar("simulating", len(runs)) as done:
-        for config, scheme in runs:
-            scores.append(grading.score(config, scheme))
-            done(len(scores))
-    if not quiet:
-        wide_console().print(grading.table(scores), highlight=False)
-        for score in scores:
-            if score["words"]:
-                click.echo(f"k = {score['k']}, {score['traffic']}: {score['words']}")
-    return scores
 
 
 @click.group()
@@ -150,6 +132,7 @@ def pack(folder: Path, service: str | None, seed: int | None) -> None:
 )
 @click.option("--jobs", type=click.IntRange(1, 64), help="Submissions at once.  [default: one for each processor]")
 @click.option("--format", "form", type=click.Choice(("csv", *SERVICES)), default="csv", help="Also a service's form.")
+@click.option("--single", is_flag=True, help="Each folder is one submission, whatever is in it.")
 @click.option("--unprotected", is_flag=True, help="Limits alone: submissions can reach files and the network.")
 @click.option("--out", default="results/grades", show_default=True, type=click.Path(path_type=Path), help="A folder.")
 @json_option
@@ -160,12 +143,13 @@ def grade(
     seconds: float,
     jobs: int | None,
     form: str,
+    single: bool,
     unprotected: bool,
     out: Path,
     as_json: bool,
 ) -> None:
     """Grade submissions: folders with demand.py, first_fit.py, annealing.py and scheduler.py, or some of
-    them; or one folder that holds such folders.
+    them; or one folder that holds such folders, zips and tars, also as Moodle, Canvas and Gradescope name them.
 
     Each submission runs in its own process (if root grades: as an unprivileged user of its own). It can reach nothing
     of the machine but Python, and no network; time, memory and files are limited. None can affect another's grade.
@@ -176,19 +160,20 @@ def grade(
     """
     from classroom.cases import KNOWN, PUBLIC
     from classroom.formats import FORMATS
-    from classroom.grading import Class, graded, submissions
+    from classroom.grading import Class, graded
+    from classroom.intake import hand_ins
     from classroom.sandbox import prepared, require_closed
+    from classroom.similarity import likeness
     from classroom.submission import Unfit
     from results.output import write_csv
 
     if seed == PUBLIC:
         raise ValueError(KNOWN)
     os.environ.pop(SEED, None)  # without isolation, submissions see the environment
-    found, others = submissions(folders)
+    found, others = hand_ins(folders, single)
     if others:
-        click.echo(f"not graded, because they are not folders: {one_line(', '.join(others))}", err=True)
-    if len({folder.resolve().name for folder in found}) < len(found):
-        raise ValueError("two submissions have the same name: grade their folders separately, each with its own --out")
+        click.echo(f"not graded, because they are no submissions: {one_line(', '.join(others))}", err=True)
+    alike = likeness(found)
     to_write(out).mkdir(parents=True, exist_ok=True)
     made: dict[int, tuple[Grade, Checks]] = {}
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(found))
@@ -200,22 +185,26 @@ def grade(
             if unprotected:
                 click.echo(UNPROTECTED, err=True)
             else:
-                place = stack.enter_context(prepared([*{folder.parent for folder in found}, out]))
+                place = stack.enter_context(
+                    prepared([*{near for folder in folders for near in (folder, folder.resolve().parent)}, out])
+                )
                 require_closed(place)
             click.echo(f"{len(found)} submissions to grade, {jobs} at once", err=True)
             done = stack.enter_context(progress_bar("grading", len(found)))
             grades = graded(Class(seed, seconds, place), jobs, found)
-            for n, one in stack.enter_context(closing(grades)):
-                made[n] = one
+            for n, (one, checks) in stack.enter_context(closing(grades)):
+                made[n] = replace(one, similarity=alike[n][0], similar_to=alike[n][1]), checks
                 write_csv(path, [asdict(made[n][0]) for n in sorted(made)])  # after each, so that nothing is lost
                 done(len(made))
         except Unfit as error:
             click.echo(f"Error: {error}; or use --unprotected, for submissions that you trust", err=True)
             raise SystemExit(3) from None
     if form != "csv":
-        for n, one in made.items():
-            name = os.fsdecode(os.fsencode(found[n].resolve().name)[:200])  # with an ending it is still a file's name
-            write_whole(out / form / f"{name}.json", json.dumps(FORMATS[form](*one), indent=1, allow_nan=False) + "\n")
+        for n, graded_one in made.items():
+            name = os.fsdecode(os.fsencode(found[n].name)[:200])  # with an ending it is still a file's name
+            write_whole(
+                out / form / f"{name}.json", json.dumps(FORMATS[form](*graded_one), indent=1, allow_nan=False) + "\n"
+            )
     if as_json:
         rows = []
         for summary, checks in (made[n] for n in sorted(made)):

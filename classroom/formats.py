@@ -1,24 +1,18 @@
-"""A grade as the file of a grading service: Gradescope, PrairieLearn, Classroom 50.
+"""A grade as the file of a grading service: Gradescope, PrairieLearn.
 
 Each part's points are divided evenly among its checks, so that the tests that a student sees add up to the grade.
 """
 
 from __future__ import annotations
 
-import os
-from datetime import datetime, timezone
 from typing import Any, NamedTuple
 
-from classroom.checks import Check, share_passed
-from classroom.grading import BASELINE, PARTS, POINTS, UNTOUCHED, Checks, Grade
-
-_CLASSROOM_50 = {"classroom": "CLASSROOM", "assignment": "ASSIGNMENT", "submission": "SUBMISSION_TAG"}
-_CLASSROOM_50 |= {"commit": "COMMIT_URL", "release": "RELEASE_URL", "review": "REVIEW_URL"}
-"""Which of its variables each entry of its result is."""
+from classroom.checks import Check, earned
+from classroom.grading import PARTS, POINTS, UNTOUCHED, Checks, Grade
 
 
 class Line(NamedTuple):
-    """One test as a student sees it: its part and name, ``points`` of ``most``, and feedback."""
+    """One test as a student sees it, with its ``points`` of ``most``."""
 
     part: str
     name: str
@@ -31,29 +25,22 @@ def lines(grade: Grade, checks: Checks) -> list[Line]:
     found = []
     for part, file in PARTS.items():
         if part not in checks:
-            found.append(Line(part, file, 0.0, POINTS[part], f"{file} was not handed in."))
+            found.append(Line(part, file, 0.0, POINTS[part], f"{file} was not handed in. Found: {grade.files}."))
             continue
-        each = POINTS[part] / len(checks[part])
-        counts = share_passed(checks[part], UNTOUCHED.get(part, ())) > 0
-        for one in checks[part]:
-            points = each if one.passed and counts else 0.0
-            found.append(Line(part, f"{file}: {one.name}", points, each, _feedback(one, counts)))
+        each = POINTS[part] / sum(one.worth for one in checks[part])
+        for one, points in zip(checks[part], earned(checks[part], *UNTOUCHED.get(part, ())), strict=True):
+            told = _feedback(one, counts=points > 0)
+            found.append(Line(part, f"{file}: {one.name}", points * each, one.worth * each, told))
     words = "Not measured: scheduler.py has to keep its contract first."
-    if wrong := [one for one in checks.get("quality", ()) if not one.passed]:
-        words = _feedback(wrong[0], counts=True)
-    elif grade.quality is not None:
-        words = (
-            f"Your scheduler reaches {grade.percent_of_bound:.1f} % of the upper bound for any paths, on average "
-            f"over eight simulations. Points go from ECMP (none) to {BASELINE} (all)."
-        )
-    most = POINTS["quality"]
-    name = "scheduler.py: bandwidth in the simulator"
+    for one in checks.get("quality", ()):
+        words = _feedback(one, counts=True)
+    most, name = POINTS["quality"], "scheduler.py: bandwidth in the simulator"
     return [*found, Line("quality", name, most * (grade.quality or 0.0), most, words)]
 
 
 def _feedback(check: Check, counts: bool) -> str:
     if check.passed:
-        return "" if counts else "Passed, but an untouched template passes this, too: points need other checks as well."
+        return "" if counts else "Passed, but doing nothing passes this, too: it counts beside other checks only."
     told = f"{check.words}\nRead again: {check.section}."
     return f"{told}\nAn input that shows it:\n{check.example}" if check.example else told
 
@@ -84,25 +71,9 @@ def prairielearn(grade: Grade, checks: Checks) -> dict[str, Any]:
     return {"gradable": True, "score": score, "message": _summary(grade), "tests": tests}
 
 
-def classroom50(grade: Grade, checks: Checks) -> dict[str, Any]:
-    """The content of result.json: a test for each part, because its scores are whole numbers."""
-    told, tests = lines(grade, checks), []
-    for part, most in POINTS.items():
-        points = sum(line.points for line in told if line.part == part)
-        score = {"score": int(points + 0.5), "max-score": round(most)}
-        tests.append({"test-name": part, "passed": points >= most - 1e-9, **score})
-    return {
-        "schema": "classroom50/result/v1",
-        **{entry: os.environ.get(variable, "") for entry, variable in _CLASSROOM_50.items()},
-        "datetime": datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "score": sum(test["score"] for test in tests),
-        "max-score": sum(test["max-score"] for test in tests),
-        "tests": tests,
-    }
-
-
-FORMATS = {"gradescope": gradescope, "prairielearn": prairielearn, "classroom50": classroom50}
+FORMATS = {"gradescope": gradescope, "prairielearn": prairielearn}
 
 
 def _summary(grade: Grade) -> str:
-    return f"{grade.points:.1f} of 100 points. Tests that fail say what is wrong and what to read again."
+    how = "Tests that fail say what is wrong and what to read again."
+    return f"{grade.points:.1f} of 100 points. {how}\nFiles: {grade.files}. {grade.remarks}"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
+import uuid
 import zipfile
 from pathlib import Path
 from string import Template
@@ -15,61 +17,20 @@ from classroom.submission import NAMES, ROOT, SCHEDULER
 
 TEMPLATES = Path(__file__).with_name("templates")
 """Files that already run, with comments on the task."""
-DOCUMENTS = ("assignment/handout.md", "assignment/rubric.md", "own-scheduler.md")
+DOCUMENTS = ("assignment/handout.md", "assignment/rubric.md", "own-scheduler.md", "examples/least_loaded.py")
+_ON_PATH = "PATH=$PWD/.venv/bin:$PATH"
+"""In the documents; a handout has the folder of the project that made it."""
+_LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)([^)#\s]+)[^)\s]*\)")
 _SKIPPED = ("__pycache__", ".hypothesis", "runs", "build")
-_SETUP = """#!/usr/bin/env bash
-set -euo pipefail
-[ $EUID -ne 0 ] || (apt-get update && apt-get install -y bubblewrap libseccomp2 python3 python3-seccomp python3-venv)
-python3 -m venv --system-site-packages {place}/env
-{place}/env/bin/pip install --require-hashes -r {place}/project/setup/requirements.lock
-"""
-_GRADE = """#!/usr/bin/env bash
-# Closed off where this container lets bubblewrap work; else as another user, with limits alone (instructor.md).
-set -uo pipefail
-export HEDERA_GRADE_SEED={seed}  # not among a command's words, which every process on the machine can read
-export PYTHONPATH={place}/project
-grade() {{
-    {place}/env/bin/python -c "from harness.cli import main; main()" \\
-        grade {submission} --jobs 1 --format {service} --out {place}/grades "$@"
-}}
-grade
-[ $? -ne 3 ] || grade --unprotected  # 3: this machine cannot isolate submissions
-mkdir -p {results}
-cp {place}/grades/{service}/*.json {results}/{result}
-"""
-_INFO = """{
-  "uuid": "6f0cfd4b-5ad1-4b0c-9a5e-7b52e0f1a3c8", "title": "Hedera's schedulers", "topic": "Networks", "type": "v3",
-  "gradingMethod": "External",
-  "externalGradingOptions": {
-    "enabled": true, "image": "YOUR-REGISTRY/hedera-grader", "entrypoint": "/hedera/run_autograder",
-    "timeout": 600, "enableNetworking": false
-  }
-}
-"""
-"""The uuid identifies the question; it is the same in every package."""
-_DOCKERFILE = """FROM debian:13
-COPY . /hedera
-RUN bash /hedera/setup.sh
-"""
-_AUTOGRADER = '''"""Run by Classroom 50 in a student's checkout; writes ./result.json."""
-
-import os
-import subprocess
-import tempfile
-import zipfile
-from pathlib import Path
-
-with tempfile.TemporaryDirectory() as place:
-    zipfile.ZipFile(Path(__file__).with_name("project.zip")).extractall(place)
-    for script in ("setup.sh", "run_autograder"):
-        subprocess.run(["bash", f"{place}/{script}"], env={**os.environ, "PLACE": place}, check=True)
-'''
+SECONDS, TIMEOUT_S = 12, 600
+"""Processor seconds for each file in a package: the longest submission takes CLOCK times that for each of four files,
+which is less than the longest time that PrairieLearn allows."""
+_FAILED = "Grading did not come to an end, so this 0 says nothing of the submission: tell your instructor."
 _PLACES = {
-    "gradescope": ("/autograder/source", "/autograder/submission", "/autograder/results", "results.json"),
-    "prairielearn": ("/hedera", "/grade/student", "/grade/results", "results.json"),
-    "classroom50": ("$PLACE", ".", ".", "result.json"),
+    "gradescope": ("/autograder/source", "/autograder/submission", "/autograder/results"),
+    "prairielearn": ("/hedera", "/grade/student", "/grade/results"),
 }
-"""Of each service: where the package lies, where the submission, and where the result is to go, and its name."""
+"""Of each service: where the package lies, where the submission, and where results.json is to go."""
 
 
 def write_template(path: Path, check: str | None = None) -> str:
@@ -94,15 +55,22 @@ def write_template(path: Path, check: str | None = None) -> str:
 
 def pack_handout(folder: Path) -> None:
     """Write templates, documents, modules to import, and checks with their cases, but no solution."""
-    asked = json.dumps(cases(PUBLIC), allow_nan=False)
+    from classroom.grading import quality_cases
+
+    asked = json.dumps(cases(PUBLIC) | {"quality": quality_cases(PUBLIC)}, allow_nan=False)
     folder.mkdir(parents=True)
     for file in NAMES:
         if file != SCHEDULER:
             shutil.copyfile(TEMPLATES / file.replace(".py", ".txt"), folder / file)
     write_template(folder / SCHEDULER, f"python3 check.py {SCHEDULER}")
+    packed = {Path(name).name for name in DOCUMENTS}
+    here = ROOT / ".venv" if (ROOT / ".venv").is_dir() else sys.prefix
     for name in DOCUMENTS:
-        shutil.copyfile(ROOT / "docs" / name, folder / Path(name).name)
-    expose(folder / "project", "classroom.checks")
+        text = (ROOT / "docs" / name).read_text(encoding="utf-8").replace("docs/examples/", "")
+        text = text.replace(_ON_PATH, f"PATH={here}/bin:$PATH")
+        text = _LINK.sub(lambda to: f"[{to[1]}]({Path(to[2]).name})" if Path(to[2]).name in packed else to[1], text)
+        (folder / Path(name).name).write_text(text, encoding="utf-8")
+    expose(folder / "project", "classroom.quality")
     shutil.copyfile(ROOT / "classroom" / "check.py", folder / "check.py")
     (folder / "cases.json").write_text(asked + "\n")
 
@@ -114,19 +82,26 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
     """
     if not (ROOT / "setup" / "requirements.lock").is_file():
         raise ValueError("the grader is packed from a clone of the project, which this is not")
+    from classroom.formats import FORMATS
+    from classroom.grading import Grade
+
     folder.mkdir(parents=True)
-    place, submission, results, result = _PLACES[service]
-    words = {"place": place, "submission": submission, "results": results, "result": result}
-    run = _GRADE.format(**words, service=service, seed=seed)
-    scripts = {"setup.sh": _SETUP.format(place=place), "run_autograder": run}
+    place, submission, results = _PLACES[service]
+    nothing = Grade("", 0.0, None, None, None, None, None, None, 0.0, "not looked at", _FAILED)
+    failed = json.dumps(FORMATS[service](nothing, {}))
+    words: dict[str, object] = {"place": place, "submission": submission, "results": results}
+    words |= {"service": service, "seed": seed, "seconds": SECONDS, "timeout": TIMEOUT_S, "failed": failed}
+    words |= {"uuid": uuid.uuid4(), "names": ", ".join(NAMES)}
+
+    def filled(name: str) -> str:
+        return Template((TEMPLATES / "grader" / f"{name}.txt").read_text(encoding="utf-8")).substitute(words)
+
+    scripts = {name: filled(name.removesuffix(".sh")) for name in ("setup.sh", "run_autograder")}
     if service == "gradescope":
         return _zip(folder / "autograder.zip", scripts)
-    if service == "prairielearn":
-        (folder / "info.json").write_text(_INFO)
-        _zip(folder / "image.zip", {**scripts, "Dockerfile": _DOCKERFILE})
-    else:
-        (folder / "autograder.py").write_text(_AUTOGRADER)
-        _zip(folder / "project.zip", scripts)
+    (folder / "info.json").write_text(filled("info"))
+    (folder / "question.html").write_text(filled("question"))
+    _zip(folder / "image.zip", {**scripts, "Dockerfile": filled("Dockerfile")})
     return folder
 
 

@@ -13,6 +13,7 @@ import errno
 import os
 import pwd
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -47,23 +48,7 @@ _NAMESPACES = 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x4000
 """CLONE_NEW*: cgroup, uts, ipc, user, pid, net, mount. (Only clone3 and unshare have the one for time.)"""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # typing into a terminal as if one were its user
 _PR_SET_PDEATHSIG = 1
-_REFUSED = (
-    # namespaces and mounts
-    "unshare", "setns", "mount", "umount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen",
-    "fsconfig", "fsmount", "fspick", "mount_setattr", "statmount", "listmount", "name_to_handle_at",
-    "open_by_handle_at", "fanotify_init",
-    # things that belong to the user or the machine, not to a namespace
-    "add_key", "keyctl", "request_key", "io_setup", "inotify_init", "inotify_init1", "syslog", "quotactl",
-    "quotactl_fd", "personality",
-    # memory that a process's limits do not count, and its place in the machine
-    "memfd_create", "memfd_secret", "shmget", "msgget", "semget", "ipc", "mq_open", "mbind", "set_mempolicy",
-    "set_mempolicy_home_node", "get_mempolicy", "move_pages", "migrate_pages",
-    # other processes
-    "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd",
-    # where vulnerabilities of kernels were found
-    "bpf", "perf_event_open", "io_uring_setup", "io_uring_enter", "io_uring_register", "userfaultfd", "modify_ldt",
-    "uselib", "lookup_dcookie",
-)  # fmt: skip
+_REFUSED = re.sub("#.*", "", Path(__file__).with_name("templates").joinpath("refused.txt").read_text()).split()
 """System calls: the list of Flatpak's filter for this purpose, and parts of the kernel that mostly attackers use."""
 _MAX = 1024  # numbers of system calls; Linux 7 has some 470
 
@@ -92,14 +77,8 @@ def prepared(hidden: Sequence[Path] = ()) -> Iterator[Place]:
 def unclosed(cpu_s: int, hash_seed: int = 0) -> Start:
     """Others' code with limits, but without isolation from files, network and other processes."""
     drop = _become(_NOBODY) if os.geteuid() == 0 else []
-    command = (
-        *drop,
-        "setpriv",
-        "--pdeathsig",
-        "KILL",
-        "--",
-        *answering(sys.executable, ROOT, {**LIMITS, "CPU": cpu_s}),
-    )
+    alive = ("setpriv", "--pdeathsig", "KILL", "--")
+    command = (*drop, *alive, *answering(sys.executable, ROOT, {**LIMITS, "CPU": cpu_s}))
     return Start(command, own(hash_seed).environment)
 
 

@@ -50,6 +50,8 @@ MEMORY = 3 << 30
 MOST_PROCESSES = 256
 """Where no limit of the kernel holds fewer, the count at which they are ended."""
 WATCH_S = 0.1
+ASLEEP_S = 10.0
+"""Seconds of a file's time, while it is asked something, in which no thread of it computes or waits for a disk."""
 _SIGNALS = {9: "killed: out of processor time, or of memory", 11: "segmentation fault", 24: "out of processor time"}
 
 
@@ -78,10 +80,16 @@ class Code:
 def read_code(path: Path, attribute: str) -> Code:
     """The code in a file. ValueError, one sentence, if there is none."""
     try:
-        return Code(path.name, read_regular(path, MAX_FILE).decode("utf-8-sig"), attribute)
-    except (UnicodeDecodeError, Unreadable) as error:
-        why = error if isinstance(error, Unreadable) else "is not text in UTF-8"
-        raise ValueError(f"{path.name} {why}") from None
+        return as_code(path.name, read_regular(path, MAX_FILE), attribute)
+    except Unreadable as error:
+        raise ValueError(f"{path.name} {error}") from None
+
+
+def as_code(file: str, data: bytes, attribute: str) -> Code:
+    try:
+        return Code(file, data.decode("utf-8-sig"), attribute)
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is not text in UTF-8") from None
 
 
 @dataclass(frozen=True)
@@ -136,7 +144,8 @@ def _answer(line: bytes) -> Answer:
 class _Process:
     """A process started as ``start`` says."""
 
-    def __init__(self, start: Start) -> None:
+    def __init__(self, start: Start, budget: Budget) -> None:
+        self._budget, self._asked = budget, False
         self._closed, self._ending, self._taken = start.closed, threading.Lock(), ""
         pipe, errors = subprocess.PIPE, subprocess.DEVNULL if start.others else None
         alone: dict[str, Any] = {"env": start.environment, "start_new_session": True, "cwd": "/"}
@@ -150,7 +159,9 @@ class _Process:
         # Only a thread can wait for a pipe with a deadline on every system.
         self._talking = threading.Thread(target=self._talk, args=(request, heard), daemon=True)
         self._talking.start()
+        self._asked = request is not None
         self._talking.join(max(0.0, seconds))
+        self._asked = False
         if not heard:
             raise TimeoutError
         if not heard[0]:
@@ -193,6 +204,11 @@ class _Process:
                     self._taken = f"its processes took more than {MEMORY >> 30} GiB of memory"
                 elif len(family) > MOST_PROCESSES:
                     self._taken = f"it started more than {MOST_PROCESSES} processes"
+                elif self._asked and all(map(_asleep, family)):
+                    self._budget.asleep_s += WATCH_S
+                    if self._budget.asleep_s > ASLEEP_S:
+                        self._taken = self._budget.over = f"it slept for more than {ASLEEP_S:g} s in all"
+                        self._budget.left_s = 0.0
                 if self._taken:
                     self._kill()
             time.sleep(WATCH_S)
@@ -230,6 +246,15 @@ def _family(pid: int) -> Iterator[int]:
                 yield from _family(int(child))
 
 
+def _asleep(pid: int) -> bool:
+    """Whether none of its threads computes, can, or waits for a disk."""
+    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
+        with contextlib.suppress(OSError):
+            if stat.read_text().rpartition(")")[2].split()[0] in "RD":
+                return False
+    return True
+
+
 def _memory(pid: int) -> int:
     """Bytes that are a process's own, in memory or swapped out."""
     with contextlib.suppress(OSError):
@@ -242,7 +267,7 @@ class Budget:
     """Real seconds to wait for a submission: from start-up to end, all its processes together."""
 
     def __init__(self, seconds: float = float("inf")) -> None:
-        self.left_s, self.over = seconds, f"its {seconds:g} s in all are used up"
+        self.left_s, self.over, self.asleep_s = seconds, f"its {seconds:g} s in all are used up", 0.0
 
 
 @dataclass(eq=False)
@@ -315,7 +340,7 @@ class Submission:
     def _begin(self) -> None:
         if self.budget.left_s <= 0:
             raise Misbehaved("slow", self.budget.over)
-        self._process = _Process(self.start(self.hash_seed))
+        self._process = _Process(self.start(self.hash_seed), self.budget)
         try:
             self._within(None, START_S)
         except Misbehaved as error:

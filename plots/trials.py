@@ -36,7 +36,7 @@ FEWEST = 3
 
 SUPPORTED, ALONE, UNSUPPORTED, SILENT = "supported", "alone", "not supported", "nothing can be said"
 VALID, ALL_TRIES = "valid runs", "all tries"
-BASE = "ecmp"
+BASE, RIVAL = "ecmp", "hedera-gff"
 CSV_COLUMNS = (
     "over", "first", "second", "pattern", "pairs",
     "mean_mbps", "low_mbps", "high_mbps", "p", "holm_p", "verdict",
@@ -79,18 +79,19 @@ class Comparison:
 
 
 def in_a_sentence(runs: Sequence[Run], tries: Sequence[Run]) -> str:
-    """A sentence on how many patterns Hedera is significantly above ECMP in, by valid runs and by all tries; empty if
-    these were not run."""
+    """Sentences on how many patterns Hedera is significantly above ECMP in, by valid runs and by all tries, and on how
+    schedulers of the user's own stand beside RIVAL; empty if these were not run."""
     schemes = [scheme for scheme in scheme_order(run.scheme for run in runs) if scheme.startswith("hedera-")]
     valid, every = _rates(runs, False), _rates(tries, True)
     found = {scheme: rows for scheme in schemes if (rows := _compare(valid, scheme, BASE).patterns)}
+    own = [f" {_beside(valid, one)}" for one in valid.columns if ":" in one and RIVAL in valid.columns]
     if not found:
-        return ""
+        return "".join(own).strip()
     if not any(row.p is not None for rows in found.values() for row in rows):
         most = max(row.pairs for rows in found.values() for row in rows)
         return (
             f"Whether Hedera is above {BASE} for certain takes {FEWEST} valid trials of both with the same seeds; "
-            f"there {'is' if most == 1 else 'are'} {most}."
+            f"there {'is' if most == 1 else 'are'} {most}.{''.join(own)}"
         )
     said = []
     for scheme, rows in found.items():
@@ -102,8 +103,19 @@ def in_a_sentence(runs: Sequence[Run], tries: Sequence[Run]) -> str:
         )
     return (
         f"Above {BASE} for certain (valid trials paired by their seeds, Student's t, {LEVEL:.0%} for all patterns of "
-        f"a scheme together by Holm's correction): {'; '.join(said)}."
+        f"a scheme together by Holm's correction): {'; '.join(said)}.{''.join(own)}"
     )
+
+
+def _beside(rates: Any, scheme: str) -> str:
+    """What the trials say of a scheme beside RIVAL, over the patterns that both have in all of them."""
+    row = _compare(rates, scheme, RIVAL).overall
+    if row.mean is None or row.low is None:
+        return (
+            f"Beside {RIVAL}, {scheme} takes {FEWEST} valid trials of both with the same seeds; there are {row.pairs}."
+        )
+    certain = "for certain" if row.low > 0 or (row.high or 0.0) < 0 else "which may be chance"
+    return f"{scheme} minus {RIVAL}: {row.mean:+.1f} Mb/s, 95 % interval {row.low:+.1f} to {row.high:+.1f}, {certain}."
 
 
 def _certain(rows: Sequence[Difference]) -> tuple[int, int, int]:

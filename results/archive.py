@@ -10,6 +10,7 @@ import lzma
 import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
+from typing import IO
 
 from traffic.textfile import Unreadable, read_regular
 
@@ -47,17 +48,26 @@ def unpacked(path: Path, name: str = "run.json") -> Iterator[tuple[str, bytes]]:
         plain = packed.decompress(read_regular(path, MAX_BYTES), MAX_BYTES)
         if not packed.eof:
             raise Unreadable(f"is cut off, or larger than {MAX_BYTES / 1e6:.3g} MB when it is unpacked")
+        for member, content in members(plain):
+            place = PurePosixPath(member)
+            if content and place.name == name and not (place.is_absolute() or ".." in place.parts):
+                yield member, content.read()
+    except (lzma.LZMAError, tarfile.TarError):
+        raise Unreadable("is no archive of runs") from None
+
+
+def members(plain: bytes) -> Iterator[tuple[str, IO[bytes] | None]]:
+    """What a tar that is not packed and not trusted holds: files to read, None for links and the like; no folders."""
+    try:
         if b"GNU.sparse" in plain:
             raise Unreadable(_SPARSE)
         with tarfile.open(fileobj=io.BytesIO(plain), mode="r:", tarinfo=_bounded()) as tar:
             for member in tar:
-                place = PurePosixPath(member.name)
                 if member.size < 0:
                     raise Unreadable("has a file of less than no bytes")
-                if member.isreg() and place.name == name and not (place.is_absolute() or ".." in place.parts):
-                    content = tar.extractfile(member)
-                    yield member.name, content.read() if content else b""
-    except (lzma.LZMAError, tarfile.TarError, ValueError, OverflowError, RecursionError) as error:
+                if not member.isdir():
+                    yield member.name, tar.extractfile(member) if member.isreg() else None
+    except (tarfile.TarError, ValueError, OverflowError, RecursionError) as error:
         if isinstance(error, Unreadable):
             raise
         raise Unreadable("is no archive of runs") from None

@@ -93,6 +93,7 @@ def progress_bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True, quiet=quiet())) as bar:
+    # What is left is told from all that was seen, so with the machine's load.
+    with Progress(*columns, console=Console(stderr=True, quiet=quiet()), speed_estimate_period=3600.0) as bar:
         task = bar.add_task(label, total=total)
         yield lambda done: bar.update(task, completed=done)

@@ -90,7 +90,7 @@ def bare(tmp_path_factory):
 def run(handout, environment, *words):
     return subprocess.run(
         [sys._base_executable, handout / "check.py", *map(str, words)],
-        env=environment, cwd="/", capture_output=True, text=True, check=False, timeout=500,
+        env=environment, cwd=handout, capture_output=True, text=True, check=False, timeout=500,
     )  # fmt: skip
 
 
@@ -100,6 +100,7 @@ def test_an_untouched_handout_checks_itself_with_numpy_alone(handout, bare):
     held = [line.split("(")[0].strip() for line in done.stdout.splitlines() if line.startswith("ok ")]
     assert held[0] == f"ok   {NO_FLOWS}"
     assert len(held) == 6, "that, and the contract's but one"
+    assert "ECMP" in done.stdout
     assert "every flow stays where its hash put it: this is ECMP" in done.stdout
     for file in NAMES:
         assert f"{handout / file}\n" in done.stdout

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from classroom.cases import NO_FLOWS
-from classroom.checks import FREE, Check
+from classroom.cases import FIGURE, NO_FLOWS
+from classroom.checks import MOVES, RULES, Check
 from classroom.formats import FORMATS, lines
 from classroom.grading import Grade
 
@@ -15,17 +15,17 @@ jsonschema = pytest.importorskip(
     "jsonschema", reason="python3-jsonschema is not installed (setup/apt-packages-check.txt)"
 )
 SCHEMAS = Path(__file__).with_name("schemas")
-FULL = Grade("ann", 58.0, 0.5, 1.0, None, 1.0, 0.6, 91.25, 12.3, "")
+FULL = Grade("ann", 58.0, 0.5, 1.0, None, 1.0, 0.6, 91.25, 12.3, "demand.py", "")
 CHECKS = {
-    "demand": [Check("Figure 4", "section 4.2"), Check("order", "section 4.2", "other demands", "flows [(0, 1)]")],
+    "demand": [Check(FIGURE, "section 4.2"), Check("order", "section 4.2", "other demands", "flows [(0, 1)]")],
     "first_fit": [Check("fits", "section 4.3")],
-    "contract": [Check(name, "docs/own-scheduler.md") for name in FREE] + [Check("moves", "docs/own-scheduler.md")],
+    "contract": [Check(name, "docs/own-scheduler.md", worth=worth) for name, worth in RULES.items()],
     "quality": [],
 }
-NOTHING = Grade("bob", 0.0, 0.0, None, None, 0.0, None, None, 1.0, "")
+NOTHING = Grade("bob", 0.0, 0.0, None, None, 0.0, None, None, 1.0, "nothing", "no file to grade")
 TEMPLATES = {
-    "demand": [Check(NO_FLOWS, "section 4.2"), Check("Figure 4", "section 4.2", "all demands are 0")],
-    "contract": [Check(FREE[0], "docs"), Check("moves", "docs", "this is ECMP")],
+    "demand": [Check(NO_FLOWS, "section 4.2"), Check(FIGURE, "section 4.2", "all demands are 0")],
+    "contract": [Check(name, "docs", "this is ECMP" if name == MOVES else "") for name in RULES],
 }
 
 
@@ -50,9 +50,6 @@ def test_points_add_up_to_the_grade_and_to_a_hundred(grade, checks):
     gradescope = FORMATS["gradescope"](grade, checks)
     assert sum(test["score"] for test in gradescope["tests"]) == pytest.approx(gradescope["score"], abs=0.01)
     assert FORMATS["prairielearn"](grade, checks)["score"] == pytest.approx(grade.points / 100)
-    fifty = FORMATS["classroom50"](grade, checks)
-    assert fifty["score"] == sum(test["score"] for test in fifty["tests"])
-    assert fifty["max-score"] == 100
 
 
 def test_a_student_reads_what_is_wrong_where_to_read_again_and_an_example():
@@ -60,13 +57,10 @@ def test_a_student_reads_what_is_wrong_where_to_read_again_and_an_example():
     assert wrong.feedback.splitlines()[:2] == ["other demands", "Read again: section 4.2."]
     assert "flows [(0, 1)]" in wrong.feedback
     (absent,) = [line for line in lines(FULL, CHECKS) if line.part == "annealing"]
-    assert absent.feedback == "annealing.py was not handed in."
+    assert absent.feedback == "annealing.py was not handed in. Found: demand.py."
     (free,) = [line for line in lines(NOTHING, TEMPLATES) if NO_FLOWS in line.name]
-    assert (free.points, "untouched template" in free.feedback) == (0.0, True)
+    assert (free.points, "doing nothing" in free.feedback) == (0.0, True)
 
 
-def test_what_a_service_has_of_its_own(monkeypatch):
-    """Classroom 50 its variables, PrairieLearn a score that may not exceed 1, as sums of floats do."""
-    monkeypatch.setenv("SUBMISSION_TAG", "submit/3")
-    assert FORMATS["classroom50"](FULL, CHECKS)["submission"] == "submit/3"
+def test_a_score_may_not_exceed_1_as_sums_of_floats_do():
     assert FORMATS["prairielearn"](replace(FULL, points=100.00000001), CHECKS)["score"] == 1.0

@@ -157,6 +157,7 @@ def estimate_demands(src, dst, num_hosts):
 def _serve() -> None:
     """Answer the other side of `Arena`."""
     from classroom import grading
+    from classroom.intake import hand_ins
     from classroom.sandbox import closed, prepared, require_closed
     from classroom.submission import Code, Misbehaved, Submission, Unfit
 
@@ -189,7 +190,7 @@ def _serve() -> None:
                 tell(words=words)
             else:
                 grading.CLOCK = request["budget_s"] / PROCESSOR_S
-                one, checks = grading.grade(Path(request["folder"]), course)
+                one, checks = grading.grade(hand_ins([Path(request["folder"])], single=True)[0][0], course)
                 told = {part: [asdict(check) for check in each] for part, each in checks.items()}
                 tell(grade=asdict(one), checks=told)
 

@@ -54,9 +54,11 @@ def test_a_class_of_archives_links_and_pipes(place):
     (theirs / "\x1b[2Jeve\n").write_text("")
     done = graded(place, "submissions", "--seed", "7", "--json")
     assert done.returncode == 0, done.stderr
-    assert [row["submission"] for row in json.loads(done.stdout)["rows"]] == ["alice"]
+    alice, bob = json.loads(done.stdout)["rows"]
+    assert (alice["submission"], bob["submission"], bob["points"]) == ("alice", "bob", 0.0)
+    assert "bob.zip is no archive that can be read" in bob["remarks"]
     (said,) = [line for line in done.stderr.splitlines() if "not graded" in line]
-    assert said.endswith(r"not graded, because they are not folders: \x1b[2Jeve , bob.zip, carol, dave")
+    assert said.endswith(r"not graded, because they are no submissions: \x1b[2Jeve , carol, dave")
 
 
 @pytest.mark.parametrize("what", ["nowhere", "file.zip", "pipe", "link", "empty", "locked", "\x1b[2J\n"])

@@ -101,6 +101,9 @@ def gaining(folder):
 def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv(tmp_path):
     sweep = gaining(tmp_path)
     said = trials.in_a_sentence(sweep.runs, sweep.tries)
+    own = {("stride:1", "mine.py:Mine"): [8.0, 9.0, 10.1], ("stride:1", "hedera-gff"): [5.0, 6.0, 7.0]}
+    beside = store_rates(tmp_path / "own", own)
+    assert trials.in_a_sentence(beside, beside).endswith("+2.9 to +3.2, for certain.")
     assert "hedera-sa in 1 of 3 patterns, below in 1 (over all tries 0 and 1 of 3)." in said
     rows = list(csv.DictReader(io.StringIO(trials.csv_text(sweep.runs, sweep.tries))))
     assert tuple(rows[0]) == trials.CSV_COLUMNS

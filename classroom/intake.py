@@ -1,0 +1,226 @@
+"""What students handed in: their files, in whatever they are packed and whatever a service has made of the names.
+
+Nothing of it is trusted: archives are read in memory, no link is followed, and sizes and counts have limits.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import os
+import re
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+from classroom.submission import MAX_FILE, NAMES
+from hedera.text import one_line
+from results.archive import members
+from traffic.textfile import Unreadable, read_regular
+
+MAX_ARCHIVE, MAX_UNPACKED, MAX_FILES, DEEPEST = 8 << 20, 64 << 20, 2000, 4
+"""Bytes of an archive, packed and unpacked; files that are looked at in a hand-in, and folders within each other."""
+_PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar")
+_UNPACK: dict[bytes, Callable[[bytes], bytes]] = {
+    b"\x1f\x8b": lambda data: zlib.decompressobj(31).decompress(data, MAX_UNPACKED),
+    b"BZ": lambda data: bz2.BZ2Decompressor().decompress(data, MAX_UNPACKED),
+    b"\xfd7": lambda data: lzma.LZMADecompressor(memlimit=4 * MAX_UNPACKED).decompress(data, MAX_UNPACKED),
+}
+"""By the first bytes of a packed tar."""
+_WHOSE = (
+    re.compile(r"(?P<who>.+?)[ _-]*attempt[ _-]*(?P<attempt>\d+).*", re.I),
+    re.compile(r"(?P<who>.+)_(?P<id>\d+)_assignsubmission_.*"),  # Moodle: one number for each student
+)
+_BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, RuntimeError)
+_SUBMITTERS = re.compile(r"^(submission_\d+):\s*\n {2}:submitters:\s*\n(.*?)(?=^ {2}:|^\S|\Z)", re.M | re.S)
+_CANVAS = re.compile(r"(?P<who>[^_]+)_(?:LATE_)?(?P<id>\d+)_(?P<order>\d+)_(?P<file>.+)")
+"""A student, their number, that of the file, which grows, and the file's own name."""
+
+
+@dataclass(frozen=True)
+class HandIn:
+    """One student's work. ``files``: by the names that are expected, what each holds or, as text, why it is not read.
+    ``found``: the names of all files that were seen. ``remarks``: what was not as expected, a sentence each."""
+
+    name: str
+    files: dict[str, bytes | str]
+    found: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+
+class _Seen(NamedTuple):
+    """A file: its path, with those of archives in it; where it lies, or what an archive has of it, None for a link."""
+
+    shown: str
+    held: Path | bytes | None
+    order: int
+
+
+class _Part(NamedTuple):
+    """A folder or a file of somebody's. ``name``: without what Canvas has put before it; ``order``: of its files."""
+
+    place: Path
+    who: str
+    id: str = ""
+    attempt: int = 0
+    name: str = ""
+    order: int = 0
+
+
+def hand_ins(folders: Sequence[Path], single: bool = False) -> tuple[list[HandIn], list[str]]:
+    """What these folders hold, by student, and the names of what lies beside it: each folder is somebody's work if it
+    has a file that is expected, or with ``single``; else everybody's. ValueError, one sentence, if there is none."""
+    parts, others = list[_Part](), list[str]()
+    for folder in folders:
+        if not folder.is_dir():
+            raise ValueError(f"{folder} is not a folder with submissions (unpack an archive first)")
+        if single or any(_expected(path.name) for path in folder.iterdir()):
+            parts.append(_Part(folder, folder.resolve().name))
+            continue
+        known = _gradescope(folder)
+        for path in sorted(folder.iterdir()):
+            if one := _part(path, known):
+                parts.append(one)
+            elif path.name[0] not in "._" and path.name != "submission_metadata.yml":
+                others.append(path.name)
+    whose = defaultdict[tuple[str, str], list[_Part]](list)
+    for one in parts:
+        whose[one.who, one.id].append(one)
+    names, made = [who for who, _ in whose], list[HandIn]()
+    for (who, number), theirs in sorted(whose.items()):
+        attempts = sorted({one.attempt for one in theirs})
+        if not number and len(attempts) < len(theirs):
+            raise ValueError(f"two submissions have the same name: grade {who} separately, each with its own --out")
+        counted = [one for one in theirs if one.attempt == attempts[-1]]
+        said = [f"of {len(attempts)} attempts the last counts: {counted[0].place.name}"] if len(attempts) > 1 else []
+        made.append(_taken(f"{who}_{number}" if number and names.count(who) > 1 else who, counted, said))
+    if not single and not any(one.files for one in made):
+        raise ValueError(f"{folders[0]} has no submission: that would be {', '.join(NAMES)}, or some of these")
+    return made, others
+
+
+def _part(path: Path, known: dict[str, tuple[str, str]]) -> _Part | None:
+    """Whose this is, by its name; None for what is nobody's."""
+    if path.name[0] in "._" or path.is_symlink() or not (path.is_dir() or path.is_file()):
+        return None
+    if path.is_file() and (found := _CANVAS.fullmatch(path.name)):
+        return _Part(path, found["who"], found["id"], 0, found["file"], int(found["order"]))
+    if path.is_file() and not path.name.lower().endswith(_PACKED):
+        return None
+    name = path.name if path.is_dir() else re.sub(r"(\.tar)?\.\w+$", "", path.name)
+    if name in known:
+        return _Part(path, *known[name], attempt=int(name.rpartition("_")[2]))
+    for pattern in _WHOSE:
+        if found := pattern.fullmatch(name):
+            told = found.groupdict()
+            return _Part(path, told["who"], told.get("id", ""), int(told.get("attempt", 0)))
+    return _Part(path, name)
+
+
+def _gradescope(folder: Path) -> dict[str, tuple[str, str]]:
+    """The submitters' names and addresses for each folder of an export of Gradescope's, by its metadata."""
+    try:
+        text = read_regular(folder / "submission_metadata.yml", MAX_UNPACKED).decode(errors="replace")
+    except Unreadable:
+        return {}
+    known = {}
+    for name, who in _SUBMITTERS.findall(text):
+        told = (", ".join(re.findall(rf":{key}:[ \t'\"]*([^'\"/\0\n]+)", who)) for key in ("name", "email"))
+        known[name] = next(told) or name, next(told) or name
+    return known
+
+
+def _taken(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
+    seen = list(islice((one for part in parts for one in _files(part, said)), MAX_FILES + 1))
+    if len(seen) > MAX_FILES:
+        said.append(f"it has more than {MAX_FILES} files, of which no more were looked at")
+    files = dict[str, bytes | str]()
+    for file in NAMES:
+        mine = [one for one in seen[:MAX_FILES] if _expected(PurePosixPath(one.shown).name) == file]
+        if not mine:
+            continue
+        *others, chosen = sorted(mine, key=partial(_rank, file))
+        said += [f"{other.shown} is not looked at" for other in others]
+        said += [f"{chosen.shown} is taken as {file}"] * (chosen.shown != file)
+        try:
+            files[file] = _read(chosen.held, MAX_FILE)
+            if len(files[file]) > MAX_FILE:
+                raise Unreadable(f"is larger than {MAX_FILE / 1e6:.3g} MB")
+        except Unreadable as error:
+            files[file] = f"{file} {error}"
+    found = tuple(one_line(one.shown, most=100) for one in seen[:20]) + ("...",) * (len(seen) > 20)
+    return HandIn(name, files, found, tuple(map(one_line, said)))
+
+
+def _expected(name: str) -> str | None:
+    """The file that is meant by a name: case, numbers and what stands between the words do not count."""
+    path = PurePosixPath(name)
+    plain = re.sub(r"[^a-z]", "", path.stem.lower())
+    means = {file.removesuffix(".py").replace("_", ""): file for file in NAMES}
+    return means.get(plain) if path.suffix.lower() == ".py" and name[0] not in "._" else None
+
+
+def _rank(file: str, one: _Seen) -> tuple[int, int, bool, list[int], str]:
+    """The greatest is taken: the last of Canvas's, the least deep, the one with the right name, the last version."""
+    path = PurePosixPath(one.shown)
+    return one.order, -len(path.parts), path.name == file, [int(n) for n in re.findall(r"\d+", path.stem)], one.shown
+
+
+def _files(part: _Part, said: list[str]) -> Iterator[_Seen]:
+    """Everything in a part that is no folder. Of archives it says why one is not read."""
+    if not part.place.is_dir():
+        yield from _opened(part.place, part.name or part.place.name, said, part.order)
+    for folder, inside, names in os.walk(part.place):
+        below = Path(folder).relative_to(part.place)
+        odd = [name for name in inside if _expected(name)]
+        inside[:] = [n for n in sorted(inside) if n[0] not in "._" and n not in odd and len(below.parts) < DEEPEST]
+        for name in sorted([*odd, *names]):
+            if name[0] not in "._":
+                yield from _opened(Path(folder, name), str(below / name), said)
+
+
+def _opened(path: Path, shown: str, said: list[str], order: int = 0) -> Iterator[_Seen]:
+    yield _Seen(shown, path, order)
+    if not shown.lower().endswith(_PACKED):
+        return
+    try:
+        for name, content in _unpacked(_read(path, MAX_ARCHIVE)):
+            parts = PurePosixPath(name).parts
+            if parts and not any(part[0] in "._" for part in parts):
+                yield _Seen(f"{shown}/{'/'.join(parts)}", content, order)
+    except Unreadable as error:
+        said.append(f"{shown} {error}: hand in a folder, a zip or a tar")
+
+
+def _read(held: Path | bytes | None, most: int) -> bytes:
+    if held is None or (isinstance(held, Path) and held.is_symlink()):
+        raise Unreadable("is a link, not a regular file")
+    return held if isinstance(held, bytes) else read_regular(held, most)
+
+
+def _unpacked(data: bytes) -> Iterator[tuple[str, bytes | None]]:
+    """The files of an archive, None for links; what is not expected is not read. Raises Unreadable."""
+    try:
+        if data[:2] == b"PK":
+            with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                for one in archive.infolist():
+                    wanted = _expected(PurePosixPath(one.filename).name) and not stat.S_ISLNK(one.external_attr >> 16)
+                    if wanted and one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                        yield one.filename, archive.open(one).read(MAX_FILE + 1)
+                    elif not one.is_dir():
+                        yield one.filename, None
+            return
+        plain = next((unpack(data) for begin, unpack in _UNPACK.items() if data.startswith(begin)), data)
+        for name, content in members(plain):
+            yield name, content.read(MAX_FILE + 1) if content else None
+    except (*_BROKEN, tarfile.TarError):
+        raise Unreadable("is no archive that can be read, or too large") from None
