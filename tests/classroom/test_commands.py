@@ -39,7 +39,7 @@ def afternoon(handout):
     done = []
     for line in commands("handout.md"):
         words = shlex.split(line)
-        if words[0] == "sudo" or words[1].startswith(("explain", "assignment")):
+        if words[1] not in ("scheduler", "simulate"):
             continue
         quick = ["--quick"] if words[1:3] == ["scheduler", "check"] else []
         done.append((line, hedera(*words[1:], *quick, cwd=handout.parent)))
@@ -50,7 +50,7 @@ def afternoon(handout):
 
 def test_the_handout_s_commands_do_what_it_says(afternoon):
     done, _ = afternoon
-    assert [line.split()[1] for line, _ in done] == ["scheduler", "scheduler", "simulate"]
+    assert [line.split()[1] for line, _ in done] == ["scheduler", "simulate"]
     for line, one in done:
         assert one.exit_code == 0, (line, one.stdout, one.stderr)
         assert "it raises" not in one.stderr, "a template runs as it is"
