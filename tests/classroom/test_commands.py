@@ -42,10 +42,10 @@ def afternoon(handout):
         if words[1] not in ("scheduler", "simulate"):
             continue
         quick = ["--quick"] if words[1:3] == ["scheduler", "check"] else []
-        done.append((line, hedera(*words[1:], *quick, cwd=handout.parent)))
+        done.append((line, hedera(*words[1:], *quick, cwd=handout)))
         for file in MILESTONES:
-            (handout.parent / file).write_text((SOLUTIONS / file).read_text())
-    return done, handout.parent
+            (handout / file).write_text((SOLUTIONS / file).read_text())
+    return done, handout
 
 
 def test_the_handout_s_commands_do_what_it_says(afternoon):
@@ -77,7 +77,7 @@ def test_json_has_everything(tmp_path):
     assert done.exit_code == 1
     found = json.loads(done.stdout)
     assert found["percent_of_bound"] is None
-    (wrong,) = [one for one in found["checks"] if not one["passed"] and not one["weakness"]]
+    wrong = next(one for one in found["checks"] if not one["passed"] and not one["weakness"])
     assert "answers with None" in wrong["words"]
 
 

@@ -133,7 +133,7 @@ def test_what_a_service_starts_hands_the_seed_on_unseen(tmp_path, service):
     with zipfile.ZipFile(made if made.is_file() else made / "image.zip") as packed:
         script = packed.read("run_autograder").decode()
         assert packed.getinfo("run_autograder").external_attr >> 16 == 0o100700
-    begin = script.partition("mkdir")[0]
+    begin = script.partition("mkdir")[0] + "grade"
     for words in ("/autograder/source/env/bin/python", "/hedera/env/bin/python"):
         begin = begin.replace(words, "show")
     show = f'show() {{ echo "$@"; [ "${VARIABLE}" = {SEED} ] && echo known; }}\n'
