@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.traffic import encoded
-from tests.traffic.test_htsim import CHAIN
+from tests.traffic.test_htsim import FLOWS as MATRIX
 from tests.traffic.test_iperf import CAPTURED
 from topos.fattree import FatTree
 from traffic.bwmng import parse_samples
@@ -46,7 +46,7 @@ def mutated(draw, contents):
     [
         (lambda path: read_listed(path, TREE), [CSV, LINES]),
         (read_goal, [GOAL]),
-        (lambda path: read_htsim(path, "it"), [CHAIN.encode()]),
+        (lambda path: read_htsim(path, "it"), [MATRIX.encode()]),
         (lambda path: size_law(str(path)), [SIZES]),
         (lambda path: parse_report(path.read_text(errors="replace")), [IPERF]),
         (lambda path: parse_samples(path.read_text(errors="replace")), [BWMNG]),
