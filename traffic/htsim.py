@@ -33,7 +33,7 @@ def read_htsim(path: str | Path, name: str) -> FlowGraph:
     Raises ValueError, one sentence, with the line where there is one, for what is no such matrix, is cut short, too
     large, or has failures or triggers, which are not read.
     """
-    matrix, number, text = _Matrix(), 0, read_text(Path(path), MAX_FILE_BYTES)
+    matrix, text = _Matrix(), read_text(Path(path), MAX_FILE_BYTES)
     try:
         for number, line in enumerate(text.split("\n"), start=1):
             if words := " ".join(line.partition("#")[0].split()):
