@@ -35,7 +35,7 @@ def read_htsim(path: str | Path, name: str) -> FlowGraph:
     """
     matrix, text = _Matrix(), read_text(Path(path), MAX_FILE_BYTES)
     try:
-        for number, line in enumerate(text.split("\n"), start=1):
+        for number, line in enumerate(text.split("\n"), start=1):  # noqa: B007, which is in the sentence below
             if words := " ".join(line.partition("#")[0].split()):
                 matrix.take(words)
                 bounded(name, len(matrix.rows) if len(matrix.rows) > MAX_NODES else 0, 0)
