@@ -1,9 +1,7 @@
 """Submissions get what they deserve, several at once. (Hostile ones: tests/hostile.)"""
 
 import csv
-import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -14,15 +12,10 @@ import pytest
 
 from classroom import grading
 from classroom.cases import PUBLIC
-from classroom.packing import pack_handout
 from classroom.sandbox import allowed_modules, packages
-from classroom.submission import NAMES
-from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
+from tests.classroom.mistakes import SOLUTIONS
 
-MIN_LOADED = Path(__file__).parents[2] / "docs/examples/least_loaded.py"
 HEDERA = Path(sys.executable).with_name("hedera")
-PARTS = tuple(grading.POINTS)
-
 
 pytestmark = pytest.mark.usefixtures("place")
 
@@ -37,54 +30,8 @@ def solution(name):
     return (SOLUTIONS / f"{name}.py").read_text()
 
 
-def with_mistake(words):
-    return seeded(next(mistake for mistake in MISTAKES if words in mistake.name))
-
-
 def hedera(*words):
     return subprocess.run([HEDERA, *map(str, words)], capture_output=True, text=True, check=False, timeout=500)
-
-
-@pytest.fixture(scope="module")
-def graded(tmp_path_factory):
-    """The command over a class, the JSON that it prints, and the folder."""
-    place = tmp_path_factory.mktemp("class")
-    theirs = place / "submissions"
-    hand_in(theirs / "a-demand-and-first-fit", demand=solution("demand"), first_fit=solution("first_fit"))
-    hand_in(theirs / "b-scheduler", scheduler=MIN_LOADED.read_text().replace("LeastLoaded", "Scheduler"))
-    hand_in(theirs / ("d" * 251), first_fit=with_mistake("never released"))
-    hand_in(theirs / "f-templates")
-    pack_handout(place / "handout")
-    for file in NAMES:
-        shutil.copy(place / "handout" / file, theirs / "f-templates")
-    words = ("--seed", "7", "--seconds", "20", "--json", "--format", "gradescope", "--out", place / "out")
-    done = hedera("grade", theirs, *words)
-    assert done.returncode == 0, done.stderr
-    return {row["submission"][0]: row for row in json.loads(done.stdout)["rows"]}, place
-
-
-def test_everybody_is_graded_whatever_their_folder_is_called(graded):
-    rows, place = graded
-    assert list(rows) == list("abdf")
-    with (place / "out" / "grades.csv").open() as file:
-        assert [row["submission"][0] for row in csv.DictReader(file)] == list(rows)
-    assert len(list((place / "out" / "gradescope").iterdir())) == len(rows)
-
-
-def test_honest_work_gets_what_it_deserves(graded):
-    rows, _ = graded
-    assert rows["a"]["demand"] == rows["a"]["first_fit"] == 1.0
-    assert rows["a"]["points"] == 40.0
-    assert rows["b"]["contract"] == 1.0
-    assert rows["b"]["quality"] > 0.5, "it is better than first fit, though not for certain under all traffic"
-    assert rows["b"]["points"] == pytest.approx(10 + 30 * rows["b"]["quality"])
-    assert "must be what it reserved" in rows["d"]["remarks"]
-
-
-def test_untouched_templates_have_no_points(graded):
-    row = graded[0]["f"]
-    assert {part: row[part] for part in ("points", *PARTS)} == dict.fromkeys(("points", *PARTS), 0.0)
-    assert "contract: every flow stays where its hash put it" in row["remarks"]
 
 
 def test_no_solution_is_among_the_modules_that_can_be_imported():

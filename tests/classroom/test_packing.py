@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import zipfile
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner
@@ -28,15 +29,8 @@ def test_it_has_what_students_get_and_no_solution(handout):
     assert (len(asked.pop("quality")), asked) == (24, json.loads(json.dumps(cases(PUBLIC))))
     files = {str(path.relative_to(handout)) for path in handout.rglob("*") if path.is_file()}
     modules = {name for name in files if name.startswith("project/")}
-    assert files - modules == {
-        "cases.json",
-        "check.py",
-        "handout.md",
-        "rubric.md",
-        "own-scheduler.md",
-        *NAMES,
-        "least_loaded.py",
-    }
+    documents = {"handout.md", "rubric.md", "own-scheduler.md", "least_loaded.py"}
+    assert files - modules == {"cases.json", "check.py", *documents, *NAMES}
     named = {name.removeprefix("project/").removesuffix(".py").removesuffix("/__init__") for name in modules}
     assert {name.replace("/", ".") for name in named} == allowed_modules("classroom.quality")
 
@@ -91,17 +85,12 @@ def silent(text):
     return not [spelled for spelled in SPELLED if spelled in text]
 
 
-def late(*_):
-    raise Wrong("late")
-
-
 def test_no_failed_check_tells_it(tmp_path, monkeypatch):
     """Templates, a mistake for each part, and a scheduler that fails in the simulator."""
     monkeypatch.setattr(grading, "Submission", lambda start, code, *_: Direct(code))
-    monkeypatch.setattr(quality, "reached", late)
+    monkeypatch.setattr(quality, "reached", Mock(side_effect=Wrong("late")))
     for mistake in reversed(MISTAKES):
         (tmp_path / mistake.file).write_text(seeded(mistake))
-
     least = (ROOT / "docs/examples/least_loaded.py").read_text().replace("LeastLoaded", "Scheduler")
     (tmp_path / "scheduler.py").write_text(least)
     one, checks = grading.grade(hand_ins([tmp_path], single=True)[0][0], grading.Class(SEED, 20.0))

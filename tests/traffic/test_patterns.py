@@ -1,5 +1,6 @@
 import contextlib
 import tracemalloc
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -49,6 +50,11 @@ def test_flows_per_host_and_keep(spec, seed, n, keep):
         pairs.remove(pair)  # what is kept was there
 
 
+def test_dropped_flows_leave_hosts_with_different_numbers_of_flows():
+    counts = np.bincount(draw("random", 16, 1, flows_per_host=6, keep=0.5).src, minlength=16)
+    assert (counts.sum(), counts.min() < 3 < counts.max()) == (48, True)
+
+
 def test_the_draws_of_one_seed_stay_what_they_are():
     """Results name a seed, so a seed must mean the same flows on every machine and in every later version."""
     golden = {
@@ -82,13 +88,21 @@ def test_randx_has_n_different_receivers(n, seed):
     assert len(set(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))) == 16 * n
 
 
-def test_randx_takes_each_set_of_receivers_equally_often():
-    seen = np.zeros((5, 5))
-    for seed in range(2000):
-        a, b = draw("randx:2", 5, seed).dst[:2]  # host 0's two of hosts 1 to 4
-        seen[a, b] += 1
-    assert np.count_nonzero(seen) == 6
-    assert chisquare(seen[seen > 0]).pvalue > 0.001
+@pytest.mark.parametrize(("spec", "hosts", "outcomes"), [("randbij", 4, 9), ("random", 4, 81), ("randx:2", 5, 36)])
+def test_each_outcome_is_drawn_equally_often(spec, hosts, outcomes):
+    """All derangements of four, and the receivers of the first hosts."""
+    seen = Counter(tuple(draw(spec, hosts, seed).dst[:4].tolist()) for seed in range(3600))
+    assert len(seen) == outcomes
+    assert chisquare(list(seen.values())).pvalue > 0.001
+
+
+def test_staggered_chooses_evenly_within_each_place():
+    tree = FatTree(4)
+    received = np.sum([np.bincount([draw("staggered:0.2,0.3", tree, n).dst[5]], minlength=16) for n in range(3000)], 0)
+    # Host 5 shares its edge switch with 4 and its pod with 6 and 7.
+    expected = 3000 * np.array([0.5 / 12] * 4 + [0.2, 0, 0.15, 0.15] + [0.5 / 12] * 8)
+    assert received[5] == 0
+    assert chisquare(np.delete(received, 5), np.delete(expected, 5)).pvalue > 0.001
 
 
 @given(seed=st.integers(0, 999), hosts=st.sampled_from([4, 5, 7, 16, 54, 128]))

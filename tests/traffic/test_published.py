@@ -33,6 +33,12 @@ def test_bijections():
             assert published(name).dst.tolist() == draw(f"stride:{name[6:]}", 16).dst.tolist()
 
 
+def test_hotspot_has_two_hosts_with_three_senders():
+    received = np.bincount(published("hotspot").dst, minlength=16)
+    assert np.sort(received).tolist() == [0] * 4 + [1] * 10 + [3] * 2
+    assert np.flatnonzero(received == 3).tolist() == [9, 13]
+
+
 def test_locality():
     for name, expected in LOCALITY.items():
         m = published(name)
