@@ -39,7 +39,7 @@ _OP = re.compile(
     r"|calc\s+([0-9]{1,15}))(?:\s+cpu\s+[0-9]{1,9})?(?:\s+nic\s+[0-9]{1,9})?"
 )
 _REQUIRES = re.compile(rf"({_LABEL})\s+(i?requires)\s+({_LABEL})")
-_COMMENT = re.compile(r"/\*|//")
+_COMMENT = re.compile(r"/\*.*?(\*/|\Z)|//[^\n]*", re.DOTALL)
 _RANKS = re.compile(r"num_ranks\s+([0-9]{1,9})")
 _RANK = re.compile(r"rank\s+([0-9]{1,9})\s*\{")
 
@@ -85,15 +85,9 @@ def goal_in(text: str, path: str, name: str) -> FlowGraph:
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    said, at = [], 0
-    while found := _COMMENT.search(text, at):
-        begin, (until, length) = found.start(), {"/*": ("*/", 2), "//": ("\n", 0)}[found[0]]
-        if (end := text.find(until, found.end())) < 0:
-            break
-        said += [text[at:begin], "\n" * text.count("\n", begin, end)]
-        at = end + length
-    for number, line in enumerate("".join([*said, text[at:]]).split("\n"), start=1):
-        content = line.partition("//")[0].strip()
+    plain = _COMMENT.sub(lambda found: found[0] if found[1] == "" else "\n" * found[0].count("\n"), text)
+    for number, line in enumerate(plain.split("\n"), start=1):
+        content = line.strip()
         if content:
             yield number, content
 

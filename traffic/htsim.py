@@ -33,47 +33,40 @@ def read_htsim(path: str | Path, name: str) -> FlowGraph:
     Raises ValueError, one sentence, with the line where there is one, for what is no such matrix, is cut short, too
     large, or has failures or triggers, which are not read.
     """
-    matrix, text = _Matrix(), read_text(Path(path), MAX_FILE_BYTES)
+    head, text = dict[str, int](), read_text(Path(path), MAX_FILE_BYTES)
+    rows: list[tuple[int, int, int, float, int]] = []
+    lanes: defaultdict[tuple[int, int], dict[str, int]] = defaultdict(dict)
     try:
         for number, line in enumerate(text.split("\n"), start=1):  # noqa: B007, which is in the sentence below
-            if words := " ".join(line.partition("#")[0].split()):
-                matrix.take(words)
-                bounded(name, len(matrix.rows) if len(matrix.rows) > MAX_NODES else 0, 0)
+            words = " ".join(line.partition("#")[0].split())
+            if found := _HEAD.fullmatch(words):
+                head[found[1]] = int(found[2])
+                if found[1] in ("Triggers", "Failures") and head[found[1]]:
+                    raise ValueError("triggers and failures are not read: give waits as goal:FILE, failures by --fail")
+                if not 2 <= head.get("Nodes", 2) <= MAX_HOSTS:
+                    raise ValueError(f"there are from 2 to {MAX_HOSTS:,} nodes")
+            elif found := _FLOW.fullmatch(words):
+                rows.append(_flow(found, head.get("Nodes", 0), lanes))
+                bounded(name, len(rows) if len(rows) > MAX_NODES else 0, 0)
+            elif words:
+                raise ValueError(f"{short(words)} is neither SRC->DST with start, size and id nor a part of the head")
     except ValueError as error:
         raise ValueError(f"{path} line {number}: {error}") from None
-    said = matrix.head.get("Connections", 0)
-    if said != len(matrix.rows) or not said:
-        raise ValueError(f"{path} says Connections {said:,}, and has {len(matrix.rows):,}")
-    src, dst, size, start_s, lane = zip(*matrix.rows, strict=True)
-    return FlowGraph.of(name, matrix.head["Nodes"], src, dst, size, start_s, (), (), lane)
+    if head.get("Connections", 0) != len(rows) or not rows:
+        raise ValueError(f"{path} says Connections {head.get('Connections', 0):,}, and has {len(rows):,}")
+    src, dst, size, start_s, lane = zip(*rows, strict=True)
+    return FlowGraph.of(name, head["Nodes"], src, dst, size, start_s, lane=lane)
 
 
-class _Matrix:
-    """A file as it is read. ``rows``: sender, receiver, bytes, seconds until the start, lane."""
-
-    def __init__(self) -> None:
-        self.head: dict[str, int] = {}
-        self.rows: list[tuple[int, int, int, float, int]] = []
-        self._lanes: defaultdict[tuple[int, int], dict[str, int]] = defaultdict(dict)
-
-    def take(self, line: str) -> None:
-        """A line, or ValueError."""
-        if found := _HEAD.fullmatch(line):
-            self.head[found[1]] = int(found[2])
-            if found[1] in ("Triggers", "Failures") and self.head[found[1]]:
-                raise ValueError("triggers and failures are not read: give waits as goal:FILE, failures by --fail")
-            if not 2 <= self.head.get("Nodes", 2) <= MAX_HOSTS:
-                raise ValueError(f"there are from 2 to {MAX_HOSTS:,} nodes")
-        elif found := _FLOW.fullmatch(line):
-            self._flow(int(found[1]), int(found[2]), dict(re.findall(r"([a-z]+) ([0-9.e]+)", found[3])))
-        else:
-            raise ValueError(f"{short(line)} is neither SRC->DST with start, size and id nor a part of the head")
-
-    def _flow(self, src: int, dst: int, said: dict[str, str]) -> None:
-        nodes, of_pair = self.head.get("Nodes", 0), self._lanes[src, dst]
-        if max(src, dst) >= nodes or src == dst:
-            raise ValueError(f"a flow from {src} to {dst}: there are {nodes} nodes, and none sends to itself")
-        if "start" not in said or int(said.get("size", 0)) == 0:
-            raise ValueError("a flow has a start, and a size above 0")
-        lane = of_pair.setdefault(said.get("id", f"own {len(of_pair)}"), len(of_pair))
-        self.rows.append((src, dst, int(said["size"]), float(said["start"]) / 1e12, lane))
+def _flow(
+    found: re.Match[str], nodes: int, lanes: defaultdict[tuple[int, int], dict[str, int]]
+) -> tuple[int, int, int, float, int]:
+    """Sender, receiver, bytes, seconds until the start, and lane, or ValueError."""
+    src, dst, said = int(found[1]), int(found[2]), dict(re.findall(r"([a-z]+) ([0-9.e]+)", found[3]))
+    if max(src, dst) >= nodes or src == dst:
+        raise ValueError(f"a flow from {src} to {dst}: there are {nodes} nodes, and none sends to itself")
+    if "start" not in said or int(said.get("size", 0)) == 0:
+        raise ValueError("a flow has a start, and a size above 0")
+    of_pair = lanes[src, dst]
+    lane = of_pair.setdefault(said.get("id", f"own {len(of_pair)}"), len(of_pair))
+    return src, dst, int(said["size"]), float(said["start"]) / 1e12, lane
