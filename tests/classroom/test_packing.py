@@ -115,17 +115,27 @@ def test_the_handout_does_not_have_it_and_is_the_same_for_all(tmp_path):
     assert (known.exit_code, f"{PUBLIC} is the seed of" in known.output) == (2, True)
 
 
-@pytest.mark.parametrize("service", ["gradescope", "prairielearn"])
-def test_what_a_service_starts_hands_the_seed_on_unseen(tmp_path, service):
+@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize(("status", "calls"), [(0, 1), (1, 1), (3, 2)])
+def test_what_a_service_starts_writes_a_result_and_hands_the_seed_on_unseen(
+    tmp_path, monkeypatch, service, status, calls
+):
     """As an environment variable: a command's words are for every process to read. Root alone reads the script."""
+    source, results = tmp_path / "source", tmp_path / "results"
+    monkeypatch.setattr("classroom.packing._PLACES", {service: (source, tmp_path, results)})
     made = pack_grader(tmp_path / "grader", service, SEED)
     with zipfile.ZipFile(made if made.is_file() else made / "image.zip") as packed:
         script = packed.read("run_autograder").decode()
         assert packed.getinfo("run_autograder").external_attr >> 16 == 0o100700
-    begin = script.partition("mkdir")[0] + "grade"
-    for words in ("/autograder/source/env/bin/python", "/hedera/env/bin/python"):
-        begin = begin.replace(words, "show")
-    show = f'show() {{ echo "$@"; [ "${VARIABLE}" = {SEED} ] && echo known; }}\n'
-    done = subprocess.run(["bash", "-c", show + begin], capture_output=True, text=True, check=True)
-    assert "known" in done.stdout
-    assert silent(done.stdout)
+    python, grades = source / "env/bin/python", source / "grades" / service
+    python.parent.mkdir(parents=True)
+    python.write_text(f'echo "$@" ${VARIABLE} >>{tmp_path}/said\n[ {status} -ne 0 ] || {{ mkdir -p {grades}; '
+                      f"echo done >{grades}/submission.json; }}\nexit {status}\n")  # fmt: skip
+    python.chmod(0o755)
+    assert subprocess.run(["bash", "-c", script], capture_output=True, check=False).returncode == 0
+    said = (tmp_path / "said").read_text().splitlines()
+    assert [line.split()[-1] for line in said] == [str(SEED)] * calls
+    assert ["--unprotected" in line for line in said] == [False, True][:calls]
+    assert silent("".join(line.rpartition(" ")[0] for line in said))
+    text = (results / "results.json").read_text()
+    assert text == "done\n" if status == 0 else "tell your instructor" in text and json.loads(text)["score"] == 0
