@@ -197,6 +197,7 @@ if [ ! -e "$env/installed" ] || ! as_owner "$env/bin/python" -I -c '' 2>/dev/nul
     for path in "$env"/lib/python3*/site-packages/*.pth; do # pip's own way to the clone
         ! grep -qF -- "$root" "$path" || as_owner rm "$path"
     done
+    as_owner rm -rf "$env"/lib/python3*/site-packages/hedera_harness # a copy that would grow old beside the clone
     as_owner touch "$env/installed"
 fi
 if [ -n "$check" ] && [ ! -e "$env/installed-check" ]; then
