@@ -108,12 +108,9 @@ def _conclude(jobs: Sequence[Planned], folder: Path) -> None:
     from plots.load import load_sweep
     from plots.report import write_report
     from plots.table import show
-    from plots.trials import in_a_sentence
 
     sweep = load_sweep(folder)
     print(show(sweep.runs, sweep.tries), flush=True)
-    if said := in_a_sentence(sweep.runs, sweep.tries):
-        print(said)
     if pictures := write_all(folder):
         print(f"pictures and tables: {pictures[0].parent}/")
     print(f"the page: {write_report(folder)}")
