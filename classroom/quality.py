@@ -66,7 +66,7 @@ def measured(submission: Submission, cases: Sequence[Case]) -> tuple[float | Non
             return None, None, Check(name, "section 5.5", str(error), f"k = {case['k']}, {case['traffic']}")
     least, most = (mean(case[scheme] for case in cases) for scheme in ("ecmp", BASELINE))
     base = min(1.0, max(0.0, (mean(shares) - least) / max(most - least, 1e-9)))
-    more = [share - case[BASELINE] for share, case in zip(shares, cases, strict=True)]
+    more = [round(share - case[BASELINE], 9) + 0.0 for share, case in zip(shares, cases, strict=True)]
     gain, half = mean(more), _T * stdev(more) / len(more) ** 0.5
     above = 0.0 if gain < 1e-9 or base < 1.0 else min(1.0, gain / max(half, 1e-9))
     words = (

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from classroom.cases import PUBLIC
 from classroom.submission import NAMES, SCHEDULER
 from harness.cli.group import cli
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS
@@ -91,6 +92,8 @@ def test_bad_use_is_one_sentence(tmp_path):
         (("scheduler", "new", "there.py"), "is there already"),
         (("scheduler", "new", "there"), "is a Python file"),
         (("grade", "--seed", "1", "nowhere"), "is not a folder"),
+        (("grade", "--seed", f"{PUBLIC}", "."), f"{PUBLIC} is the seed of the students' own checks"),
+        (("assignment", "pack", "c", "--seed", f"{PUBLIC}"), f"{PUBLIC} is the seed of"),
     ):
         done = hedera(*words, cwd=tmp_path)
         assert done.exit_code == 2, done.stderr

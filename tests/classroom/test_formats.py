@@ -42,16 +42,6 @@ def test_each_format_keeps_to_its_schema(form, grade, checks):
             validator.validate(wrong)
 
 
-@pytest.mark.parametrize(("grade", "checks"), [(FULL, CHECKS), (NOTHING, TEMPLATES), (NOTHING, {})])
-def test_points_add_up_to_the_grade_and_to_a_hundred(grade, checks):
-    told = lines(grade, checks)
-    assert sum(line.points for line in told) == pytest.approx(grade.points)
-    assert sum(line.most for line in told) == pytest.approx(100)
-    gradescope = FORMATS["gradescope"](grade, checks)
-    assert sum(test["score"] for test in gradescope["tests"]) == pytest.approx(gradescope["score"], abs=0.01)
-    assert FORMATS["prairielearn"](grade, checks)["score"] == pytest.approx(grade.points / 100)
-
-
 def test_a_student_reads_what_is_wrong_where_to_read_again_and_an_example():
     (wrong,) = [line for line in lines(FULL, CHECKS) if "order" in line.name]
     assert wrong.feedback.splitlines()[:2] == ["other demands", "Read again: section 4.2."]

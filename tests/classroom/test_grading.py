@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from classroom import grading
-from classroom.cases import PUBLIC
 from classroom.sandbox import allowed_modules, packages
 from tests.classroom.mistakes import SOLUTIONS
 
@@ -30,10 +29,6 @@ def solution(name):
     return (SOLUTIONS / f"{name}.py").read_text()
 
 
-def hedera(*words):
-    return subprocess.run([HEDERA, *map(str, words)], capture_output=True, text=True, check=False, timeout=500)
-
-
 def test_no_solution_is_among_the_modules_that_can_be_imported():
     assert {"topos.links", "hedera.placement", "hedera.compiled"} <= allowed_modules()
     answers = {"demand", "global_first_fit", "simulated_annealing", "clos", "edge_colouring", "maxmin"}
@@ -44,13 +39,6 @@ def test_no_solution_is_among_the_modules_that_can_be_imported():
 def test_the_same_seed_gives_the_same_patterns_and_another_one_others():
     assert grading.drawn_patterns(8, 1) == grading.drawn_patterns(8, 1)
     assert grading.drawn_patterns(8, 1) != grading.drawn_patterns(8, 2)
-
-
-def test_no_class_is_graded_by_the_seed_of_its_handout(tmp_path):
-    hand_in(tmp_path / "ann", demand="")
-    done = hedera("grade", tmp_path, "--seed", PUBLIC, "--out", tmp_path / "out")
-    assert done.returncode == 2
-    assert f"{PUBLIC} is the seed of the students' own checks" in done.stderr
 
 
 # --- several at once ----------------------------------------------------------------------------------------

@@ -152,6 +152,7 @@ def test_each_gets_what_the_rubric_says(rows, who):
     assert words in row["remarks"]
     assert float(row["points"]) or row["remarks"] in row["output"]
     assert sum(test["max_score"] for test in row["tests"]) == 100
+    assert sum(test["score"] for test in row["tests"]) == pytest.approx(float(row["points"]), abs=0.01)
 
 
 def test_likeness_is_shown_and_not_scored(rows):
