@@ -16,7 +16,7 @@ from controllers.switches import Switches
 from hedera.linkstate import LinkState
 from hedera.placement import Placement
 from hedera.scheduler import ActiveFlows, RouteChange, Scheduler
-from topos.fattree import FatTree
+from topos.network import Network
 
 _COLUMNS = ("key", "src", "dst", "core", "hashed")
 
@@ -175,11 +175,11 @@ class HederaLoop:
         send(False, lambda: send(True, done))
 
 
-def warm_up(settings: Settings, tree: FatTree) -> None:
+def warm_up(settings: Settings, tree: Network) -> None:
     """Schedule once for nothing, so that the first round does not wait for compiled code to be loaded."""
     placement = settings.new_placement()  # one of its own: its draws are thrown away
     assert placement is not None
     hosts = np.arange(tree.num_hosts)
     src, core = hosts.astype(np.int32), np.zeros(hosts.size, dtype=np.int32)
-    flows = ActiveFlows(hosts, src, np.roll(src, tree.num_cores), np.ones(hosts.size), core, core)
+    flows = ActiveFlows(hosts, src, np.roll(src, tree.num_hosts // 2), np.ones(hosts.size), core, core)
     Scheduler(tree, placement).round(0.0, flows)

@@ -27,8 +27,8 @@ import numpy as np
 from hedera.compiled import NO_LINK, choice_links, compiled, excess_of_links
 from hedera.edge_colouring import NO_COLOUR, colour_flows
 from hedera.global_first_fit import UNASSIGNED, first_path, take
-from hedera.linkstate import LinkState
-from hedera.placement import UNIT, LargeFlows, in_units
+from hedera.linkstate import UNIT, LinkState
+from hedera.placement import LargeFlows, in_units
 from topos.arrays import Bool, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, climb, path_links
@@ -63,7 +63,7 @@ class ClosColouring:
     def _coloured(self, flows: LargeFlows, size: Int64, wish: Cores, links: LinkState) -> Cores:
         """Cores for all flows, each the one it wishes for where that fits (NO_COLOUR: none)."""
         half, pod = self.tree.half, self.tree.num_cores
-        room = np.where(links.up, np.int64(UNIT), np.int64(_FAILED)).reshape(self.tree.tiers, -1)
+        room = np.where(links.up, np.int64(UNIT), np.int64(_FAILED)).reshape(6, -1)
         _, edge_up, core_up, core_down, edge_down, _ = room
         core = np.zeros(size.size, dtype=np.int32)
         climbed = climb(flows.src, flows.dst, half)

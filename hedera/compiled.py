@@ -24,10 +24,9 @@ from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
 from hedera.linkstate import LinkState
-from hedera.placement import UNIT
 from topos import links
 from topos.arrays import Int32, Int64
-from topos.fattree import FatTree
+from topos.network import Network
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FOLDERS = 8
@@ -126,11 +125,20 @@ tier_links = compiled(links.tier_links)
 climb = compiled(links.climb)
 
 
+Way = int | tuple[Int32, Int32]
+"""By what a path is found: half the ports of a fat-tree's switch, or `topos.own.Own.way`."""
+Four = tuple[int, int, int, int]
+
+
 @compiled
-def choice_links(src: int, dst: int, core: int, half: int) -> tuple[int, int, int, int]:
+def choice_links(src: int, dst: int, core: int, way: Way) -> Four:
     """The links of a path that its core decides, from edge switch to edge switch; NO_LINK for a tier not reached."""
-    _, edge_up, core_up, core_down, edge_down, _ = tier_links(src, dst, core, half)
-    climbed = climb(src, dst, half)
+    if not isinstance(way, int):  # settled when it is compiled
+        edge, middle = way
+        row = middle[edge[src], edge[dst], core]
+        return (row[0], row[1], row[2], row[3])
+    _, edge_up, core_up, core_down, edge_down, _ = tier_links(src, dst, core, way)
+    climbed = climb(src, dst, way)
     if climbed == 0:
         return (NO_LINK, NO_LINK, NO_LINK, NO_LINK)
     if climbed == 1:
@@ -138,17 +146,17 @@ def choice_links(src: int, dst: int, core: int, half: int) -> tuple[int, int, in
     return (edge_up, core_up, core_down, edge_down)
 
 
-def excess_of_links(tree: FatTree, src: Int32, dst: Int32, size: Int64, core: links.Cores, state: LinkState) -> Int64:
+def excess_of_links(tree: Network, src: Int32, dst: Int32, size: Int64, core: links.Cores, state: LinkState) -> Int64:
     """Load minus capacity, int64 (links,) in `hedera.placement.UNIT`, as ``size`` (flows,); a failed link has capacity
     0. Hosts' own links carry nothing here, for no core decides on them."""
-    excess = np.where(state.up, -UNIT, 0)
-    _add_load(excess, src, dst, size, core, tree.half)
+    excess = np.where(state.up, -state.capacity, 0)
+    _add_load(excess, src, dst, size, core, tree.way)
     return excess
 
 
 @compiled
-def _add_load(load: Int64, src: Int32, dst: Int32, size: Int64, core: links.Cores, half: int) -> None:
+def _add_load(load: Int64, src: Int32, dst: Int32, size: Int64, core: links.Cores, way: Way) -> None:
     for flow in range(size.size):
-        for link in choice_links(src[flow], dst[flow], core[flow], half):
+        for link in choice_links(src[flow], dst[flow], core[flow], way):
             if link != NO_LINK:
                 load[link] += size[flow]

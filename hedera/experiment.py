@@ -7,14 +7,17 @@ same field names, which include their units.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 from hedera.parameter import check, parameter
 from hedera.schemes import Options, Scheme, file_of, scheme
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
+from topos.own import LeafSpine, Own
 from traffic.graph import PLACEMENTS
 
 if TYPE_CHECKING:
@@ -70,14 +73,24 @@ class Experiment:
     fail: tuple[str, ...] = parameter(
         (), "Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be repeated.", metavar="WHAT@SECONDS"
     )
+    topology: str | None = parameter(
+        None, "Another network than the fat-tree of -k: leaf-spine:LEAVES,SPINES,HOSTS (of each leaf), FILE.py:CLASS."
+    )
+    oversubscribe: float | None = parameter(
+        None, "What the hosts of a switch can send over what its links to other switches carry.", above=0
+    )
 
     _simulates: ClassVar[bool] = False
     """Whether this backend has the schemes that only the simulator has."""
 
     def __post_init__(self) -> None:
-        _ = self.chosen, self.tree  # raise for a scheme or a k that does not exist
+        _ = self.chosen, self.topo  # raise for a scheme or a network that does not exist
         if not (self.chosen.emulated or self._simulates):
             raise ValueError(f"scheme {self.scheme!r} is for the simulator only (hedera simulate)")
+        if not (self.plain or self._simulates):
+            raise ValueError("--topology and --oversubscribe are for the simulator only (hedera simulate)")
+        if self.chosen.clos and not self.plain:
+            raise ValueError(f"scheme {self.scheme!r} is for a fat-tree whose links all have one rate")
         check(self)
         try:
             _ = self.faults
@@ -93,13 +106,27 @@ class Experiment:
         return Options(self.iterations)
 
     @property
+    def topo(self) -> Network:
+        """The network that is asked for, whose hosts there are whatever the scheme; ValueError if there is none."""
+        if self.topology is not None:
+            return own(self.topology, self.oversubscribe)
+        return FatTree(self.k) if self.oversubscribe is None else FatTree(self.k, 1 / self.oversubscribe)
+
+    @property
     def tree(self) -> FatTree:
-        """The fat-tree of this k. The network has its hosts, whatever the scheme."""
-        return FatTree(self.k)
+        """The fat-tree of this k, for what knows no other network; ValueError where another is asked for."""
+        if not isinstance(self.topo, FatTree):
+            raise ValueError(f"this is for fat-trees only, not for --topology {self.topology}")
+        return self.topo
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is a fat-tree whose links all have one rate, as the paper's."""
+        return self.topology is None and self.oversubscribe in (None, 1)
 
     def network(self) -> Network:
-        """The network of the scheme: the fat-tree, or one switch for the control."""
-        return NonBlocking(self.tree.num_hosts) if self.chosen.nonblocking else self.tree
+        """The network of the scheme: the one asked for, or one switch for the control."""
+        return NonBlocking(self.topo.num_hosts) if self.chosen.nonblocking else self.topo
 
     def workload(self) -> Workload:
         """Who sends what to whom, and when; ValueError, one sentence, if that is impossible on this network, or under
@@ -108,7 +135,7 @@ class Experiment:
 
         found = workload(
             self.traffic,
-            self.tree,
+            self.topo,
             self.seed,
             seconds=self.seconds,
             link_mbps=self.link_mbps,
@@ -132,7 +159,7 @@ class Experiment:
         from traffic.textfile import MAX_CODE_BYTES, read_text
         from traffic.workload import read_files
 
-        found = read_files(self.traffic, self.tree, self.seed)
+        found = read_files(self.traffic, self.topo, self.seed)
         path = file_of(self.scheme)
         return found if path is None else found | {str(path): read_text(path, MAX_CODE_BYTES)}
 
@@ -152,7 +179,7 @@ class Experiment:
     @property
     def capacity_mbps(self) -> float:
         """What all hosts together could receive, Mb/s."""
-        return self.tree.num_hosts * self.link_mbps
+        return self.topo.num_hosts * self.link_mbps
 
     @property
     def window_s(self) -> tuple[float, float]:
@@ -161,12 +188,31 @@ class Experiment:
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """What fails in the fat-tree; nothing for the control, which has none of its links."""
+        """What fails in the network; nothing for the control, which has none of its links."""
         if not self.fail:
             return ()
         from topos.faults import parse
 
-        return tuple(parse(text, self.tree, self.seconds) for text in self.fail)
+        return tuple(parse(text, self.topo, self.seconds) for text in self.fail)
+
+
+def own(spelled: str, oversubscribe: float | None) -> Own:
+    """The network of that name: ``leaf-spine:LEAVES,SPINES,HOSTS``, or FILE.py:CLASS, of which the user's own process
+    alone makes a `topos.own.Plan`. ValueError, one sentence, for one that is none."""
+    if path := file_of(spelled):
+        from traffic.textfile import own_code
+
+        what, name = f"topology {spelled!r}", spelled.rpartition(":")[2]
+        if not isinstance(plan := own_code(what, path, name), type):
+            raise ValueError(f"{what}: there is no class {name} in {path}")
+        return _made(spelled, plan, oversubscribe)
+    if found := re.fullmatch("leaf-spine:([1-9][0-9]{0,2}),([1-9][0-9]{0,2}),([1-9][0-9]{0,2})", spelled, re.ASCII):
+        return _made(spelled, LeafSpine(*map(int, found.groups())), oversubscribe)
+    raise ValueError(f"there is no topology {spelled!r}; there are leaf-spine:LEAVES,SPINES,HOSTS and FILE.py:CLASS")
+
+
+_made = lru_cache(maxsize=8)(Own)
+"""Each once: an experiment asks for its network again and again."""
 
 
 def middle(length: float) -> tuple[float, float]:

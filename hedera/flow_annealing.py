@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedera.compiled import NO_LINK, below, bits, choice_links, compiled, excess_of_links, fraction
-from hedera.linkstate import LinkState
-from hedera.placement import UNIT, LargeFlows, in_units
+from hedera.compiled import NO_LINK, Four, Way, below, bits, choice_links, compiled, excess_of_links, fraction
+from hedera.linkstate import UNIT, LinkState
+from hedera.placement import LargeFlows, in_units
 from hedera.simulated_annealing import acceptance_constant
 from topos.arrays import Int32, Int64
-from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores
+from topos.network import Network
 
 
 class FlowAnnealing:
@@ -24,7 +24,7 @@ class FlowAnnealing:
     ``iterations`` as in `SimulatedAnnealing`.
     """
 
-    def __init__(self, tree: FatTree, rng: np.random.Generator, iterations: int = 1000) -> None:
+    def __init__(self, tree: Network, rng: np.random.Generator, iterations: int = 1000) -> None:
         self.tree = tree
         self.iterations = iterations
         self.energy = 0.0
@@ -43,7 +43,8 @@ class FlowAnnealing:
             core,
             demand,
             excess,
-            tree.half,
+            tree.way,
+            tree.num_cores,
             self.iterations,
             acceptance_constant(tree.num_hosts),
             self._rng.integers(2**64, dtype=np.uint64),
@@ -59,7 +60,8 @@ def _anneal(
     core: Cores,
     demand: Int64,
     excess: Int64,
-    half: int,
+    way: Way,
+    cores: int,
     iterations: int,
     acceptance: float,
     seed: np.uint64,
@@ -78,9 +80,9 @@ def _anneal(
             break
         number = np.uint64(4 * temperature)
         flow = below(core.size, bits(seed, number))
-        old, new = core[flow], np.int32(below(half * half, bits(seed, number + np.uint64(1))))
-        before = choice_links(src[flow], dst[flow], old, half)
-        after = choice_links(src[flow], dst[flow], new, half)
+        old, new = core[flow], np.int32(below(cores, bits(seed, number + np.uint64(1))))
+        before = choice_links(src[flow], dst[flow], old, way)
+        after = choice_links(src[flow], dst[flow], new, way)
         change = _reroute(excess, demand[flow], before, after)
         if change > 0 and (
             temperature == 0 or np.exp(-constant * change / temperature) <= fraction(bits(seed, number + np.uint64(2)))
@@ -101,12 +103,14 @@ def _anneal(
 
 
 @compiled
-def _reroute(excess: Int64, demand: int, before: tuple[int, int, int, int], after: tuple[int, int, int, int]) -> int:
+def _reroute(excess: Int64, demand: int, before: Four, after: Four) -> int:
     """Move one flow from the links ``before`` to those ``after``; returns the change of energy."""
     change = np.int64(0)
     for tier in range(4):
         if before[tier] != NO_LINK:
-            change += _add(excess, before[tier], -demand) + _add(excess, after[tier], demand)
+            change += _add(excess, before[tier], -demand)
+        if after[tier] != NO_LINK:
+            change += _add(excess, after[tier], demand)
     return change
 
 

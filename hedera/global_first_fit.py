@@ -2,7 +2,7 @@
 
 Each period, flows that are already assigned reserve first, in the order of the table, and keep their paths.
 Then every other flow, in the same order, gets the first path whose links all have room for its demand, paths
-being searched in ascending order of `FatTree.path_cores`. A flow that fits nowhere keeps its hashed path,
+being searched in ascending order of ``path_cores``. A flow that fits nowhere keeps its hashed path,
 reserves nothing, and is tried again in the next period.
 
 An assigned flow keeps its path even if its demand changes (Figure 5, line 1), but its reservation follows the demand:
@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedera.compiled import NO_LINK, choice_links, compiled
-from hedera.linkstate import LinkState
-from hedera.placement import UNIT, LargeFlows, in_units
+from hedera.compiled import NO_LINK, Way, choice_links, compiled
+from hedera.linkstate import UNIT, LinkState
+from hedera.placement import LargeFlows, in_units
 from topos.arrays import Float64, Int32, Int64
-from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, num_links
+from topos.network import Network
 
 UNASSIGNED = -1
 _FAILED = -1  # the room of a failed link: not even a flow of demand 0 fits
@@ -32,20 +32,20 @@ _FAILED = -1  # the room of a failed link: not even a flow of demand 0 fits
 class GlobalFirstFit:
     """The placement, with the assignments it keeps between periods."""
 
-    def __init__(self, tree: FatTree) -> None:
+    def __init__(self, tree: Network) -> None:
         self.tree = tree
         self.assigned: Int64 = np.empty(0, dtype=np.int64)
         """The keys of the flows that hold a path, ascending."""
         self.reserved: Float64 = np.zeros(num_links(tree))
-        """float64 (links,): the capacity reserved on each directed link, as a fraction of the link's."""
+        """float64 (links,): the capacity reserved on each directed link, as a fraction of a host's link."""
         self._cores: Cores = np.empty(0, dtype=np.int32)
 
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
         """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
-        capacity = np.where(links.up, UNIT, _FAILED)
+        capacity = np.where(links.up, links.capacity, _FAILED)
         room = capacity.copy()
         core = self._recall(flows.key)
-        _first_fit(flows.src, flows.dst, in_units(flows.demand), core, room, self.tree.half)
+        _first_fit(flows.src, flows.dst, in_units(flows.demand), core, room, self.tree.way)
         self.reserved = (capacity - room) / UNIT
         holding = np.flatnonzero(core != UNASSIGNED)
         holding = holding[np.argsort(flows.key[holding])]
@@ -60,7 +60,7 @@ class GlobalFirstFit:
 
 
 @compiled
-def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, half: int) -> None:
+def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, way: Way) -> None:
     """Fill ``core`` in place: kept where assigned and working, else the first fit, else UNASSIGNED.
 
     ``room`` (links,) is the room on each link; assigned demands are subtracted from it.
@@ -68,7 +68,7 @@ def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, 
     settled = core != UNASSIGNED
     for flow in range(src.size):
         if core[flow] != UNASSIGNED:
-            links = choice_links(src[flow], dst[flow], core[flow], half)
+            links = choice_links(src[flow], dst[flow], core[flow], way)
             least = demand[flow]
             for link in links:
                 if link != NO_LINK:
@@ -78,23 +78,33 @@ def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, 
                 take(room, links, least)
     for flow in range(src.size):
         if not settled[flow]:
-            core[flow] = first_path(src[flow], dst[flow], demand[flow], room, half)
+            core[flow] = first_path(src[flow], dst[flow], demand[flow], room, way)
 
 
 @compiled
-def first_path(src: int, dst: int, demand: int, room: Int64, half: int) -> int:
+def first_path(src: int, dst: int, demand: int, room: Int64, way: Way) -> int:
     """The first core by which ``demand`` fits, taken from ``room`` (links,); UNASSIGNED when there is none."""
+    if not isinstance(way, int):
+        for core in range(way[1].shape[2]):
+            links = choice_links(src, dst, core, way)
+            for link in links:
+                if link != NO_LINK and room[link] < demand:
+                    break
+            else:
+                take(room, links, demand)
+                return core
+        return UNASSIGNED
     # The links by way of core 0. Edge links of higher aggregation indices and core links of higher cores follow them.
-    edge_up, core_up, core_down, edge_down = choice_links(src, dst, 0, half)
+    edge_up, core_up, core_down, edge_down = choice_links(src, dst, 0, way)
     if edge_up == NO_LINK:
         return 0
-    for up in range(half):
+    for up in range(way):
         # An edge link without room rules out all cores above that aggregation switch.
         if room[edge_up + up] >= demand and room[edge_down + up] >= demand:
             if core_up == NO_LINK:
                 take(room, (edge_up + up, NO_LINK, NO_LINK, edge_down + up), demand)
-                return up * half
-            for core in range(up * half, (up + 1) * half):
+                return up * way
+            for core in range(up * way, (up + 1) * way):
                 if room[core_up + core] >= demand and room[core_down + core] >= demand:
                     take(room, (edge_up + up, core_up + core, core_down + core, edge_down + up), demand)
                     return core

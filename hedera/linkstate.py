@@ -7,22 +7,28 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from topos.arrays import Bool
-from topos.fattree import FatTree
-from topos.links import NO_LINK, Cores, canonical_cores, num_links, path_links
+from topos.arrays import Bool, Int64
+from topos.links import NO_LINK, Cores, canonical_cores, link_rates, num_links, path_links
+from topos.network import Network
+from topos.own import Own
+
+UNIT = 1 << 40
+"""The capacity of a host's link in the whole-number units of placement."""
 
 
 class LinkState:
-    """Which directed links of a fat-tree work; all do at first.
+    """Which directed links of a network work; all do at first.
 
     A path here is the part that the choice of a core decides, from the source's edge switch to the destination's.
     A failed host link breaks all paths of the host alike, so it says nothing about the choice.
     """
 
-    def __init__(self, tree: FatTree) -> None:
+    def __init__(self, tree: Network) -> None:
         self.tree = tree
         self.up: Bool = np.ones(num_links(tree), dtype=np.bool_)
         """bool (links,): which directed links work, by the numbers of `topos.links`."""
+        self.capacity: Int64 = np.floor(link_rates(tree) * UNIT).astype(np.int64)
+        """int64 (links,): what each carries while it works, in `UNIT`."""
         self.intact = True
         """Whether every link works."""
 
@@ -52,7 +58,10 @@ class LinkState:
         s, d = np.asarray(src), np.asarray(dst)
         cores = self.tree.num_cores
         each = np.tile(np.arange(cores), s.size)
-        return self.usable(np.repeat(s, cores), np.repeat(d, cores), each).reshape(s.size, cores)
+        usable = self.usable(np.repeat(s, cores), np.repeat(d, cores), each).reshape(s.size, cores)
+        if isinstance(self.tree, Own):  # each path once, for it may have more numbers than another
+            usable &= np.arange(cores) < self.tree.count[self.tree.edge[s], self.tree.edge[d]][:, None]
+        return usable
 
     def carries(self, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Bool:
         """Whether the whole path by way of ``core`` works, the hosts' own links included: bool (flows,)."""

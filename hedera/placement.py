@@ -8,13 +8,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hedera.linkstate import LinkState
+from hedera.linkstate import UNIT, LinkState
 from topos.arrays import Float64, Int32, Int64
-from topos.fattree import FatTree
 from topos.links import NO_LINK, Cores, num_links, path_links
-
-UNIT = 1 << 40
-"""The capacity of a link in the whole-number units of placement."""
+from topos.network import Network
 
 
 def in_units(demand: ArrayLike) -> Int64:
@@ -58,7 +55,7 @@ class Placement(Protocol):
 
 
 def exceeded_capacity(
-    tree: FatTree, src: ArrayLike, dst: ArrayLike, demand: ArrayLike, core: ArrayLike, links: LinkState
+    tree: Network, src: ArrayLike, dst: ArrayLike, demand: ArrayLike, core: ArrayLike, links: LinkState
 ) -> float:
     """The energy of section 4.4: demand beyond capacity, summed over the links that cores decide on.
 
@@ -69,4 +66,4 @@ def exceeded_capacity(
     load = np.zeros(num_links(tree), dtype=np.int64)
     amount = np.repeat(in_units(demand), 4).reshape(paths.shape)
     np.add.at(load, paths[paths != NO_LINK], amount[paths != NO_LINK])
-    return int(np.maximum(load - np.where(links.up, UNIT, 0), 0).sum()) / UNIT
+    return int(np.maximum(load - np.where(links.up, links.capacity, 0), 0).sum()) / UNIT

@@ -7,6 +7,7 @@ its destination draws again among the working ones; all others keep their paths.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
@@ -17,7 +18,8 @@ from hedera.hashing import Hashes, hash_five_tuple, hash_word, switch_salts
 from hedera.linkstate import LinkState
 from topos.arrays import Bool, Int64
 from topos.fattree import FatTree
-from topos.links import Cores, canonical_cores
+from topos.links import Cores, canonical_cores, edge_numbers
+from topos.network import Network
 
 
 class FiveTuples(NamedTuple):
@@ -34,10 +36,10 @@ class FiveTuples(NamedTuple):
 
 
 class Routing(ABC):
-    """A static routing of a fat-tree. ``links`` holds what has failed; share it with the code that detects
+    """A static routing. ``links`` holds what has failed; share it with the code that detects
     failures."""
 
-    def __init__(self, tree: FatTree, seed: int = 0, links: LinkState | None = None) -> None:
+    def __init__(self, tree: Network, seed: int = 0, links: LinkState | None = None) -> None:
         self.tree = tree
         self.seed = seed
         self.links = LinkState(tree) if links is None else links
@@ -54,6 +56,8 @@ class Routing(ABC):
             *(np.atleast_1d(np.asarray(x, dtype=np.int64)) for x in (src, dst, src_port, dst_port, protocol))
         )
         flows = FiveTuples(*fields)
+        if not isinstance(self.tree, FatTree):  # the source's switch picks the whole path
+            return _pick(self._draw(flows), self.links.usable_cores(flows.src, flows.dst)).astype(np.int32)
         half = np.uint64(self.tree.half)
         up = (self._draw(flows) % half).astype(np.int64)
         core = up * self.tree.half + (self._draw(flows, up) % half).astype(np.int64)
@@ -63,7 +67,7 @@ class Routing(ABC):
         return canonical_cores(self.tree, flows.src, flows.dst, core)
 
     def _choose_among_working(self, flows: FiveTuples) -> Int64:
-        half = self.tree.half
+        half = math.isqrt(self.tree.num_cores)
         usable = self.links.usable_cores(flows.src, flows.dst).reshape(-1, half, half)
         up = _pick(self._draw(flows), np.any(usable, axis=2))
         return up * half + _pick(self._draw(flows, up), usable[np.arange(up.size), up])
@@ -89,17 +93,16 @@ def _pick(draws: Hashes, allowed: Bool) -> Int64:
 
 
 class _SaltedRouting(Routing):
-    def __init__(self, tree: FatTree, seed: int = 0, links: LinkState | None = None) -> None:
+    def __init__(self, tree: Network, seed: int = 0, links: LinkState | None = None) -> None:
         super().__init__(tree, seed, links)
-        pairs = [(pod, i) for pod in range(tree.k) for i in range(tree.half)]
-        self._edge_salts = switch_salts(seed, [tree.dpid(tree.edge_name(*pair)) for pair in pairs])
-        self._aggregation_salts = switch_salts(seed, [tree.dpid(tree.aggregation_name(*pair)) for pair in pairs])
+        self._salts = switch_salts(seed, [tree.dpid(name) for name in tree.switches])
 
     def _draw(self, flows: FiveTuples, up: Int64 | None = None) -> Hashes:
-        if up is None:
-            return self._hash(self._edge_salts[flows.src // self.tree.half], flows)
-        pod = flows.src // self.tree.num_cores
-        return self._hash(self._aggregation_salts[pod * self.tree.half + up], flows)
+        switch = edge_numbers(self.tree, flows.src)
+        if up is not None:  # the aggregation switches come next, in the order of the pods
+            half = math.isqrt(self.tree.num_cores)
+            switch = 2 * self.tree.num_cores + switch // half * half + up
+        return self._hash(self._salts[switch], flows)
 
     @abstractmethod
     def _hash(self, salt: Hashes, flows: FiveTuples) -> Hashes:
@@ -127,8 +130,9 @@ class EdgePairHash(_SaltedRouting):
     """
 
     def _hash(self, salt: Hashes, flows: FiveTuples) -> Hashes:
-        edges = self.tree.num_hosts // self.tree.half
-        return hash_word(salt, flows.src // self.tree.half * edges + flows.dst // self.tree.half)
+        src, dst = edge_numbers(self.tree, flows.src), edge_numbers(self.tree, flows.dst)
+        edges = int(edge_numbers(self.tree, np.arange(self.tree.num_hosts)).max()) + 1
+        return hash_word(salt, src * edges + dst)
 
 
 class SpanningTree(Routing):
@@ -141,7 +145,7 @@ class SpanningTree(Routing):
 class RandomPath(Routing):
     """A path drawn at random for each flow, anew in every call."""
 
-    def __init__(self, tree: FatTree, seed: int = 0, links: LinkState | None = None) -> None:
+    def __init__(self, tree: Network, seed: int = 0, links: LinkState | None = None) -> None:
         super().__init__(tree, seed, links)
         self._rng = np.random.default_rng(seed)
 

@@ -16,8 +16,8 @@ from hedera.demand import estimate_demands
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, Placement
 from topos.arrays import Float64, Int32, Int64
-from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores
+from topos.network import Network
 
 
 class RouteChange(NamedTuple):
@@ -84,7 +84,7 @@ class Scheduler:
 
     def __init__(
         self,
-        tree: FatTree,
+        tree: Network,
         placement: Placement,
         threshold: float = 0.1,
         links: LinkState | None = None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from hedera.placement import Placement
     from hedera.routing import Routing
-    from topos.fattree import FatTree
+    from topos.network import Network
 
 
 @dataclass(frozen=True)
@@ -31,21 +31,26 @@ class Options:
     iterations: int = 1000
 
 
-def _static(name: str) -> Callable[[FatTree, int], Routing]:
+def _static(name: str) -> Callable[[Network, int], Routing]:
     """A class of `hedera.routing`, imported when it is built."""
 
-    def build(tree: FatTree, seed: int) -> Routing:
+    def build(tree: Network, seed: int) -> Routing:
         made: Routing = getattr(import_module("hedera.routing"), name)(tree, seed)
         return made
 
     return build
 
 
-def _placement(where: str, *wanted: str) -> Callable[[FatTree, np.random.Generator, Options], Placement]:
-    """A class of hedera/, imported when it is built, of the tree and what it wants: rng, iterations."""
-    module, name = where.split(":")
+def _placement(
+    where: str, *wanted: str, elsewhere: str = ""
+) -> Callable[[Network, np.random.Generator, Options], Placement]:
+    """A class of hedera/, imported when it is built, of the tree and what it wants: rng, iterations. ``elsewhere``: the
+    one for networks that are no fat-tree."""
 
-    def build(tree: FatTree, rng: np.random.Generator, options: Options) -> Placement:
+    def build(tree: Network, rng: np.random.Generator, options: Options) -> Placement:
+        from topos.fattree import FatTree
+
+        module, name = (where if isinstance(tree, FatTree) else elsewhere or where).split(":")
         given = {"rng": rng, "iterations": options.iterations}
         made: Placement = getattr(import_module(module), name)(tree, *(given[one] for one in wanted))
         return made
@@ -63,7 +68,8 @@ class Scheme:
     ``label``: its name in pictures of the paper. ``routing(tree, seed)`` builds the static routing of all flows; None
     if there is no choice of path. ``scheduler(tree, rng, options)`` builds the algorithm that re-places large flows;
     None for a static scheme. ``hidden``: left out of "all" schemes. ``nonblocking``: runs on
-    the control network instead of the fat-tree. ``colour``: of its bars and lines (Okabe and Ito, 2008: distinct with
+    the control network instead of the fat-tree. ``clos``: a fat-tree whose links all have one rate is all it knows.
+    ``colour``: of its bars and lines (Okabe and Ito, 2008: distinct with
     any kind of colour blindness). ``rank``: its place in the order expected from the paper, the best first.
     ``column``: the column of the published Figure 9 that it is compared with; ``simulated``: whether the paper's
     simulator has it as well. ``absolute``: its name for a process with another current folder.
@@ -75,8 +81,8 @@ class Scheme:
 
     name: str
     summary: str
-    routing: Callable[[FatTree, int], Routing | None]
-    scheduler: Callable[[FatTree, np.random.Generator, Options], Placement] | None = None
+    routing: Callable[[Network, int], Routing | None]
+    scheduler: Callable[[Network, np.random.Generator, Options], Placement] | None = None
     label: str = ""
     colour: str = ""
     rank: int | None = None
@@ -84,6 +90,7 @@ class Scheme:
     simulated: bool = True
     hidden: bool = False
     nonblocking: bool = False
+    clos: bool = False
     absolute: str = ""
     sprays: bool = False
     plans: bool = False
@@ -96,7 +103,7 @@ class Scheme:
     def __post_init__(self) -> None:
         object.__setattr__(self, "absolute", self.absolute or self.name)
 
-    def placement(self, tree: FatTree, seed: int, options: Options | None = None) -> Placement | None:
+    def placement(self, tree: Network, seed: int, options: Options | None = None) -> Placement | None:
         """The algorithm that re-places large flows, its draws fixed by ``seed`` alone; None for a static scheme."""
         from traffic.streams import Stream, generator
 
@@ -138,13 +145,16 @@ _ALL = (
     ),
     Scheme(
         "hedera-sa", "Hedera with Simulated Annealing", _ecmp,
-        _placement("hedera.simulated_annealing:SimulatedAnnealing", "rng", "iterations"),
+        _placement(
+            "hedera.simulated_annealing:SimulatedAnnealing", "rng", "iterations",
+            elsewhere="hedera.flow_annealing:FlowAnnealing",
+        ),
         label="Simulated Annealing", colour="#0072b2", rank=1, column="Simulated Annealing",
     ),
     Scheme(
         "hedera-clos", "Hedera with an edge colouring, optimal for flows of one size", _ecmp,
         _placement("hedera.clos:ClosColouring"),
-        label="edge colouring", colour="#f0e442", hidden=True,
+        label="edge colouring", colour="#f0e442", hidden=True, clos=True,
     ),
     Scheme(
         "hedera-flow-sa", "annealing with a core per flow (section 4.4)", _ecmp,
@@ -157,7 +167,7 @@ _ALL = (
     ),
     Scheme(
         "planned", "each step of a collective edge-coloured before it starts (simulator only)", _ecmp,
-        label="planned beforehand", colour="#000000", hidden=True, plans=True,
+        label="planned beforehand", colour="#000000", hidden=True, plans=True, clos=True,
     ),
 )  # fmt: skip
 """In the order of pictures and tables. All static schemes are compared with the published column ECMP; which of them

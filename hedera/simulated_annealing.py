@@ -18,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from hedera.compiled import below, bits, compiled, excess_of_links, fraction, two_below
-from hedera.linkstate import LinkState
-from hedera.placement import UNIT, LargeFlows, in_units
+from hedera.linkstate import UNIT, LinkState
+from hedera.placement import LargeFlows, in_units
 from topos.arrays import Int32, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, tier_links

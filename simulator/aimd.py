@@ -5,7 +5,7 @@ rate and leaves slow start; any other doubles its rate in slow start, or adds a 
 avoidance, but takes no more than its path can spare. What a flow frees or takes counts at once for the flows
 after it. Then due flows start, every flow sends for the length of the tick, and finished flows are purged.
 
-Rates are integers, so "no spare capacity" is exact and no sum drifts: the unit is a billionth of a link's
+Rates are integers, so "no spare capacity" is exact and no sum drifts: the unit is a billionth of the fastest link's
 rate (1 bit/s at 1 Gb/s). Halving an odd rate rounds down.
 """
 
@@ -23,7 +23,7 @@ from traffic.flows import Flows
 from traffic.graph import FlowGraph
 
 LINK = 1_000_000_000
-"""The rate of every link, in the unit of this module."""
+"""The rate of the fastest link, in the unit of this module."""
 
 _ACTIVE, _ARRIVED, _FREED, _QUEUED = 0, 1, 2, 3  # counts of flows
 _RATE, _SLOW_START = 6, 7  # columns after the six links in a flow's row: one flow is half a cache line
@@ -65,8 +65,9 @@ class AimdEngine:
     """The rates of a workload's flows under the paper's tick rules, in ticks of which ``tick`` have passed.
 
     ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
-    ``num_links`` of them exist, all of rate ``link_mbps``. A flow starts at ``increase_mbps`` and, in
-    congestion avoidance, grows by as much per tick of ``tick_s`` seconds. ``seed`` fixes the order of flows.
+    ``num_links`` of them exist, of ``shares`` times ``link_mbps`` (all 1 unless given). A flow starts at
+    ``increase_mbps`` and, in congestion avoidance, grows by as much per tick of ``tick_s`` seconds. ``seed`` fixes the
+    order of flows.
 
     A flow that starts takes at most what its path can spare; one that finds nothing starts at 0 in congestion
     avoidance, like a flow whose first update met a full path. So no link ever carries more than its rate.
@@ -88,23 +89,27 @@ class AimdEngine:
         increase_mbps: float = 120.0,
         closed: int | None = None,
         graph: FlowGraph | None = None,
+        shares: Float64 | None = None,
     ) -> None:
-        self.increase = round(increase_mbps / link_mbps * LINK)
-        if not 0 < self.increase <= LINK:
+        link = LINK if shares is None else int(LINK / max(1.0, shares.max()))  # the hosts' rate in our unit
+        self.increase = round(increase_mbps / link_mbps * link)
+        if not 0 < self.increase <= link:
             raise ValueError(
                 f"the additive increase must be above 0 and at most the link's {link_mbps:g} Mb/s, "
                 f"not {increase_mbps:g} Mb/s"
             )
         self.tick, self.tick_s = 0, tick_s
         flows = len(work)
-        self._mbps = link_mbps / LINK
-        self._bytes = link_mbps * 1e6 / 8 * tick_s / LINK  # one unit of rate, for one tick
+        self._mbps = link_mbps / link
+        self._bytes = link_mbps * 1e6 / 8 * tick_s / link  # one unit of rate, for one tick
         self._nowhere = num_links
         self._row = np.zeros((flows, 8), dtype=np.int32)
         self._row[:, :6] = self._nowhere
         self._row[:, : links.shape[1]] = self._real(links)
         self._row[:, _SLOW_START] = 1
-        self._spare = np.full(num_links + 1, LINK, dtype=np.int32)
+        self._spare = np.full(num_links + 1, link, dtype=np.int32)
+        if shares is not None:
+            self._spare[: shares.size] = np.rint(shares * link)
         self._spare[self._nowhere] = _PLENTY
         if closed is not None:
             self._spare[closed] = 0

@@ -46,7 +46,7 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> Any:
     simulation = Simulation(config)
     with progress_bar(f"{config.scheme}  {config.traffic}", config.seconds) as done:
         result = simulation.run(done)
-    what = f"{config.scheme}, {config.traffic}, k={config.k}:"
+    what = f"{config.scheme}, {config.traffic}, {config.topology or f'k={config.k}'}:"
     if (told := result.collective()) is not None:
         click.echo(f"{what} {told.in_words()}")
     if told is None or np.isinf(result.size_bytes).any():
@@ -54,6 +54,9 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> Any:
         click.echo(
             f"{what} bisection bandwidth {result.bisection_mbps:,.1f} Mb/s, {share:.1%} of {result.capacity_mbps:,.0f}"
         )
+    if bound := result.bound_mbps:
+        share = result.bisection_mbps / bound
+        click.echo(f"the network's own bound for this traffic is {bound:,.1f} Mb/s: {share:.1%}")
     if result.completion_s.size:
         mean, slowest = result.completion_s.mean(), result.completion_s.max()
         click.echo(

@@ -59,8 +59,8 @@ class Config(Experiment):
                 f"the scheduling period of {self.interval_s:g} s is shorter than a tick of {self.tick_s:g} s"
             )
 
-        if self.chosen.sprays and self.fail and self.engine == "aimd":
-            raise ValueError("spraying with failed links needs --engine maxmin")
+        if self.chosen.sprays and (self.fail or not self.plain) and self.engine == "aimd":
+            raise ValueError("spraying with failed links, or links of several rates, needs --engine maxmin")
 
     @property
     def first_mbps(self) -> float:

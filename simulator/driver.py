@@ -18,7 +18,7 @@ from simulator.fair import MaxMinEngine
 from simulator.result import Result, RoundLog
 from simulator.workload import flows_of
 from topos.arrays import Float64, Int32
-from topos.links import NO_LINK, num_links, path_links
+from topos.links import NO_LINK, link_rates, num_links, path_links
 from traffic.flows import Flows, Matrix
 from traffic.ports import SERVER_PORT, source_ports
 from traffic.workload import connections
@@ -52,7 +52,7 @@ class Simulation:
     """
 
     def __init__(self, config: Config) -> None:
-        chosen, tree = config.chosen, config.tree
+        chosen, tree = config.chosen, config.topo
         self.config = config
         self.work, self.graph = flows_of(config)
         self.network = config.network()
@@ -106,10 +106,11 @@ class Simulation:
         if self.breakage is not None:
             closed, count = self.breakage.nowhere, count + 1
         shared: dict[str, Any] = {
-            "tick_s": config.tick_s, "link_mbps": config.link_mbps, "closed": closed, "graph": self.graph
+            "tick_s": config.tick_s, "link_mbps": config.link_mbps, "closed": closed, "graph": self.graph,
+            "shares": None if config.plain else link_rates(self.network),
         }  # fmt: skip
         if config.engine == "maxmin":
-            rates = self._sprayed_rates if self.breakage and config.chosen.sprays else None
+            rates = self._sprayed_rates if config.chosen.sprays and (self.breakage or not config.plain) else None
             return MaxMinEngine(self.work, self.links, count, rates=rates, **shared)
         return AimdEngine(self.work, self.links, count, seed=config.seed, increase_mbps=config.first_mbps, **shared)
 
@@ -219,7 +220,7 @@ class Simulation:
             links = path_links(self.network, src, dst, core)
         else:
             links = self.breakage.paths(src, dst, core)
-        if self.config.chosen.sprays:  # all links between are shared evenly, so none fills before a host's
+        if self.config.chosen.sprays:  # none between fills before a host's, or `_sprayed_rates` knows
             links[:, 1:-1] = NO_LINK
         if self.graph is not None:
             links[src == dst] = NO_LINK
@@ -228,8 +229,8 @@ class Simulation:
     def _sprayed_rates(self, flows: Int32) -> Float64:
         from simulator.paths import sprayed_rates
 
-        assert self.breakage is not None
-        return sprayed_rates(self.breakage.links, self.work.src[flows], self.work.dst[flows], self.config.link_mbps)
+        assert self.routing is not None
+        return sprayed_rates(self.routing.links, self.work.src[flows], self.work.dst[flows], self.config.link_mbps)
 
     def _with_their_connections(self, moved: Int32) -> Int32:
         """``moved``, and behind it what their connections have not sent: a switch knows no flow but these."""

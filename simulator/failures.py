@@ -17,9 +17,8 @@ from hedera.linkstate import LinkState
 from hedera.maxmin import most_possible
 from simulator.config import Config
 from topos.arrays import Float64, Int32
-from topos.fattree import FatTree
 from topos.faults import Fault, cables, links_down, moments
-from topos.links import NO_LINK, num_links, path_links
+from topos.links import NO_LINK, link_rates, num_links, path_links
 from topos.network import Network
 
 
@@ -97,17 +96,17 @@ def phases_of(
     begin, end = config.window_ticks
     records = []
     for a, b in phases(moments(faults), (begin * tick_s, end * tick_s), config.seconds):
-        links = links_down(faults, network.tree, a)
-        capacity = np.full(num_links(network), config.link_mbps)
+        links = links_down(faults, config.topo, a)
+        capacity = config.link_mbps * link_rates(network)
         capacity[list(links)] = 0.0
         best = None if flows is None else most_possible(network, *flows, capacity)
         first = round(a / tick_s)
         mean = float(total_mbps[first : max(round(b / tick_s), first + 1)].mean())
         records.append(
-            Phase(a, b, _names(network.tree, links), round(mean, 3), None if best is None else round(best, 3))
+            Phase(a, b, _names(config.topo, links), round(mean, 3), None if best is None else round(best, 3))
         )
     return tuple(records)
 
 
-def _names(tree: FatTree, links: frozenset[int]) -> list[str]:
+def _names(tree: Network, links: frozenset[int]) -> list[str]:
     return ["-".join(cable) for cable in cables(tree, links)]

@@ -21,11 +21,11 @@ class MaxMinEngine:
     """The rates of a workload's flows by progressive filling; its methods are those of `simulator.aimd.AimdEngine`.
 
     ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
-    ``num_links`` of them exist, all of rate ``link_mbps``. Flows start and end on ticks of ``tick_s``
-    seconds; rates are computed anew only after a tick in which a flow started, ended or moved. ``closed``
-    names a link that carries nothing, for flows that have no path. ``graph``: for whom the first flows wait; those
-    of size 0 end as they start, and use no link. ``rates`` says the rates of the flows under way, Mb/s (active,),
-    instead of their links.
+    ``num_links`` of them exist, of ``shares`` times ``link_mbps`` (all 1 unless given). Flows start and end on ticks
+    of ``tick_s`` seconds; rates are computed anew only after a tick in which a flow started, ended or moved. ``closed``
+    names a link that carries nothing, for flows that have no path. ``graph``: for whom the first flows wait; those of
+    size 0 end as they start, and use no link. ``rates`` says the rates of the flows under way, Mb/s (active,), instead
+    of their links.
     """
 
     def __init__(
@@ -39,12 +39,15 @@ class MaxMinEngine:
         closed: int | None = None,
         graph: FlowGraph | None = None,
         rates: Callable[[Int32], Float64] | None = None,
+        shares: Float64 | None = None,
     ) -> None:
         flows = len(work)
         self.tick, self.tick_s = 0, tick_s
         self._rates = rates or (lambda active: max_min_rates(self._links[active], self._capacity))
         self._links = links.astype(np.int32)
         self._capacity = np.full(num_links, link_mbps)
+        if shares is not None:
+            self._capacity[: shares.size] *= shares
         if closed is not None:
             self._capacity[closed] = 0.0
         self._bytes = 1e6 / 8 * tick_s  # 1 Mb/s, for one tick

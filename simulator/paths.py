@@ -9,7 +9,8 @@ from hedera.clos import ClosColouring
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, exceeded_capacity
 from topos.arrays import Bool, Float64, Int32
-from topos.links import NO_LINK, Cores, num_links, path_links
+from topos.fattree import FatTree
+from topos.links import NO_LINK, Cores, link_rates, path_links
 from traffic.graph import FlowGraph
 
 ORDERS = 16
@@ -21,6 +22,7 @@ def planned_cores(graph: FlowGraph, nodes: NDArray[np.intp], core: Cores, links:
     A flow's demand is what its sender and its receiver leave it beside the others of the step. ``core``: what
     computing keeps, and where colouring begins.
     """
+    assert isinstance(links.tree, FatTree)
     placement, found = ClosColouring(links.tree), core.copy()
     known: dict[bytes, Cores] = {}  # rings send the same way in every step
     level = np.where(graph.computes[nodes], -1, graph.level[nodes])
@@ -77,7 +79,7 @@ def sprayed_rates(links: LinkState, src: Int32, dst: Int32, link_mbps: float) ->
     link = paths[paths != NO_LINK]
     rate = np.zeros(flows)
     growing: Bool = np.isin(np.arange(flows), flow)
-    room = np.full(num_links(tree), link_mbps)
+    room = link_mbps * link_rates(tree)
     while growing.any():
         load = np.bincount(link, part * growing[owner], minlength=room.size)
         used = load > 1e-9

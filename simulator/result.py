@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedera.maxmin import most_possible
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from topos.arrays import Float64, Int32
+from topos.links import link_rates
 from traffic.completion import Completion, by_class
 from traffic.flows import LASTING, columns
 from traffic.graph import Collective, FlowGraph, completed
@@ -61,6 +64,15 @@ class Result:
     @property
     def capacity_mbps(self) -> float:
         return self.config.capacity_mbps
+
+    @cached_property
+    def bound_mbps(self) -> float | None:
+        """The most that these links could carry of flows that last (`hedera.maxmin.most_possible`), Mb/s; None for
+        other flows, and for a fat-tree whose links all have one rate."""
+        if self.config.plain or not np.isinf(self.size_bytes).all() or self.start_s.any():
+            return None
+        network = self.config.network()
+        return most_possible(network, self.src, self.dst, self.config.link_mbps * link_rates(network))
 
     @property
     def bisection_mbps(self) -> float:
@@ -115,17 +127,18 @@ class Result:
         if np.isfinite(self.end_s).any():
             for flow, start, end, sent in zip(flows, self.start_s, self.end_s, self.sent_bytes, strict=True):
                 flow |= {"start_s": _seconds(start), "end_s": _seconds(end), "sent_bytes": round(sent)}
-        collective = self.collective()
+        collective, told = self.collective(), asdict(replace(config, increase_mbps=config.first_mbps))
         return {
             "scheme": config.scheme,
             "traffic": config.traffic,
             "bisection_mbps": round(self.bisection_mbps, 3),
             "capacity_mbps": self.capacity_mbps,
+            **({} if self.bound_mbps is None else {"bound_mbps": round(self.bound_mbps, 3)}),
             "verdict": "ok",
             "reasons": [],
             "engine": config.engine,
             "seed": config.seed,
-            "config": asdict(config) | {"increase_mbps": config.first_mbps},
+            "config": {name: value for name, value in told.items() if value is not None},
             "window_s": [tick * config.tick_s for tick in config.window_ticks],
             "total_mbps_per_second": totals.round(3).tolist(),
             "completed": int(self.completion_s.size),

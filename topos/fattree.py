@@ -7,13 +7,10 @@ executes it with the system's Python.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
-
-_NAME = re.compile(r"(0|[1-9][0-9]{0,2})(_(0|[1-9][0-9]{0,2})){2}")
 
 
 def port_name(node: str, port: int) -> str:
@@ -48,18 +45,53 @@ class Place(NamedTuple):
     position: int
 
 
+class Listed:
+    """What follows from a network's names, numbers and cables."""
+
+    @cached_property
+    def hosts(self: Any) -> tuple[str, ...]:
+        return tuple(map(self.host_name, range(self.num_hosts)))
+
+    @cached_property
+    def host_by_ip(self: Any) -> dict[str, int]:
+        return {self.host_ip(host): host for host in range(self.num_hosts)}
+
+    @cached_property
+    def switch_by_dpid(self: Any) -> dict[int, str]:
+        return {self.dpid(name): name for name in self.switches}
+
+    def links(self: Any) -> Iterator[Link]:
+        return map(self.cable, range(self.num_cables))
+
+    @cached_property
+    def _at(self: Any) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {name: [] for name in (*self.hosts, *self.switches)}
+        for number, link in enumerate(self.links()):
+            found[link.lower].append(number)
+            found[link.upper].append(number)
+        return found
+
+    def cables_at(self, name: str) -> list[int]:
+        """The numbers of a node's cables, ascending; KeyError when there is no such node."""
+        return self._at[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._at
+
+
 @dataclass(frozen=True)
-class FatTree:
+class FatTree(Listed):
     """A fat-tree of k-port switches: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores.
 
     Hosts, cores and switches are counted from 0. Core ``c`` is the ``c % (k/2)``-th core above aggregation
     index ``c // (k/2)``; a path between two pods is fixed by its core (Hedera section 5.1). Ports count from 1 on
-    switches; a host's only port is 0.
+    switches; a host's only port is 0. ``uplink`` is the rate of the links between switches over that of the hosts'.
 
     Raises ValueError when k is odd or below 4.
     """
 
     k: int
+    uplink: float = field(default=1.0, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.k, int) or self.k < 4 or self.k % 2 or self.k > 254:
@@ -74,6 +106,11 @@ class FatTree:
     def tree(self) -> FatTree:
         """The fat-tree itself; every `topos.network.Network` has this property."""
         return self
+
+    @property
+    def way(self) -> int:
+        """By what compiled loops find a path (`hedera.compiled.choice_links`)."""
+        return self.half
 
     @property
     def num_hosts(self) -> int:
@@ -113,14 +150,6 @@ class FatTree:
         """``00:00:00:PP:SS:HH`` in hexadecimal."""
         pod, edge, position = self.place(host)
         return f"00:00:00:{pod:02x}:{edge:02x}:{position + 2:02x}"
-
-    @cached_property
-    def hosts(self) -> tuple[str, ...]:
-        return tuple(self.host_name(h) for h in range(self.num_hosts))
-
-    @cached_property
-    def host_by_ip(self) -> dict[str, int]:
-        return {self.host_ip(h): h for h in range(self.num_hosts)}
 
     def edge_name(self, pod: int, edge: int) -> str:
         """``pod_edge_1``."""
@@ -162,10 +191,6 @@ class FatTree:
         p, s, h = (int(part) for part in name.split("_"))
         return p << 16 | s << 8 | h
 
-    @cached_property
-    def switch_by_dpid(self) -> dict[int, str]:
-        return {self.dpid(name): name for name in self.switches}
-
     @staticmethod
     def up_port(index: int) -> int:
         """The port of an edge or aggregation switch to its index-th upward neighbour."""
@@ -181,9 +206,8 @@ class FatTree:
         return pod + 1
 
     @property
-    def tiers(self) -> int:
-        """The links of the longest path, and the blocks of directed links in `topos.links`."""
-        return 6
+    def num_cables(self) -> int:
+        return 3 * self.num_hosts
 
     def cable(self, number: int) -> Link:
         """One of the 3k^3/4 cables: host by host to the edge switches, edge switch by edge switch to the aggregation
@@ -203,35 +227,6 @@ class FatTree:
             lower, upper = self.aggregation_name(pod, a), self.core_name(core)
             return Link(lower, self.up_port(j), upper, self.core_port(pod))
         raise IndexError(f"there is no cable {number}")
-
-    def links(self) -> Iterator[Link]:
-        return map(self.cable, range(3 * self.num_hosts))
-
-    def cables_at(self, name: str) -> list[int]:
-        """The numbers of a node's cables, ascending; KeyError when there is no such node."""
-        if name not in self:
-            raise KeyError(name)
-        p, s, h = (int(part) for part in name.split("_"))
-        half, hosts, cores = self.half, self.num_hosts, self.num_cores
-        layer = self.layer(name)
-        if layer == "host":
-            return [self.host_index(p, s, h - 2)]
-        if layer == "edge":
-            first = (p * half + s) * half
-            return [*range(first, first + half), *range(hosts + first, hosts + first + half)]
-        if layer == "aggregation":
-            down, first = hosts + p * cores + s - half, 2 * hosts + p * cores + (s - half) * half
-            return [*range(down, down + cores, half), *range(first, first + half)]
-        core = (s - 1) * half + h - 1
-        return [2 * hosts + pod * cores + core for pod in range(self.k)]
-
-    def __contains__(self, name: object) -> bool:
-        if not isinstance(name, str) or not _NAME.fullmatch(name):
-            return False
-        p, s, h = (int(part) for part in name.split("_"))
-        if p == self.k:
-            return 1 <= s <= self.half and 1 <= h <= self.half
-        return p < self.k and (s < self.k if h == 1 else s < self.half and 2 <= h < self.half + 2)
 
     def path_cores(self, src: int, dst: int) -> range:
         """One core index for each minimal up-down path from host src to host dst, in RipL's sorted order.

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from topos.fattree import FatTree
 from topos.links import link_ends, links_between, links_of_switch
 from topos.network import Network
 
@@ -43,14 +42,14 @@ class Fault:
         """``link:A-B`` or ``switch:NAME``."""
         return f"{'link' if len(self.ends) == 2 else 'switch'}:{'-'.join(self.ends)}"
 
-    def links(self, tree: FatTree) -> frozenset[int]:
+    def links(self, tree: Network) -> frozenset[int]:
         """The directed links that it takes out of service, by the numbers of `topos.links`."""
         if len(self.ends) == 2:
             return frozenset(links_between(tree, *self.ends))
         return frozenset(links_of_switch(tree, self.ends[0]))
 
 
-def parse(text: str, tree: FatTree, seconds: float) -> Fault:
+def parse(text: str, tree: Network, seconds: float) -> Fault:
     """One failure of a run of ``seconds`` on a fat-tree. Raises ValueError, one sentence, for any mistake: an unknown
     switch or cable, a cable to a host, a time outside the run."""
     found = _FORM.fullmatch(text)
@@ -63,11 +62,9 @@ def parse(text: str, tree: FatTree, seconds: float) -> Fault:
         if name in tree and tree.layer(name) == "host":
             raise ValueError(f"{name} is a host; it has only one cable, which nothing can replace")
         if name not in tree:
-            raise ValueError(
-                f"there is no switch {_shown(name)} in a k={tree.k} fat-tree; its switches are named like "
-                f"{tree.edge_name(0, 0)} (edge), {tree.aggregation_name(0, 0)} (aggregation), "
-                f"{tree.core_name(0)} (core)"
-            )
+            like = {tree.layer(one): one for one in reversed(tree.switches)}
+            told = ", ".join(f"{like[layer]} ({layer})" for layer in ("edge", "aggregation", "core") if layer in like)
+            raise ValueError(f"there is no switch {_shown(name)} in this network; its switches are named like {told}")
     times = [word for word in (found["at"], found["until"]) if word is not None]
     if not all(map(_NUMBER.fullmatch, times)):
         raise ValueError(f"{HOW}, and SECONDS a number, not {_shown(text)}")
@@ -90,7 +87,7 @@ def moments(faults: Iterable[Fault]) -> list[float]:
     return sorted({t for fault in faults for t in (fault.at, fault.until) if t != math.inf})
 
 
-def links_down(faults: Iterable[Fault], tree: FatTree, t: float) -> frozenset[int]:
+def links_down(faults: Iterable[Fault], tree: Network, t: float) -> frozenset[int]:
     """The directed links out of service at a time. A failure counts at the time it begins, but not when it ends."""
     return frozenset().union(*(fault.links(tree) for fault in faults if fault.at <= t < fault.until))
 

@@ -13,7 +13,7 @@ cables in reverse order. Within its block a link's offset is
 
 so a link id is block * H + offset, and a path has at most one link of each block. Only `tier_links` and `climb`
 know this numbering; they are plain arithmetic, for numbers as well as arrays, and `hedera.compiled` has them
-compiled.
+compiled. In a topology of one's own (`topos.own`) all cables come upwards first, and then all downwards.
 """
 
 from __future__ import annotations
@@ -21,11 +21,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from topos.arrays import Int32
+from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.network import Network
+from topos.own import Own
 
 NO_LINK = -1
 """The entry of a path for a tier that the path does not reach."""
@@ -53,7 +54,21 @@ def climb(src: Any, dst: Any, half: int) -> Any:
 
 
 def num_links(network: Network) -> int:
-    return network.tiers * network.num_hosts
+    return 2 * network.num_cables
+
+
+def link_rates(network: Network) -> Float64:
+    """The rate of each directed link over that of the hosts' links: float64 (links,)."""
+    if isinstance(network, Own):
+        return np.tile(network.rates, 2)
+    rates = np.full((6, network.num_hosts), network.uplink)
+    rates[[0, 5]] = 1.0
+    return rates.ravel()
+
+
+def edge_numbers(topo: Network, hosts: NDArray[Any]) -> NDArray[Any]:
+    """The place of each host's edge switch among the network's switches, which edge switches begin."""
+    return hosts // topo.half if isinstance(topo, FatTree) else topo.edge[hosts]
 
 
 def path_links(network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Int32:
@@ -63,9 +78,10 @@ def path_links(network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike
     hold NO_LINK. Nothing is checked: hosts and cores must exist, and the two hosts differ.
     """
     s, d = np.asarray(src, dtype=np.int64), np.asarray(dst, dtype=np.int64)
-    if network.tiers == 2:
-        return np.stack([s, network.num_hosts + d], axis=1).astype(np.int32)
-    half = network.tree.half
+    if isinstance(network, Own):
+        middle = network.middle[network.edge[s], network.edge[d], np.asarray(core)]
+        return np.hstack([s[:, None], middle, network.num_cables + d[:, None]]).astype(np.int32)
+    half = network.half
     climbed = climb(s, d, half)
     links = np.empty((s.size, 6), dtype=np.int32)
     for tier, column in enumerate(tier_links(s, d, np.asarray(core, dtype=np.int64), half)):
@@ -74,13 +90,15 @@ def path_links(network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike
     return links
 
 
-def canonical_cores(tree: FatTree, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Cores:
+def canonical_cores(tree: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Cores:
     """The core number that represents each flow's path, as in `FatTree.path_cores`: int32 (flows,).
 
     Inside a pod only the aggregation switch matters, and below one edge switch there is no choice, so several
     core numbers mean the same path there. Arguments have shape (flows,).
     """
     s, d, c = (np.asarray(x, dtype=np.int32) for x in (src, dst, core))
+    if isinstance(tree, Own):
+        return (c % tree.count[tree.edge[s], tree.edge[d]]).astype(np.int32)
     climbed = climb(s, d, tree.half)
     return np.where(climbed == 2, c, np.where(climbed == 1, c - c % tree.half, 0)).astype(np.int32)
 
@@ -123,5 +141,7 @@ def links_of_switch(network: Network, name: str) -> list[int]:
 
 
 def _opposite(network: Network, link: int) -> int:
+    if isinstance(network, Own):
+        return (link + network.num_cables) % num_links(network)
     block, offset = divmod(link, network.num_hosts)
-    return (network.tiers - 1 - block) * network.num_hosts + offset
+    return (5 - block) * network.num_hosts + offset

@@ -1,8 +1,8 @@
-"""Either network, for building it, routing over it and simulating it: both have the same methods and properties.
+"""The networks, for building them, routing over them and simulating them: all have the same methods and properties.
 
 Hosts and cables are numbered from 0; `topos.links` numbers the two directions of each cable accordingly. A path is
 named by its core, below ``num_cores``; if there is no choice, by core 0. ``tree`` is the fat-tree with these hosts:
-which hosts share an edge switch or a pod there.
+which hosts share an edge switch or a pod there, or, for a topology of one's own, how they are named alone.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.own import Own
 
 if TYPE_CHECKING:
     import networkx as nx
 
-Network = FatTree | NonBlocking
+Network = FatTree | Own
 
 
 def graph(network: Network) -> nx.Graph:

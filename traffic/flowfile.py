@@ -17,9 +17,9 @@ In both, ``#`` starts a comment. A flow without a start begins with the run, one
 until the run ends. No other column is used.
 
 Or from a function in a file that is named on the command line, FILE.py:FUNCTION. ``FUNCTION(tree, rng)`` gets a
-`topos.fattree.FatTree` and a NumPy generator that the seed fixes, and returns rows, one for each flow: ``(src, dst)``,
-or ``(src, dst, start_s, size_bytes)``. They are then read as those of a CSV file. It runs in the user's process; a job
-carries its rows.
+`topos.fattree.FatTree`, or another `topos.own.Own`, and a NumPy generator that the seed fixes. It returns rows, one for
+each flow: ``(src, dst)``, or ``(src, dst, start_s, size_bytes)``. They are then read as those of a CSV file. It runs in
+the user's process; a job carries its rows.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from typing import Any
 
 import numpy as np
 
-from topos.fattree import FatTree
 from topos.network import Network
+from topos.nonblocking import NonBlocking
 from traffic.flows import LASTING, Flows, columns
 from traffic.streams import Stream, generator
 from traffic.textfile import given, own_code, read_text, short
@@ -166,10 +166,10 @@ def file_of_own(spec: str) -> Path | None:
 
 def own_flows(spec: str, network: Network, seed: int) -> Flows:
     """The flows of a spec FILE.py:FUNCTION. Raises ValueError, one sentence, for whatever does not work."""
-    return listed_in(given[spec] if spec in given else own_rows(spec, network.tree, seed), spec, network, own=True)
+    return listed_in(given[spec] if spec in given else own_rows(spec, network, seed), spec, network, own=True)
 
 
-def own_rows(spec: str, tree: FatTree, seed: int) -> str:
+def own_rows(spec: str, network: Network, seed: int) -> str:
     """What the function returns, as CSV. ValueError as above."""
     what = f"traffic {spec!r}"
     file, function = spec.rsplit(":", 1)
@@ -177,14 +177,14 @@ def own_rows(spec: str, tree: FatTree, seed: int) -> str:
     if not callable(found):
         raise ValueError(f"{what}: there is no function {function} in {file}")
     try:
-        return _rows(found, tree, seed)
+        return _rows(found, network.tree if isinstance(network, NonBlocking) else network, seed)
     except (Exception, SystemExit) as error:
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         raise ValueError(f"{what}: {kind}{' '.join(str(error).split())}") from error
 
 
 @lru_cache(maxsize=16)
-def _rows(function: Any, tree: FatTree, seed: int) -> str:
+def _rows(function: Any, tree: Network, seed: int) -> str:
     """One function, network and seed have to give the same always: it is asked once."""
     flows = islice(function(tree, generator(seed, Stream.OWN_PATTERN)), MAX_OWN_ROWS + 1)
     return "\n".join([",".join(_HEADER), *_as_csv(flows)])

@@ -196,6 +196,8 @@ def _staggered(argument: str, network: Network, rng: np.random.Generator) -> _Pa
 
 def _fat_tree(network: Network) -> FatTree:
     """The fat-tree of that many hosts: who shares an edge switch and a pod also when all share one switch."""
+    if not isinstance(network, FatTree | NonBlocking):
+        raise ValueError("it needs the pods of a fat-tree")
     if network.tree.num_hosts != network.num_hosts:
         raise ValueError(f"it needs the number of hosts of a fat-tree (16, 54, 128, 250, ...), not {network.num_hosts}")
     return network.tree

@@ -199,7 +199,7 @@ def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
     for text in _parts(spec):
         name, _, argument = text.partition(":")
         if flowfile.file_of_own(text):
-            found[text] = flowfile.own_rows(text, network.tree, seed)
+            found[text] = flowfile.own_rows(text, network, seed)
         elif name == "chakra":
             from traffic.chakra import traces_of
 

@@ -77,6 +77,8 @@ class RunSpec(Experiment):
         help="Which flows Hedera places: above a tenth of a link as measured (section 3.1), or by estimate too; "
         "auto: as measured when flows come and go, else by estimate too.",
     )
+    topology: str | None = None  # for the simulator only, as the next
+    oversubscribe: float | None = None
     trial: int = 1
     time: str = parameter(
         "auto",

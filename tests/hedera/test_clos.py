@@ -8,7 +8,6 @@ import pytest
 from hedera.clos import ClosColouring, _move_by_first_fit
 from hedera.demand import estimate_demands
 from hedera.linkstate import LinkState
-from hedera.maxmin import max_min_rates, most_possible
 from hedera.placement import UNIT, LargeFlows
 from tests.hedera.reference import excess, flows_of, random_flows
 from topos.fattree import FatTree
@@ -71,21 +70,6 @@ def test_mixed_sizes_exceed_little(k, count, most):
             assert placement.energy == excess(tree, flows, core, links)
             assert placement.energy <= most * flows.demand.sum()
             assert placement.energy < excess(tree, flows, flows.hashed, links)
-
-
-def test_never_above_the_optimum_and_at_it_for_permutations():
-    tree, rng = FatTree(4), np.random.default_rng(5)
-    for trial in range(20):
-        whole = trial % 2 == 0
-        flows, links = permutation(tree, rng) if whole else random_flows(tree, 30, rng), LinkState(tree)
-        if trial >= 10:
-            links.fail(rng.choice(np.arange(16, 80), 3))
-        core = ClosColouring(tree).place(flows, links)
-        rates = max_min_rates(path_links(tree, flows.src, flows.dst, core), links.up.astype(float))
-        best = most_possible(tree, flows.src, flows.dst, links.up.astype(float))
-        assert rates.sum() <= best + 1e-6
-        if whole and trial < 10:
-            assert rates.sum() == pytest.approx(best)
 
 
 def test_failed_links_carry_nothing_where_there_is_another_way():

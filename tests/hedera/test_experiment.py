@@ -17,7 +17,7 @@ def test_what_follows_from_its_fields():
 
 def test_the_control_has_the_same_hosts_and_flows_on_another_network():
     control = Experiment("nonblocking", "staggered:0.2,0.3", seed=3)
-    assert control.network() == NonBlocking(16)
+    assert isinstance(control.network(), NonBlocking)
     assert (control.matrix().dst == Experiment("ecmp", "staggered:0.2,0.3", seed=3).matrix().dst).all()
 
 

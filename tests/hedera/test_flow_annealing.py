@@ -27,15 +27,6 @@ def test_incremental_energy_is_the_full_one(k: int, broken: bool) -> None:
     assert annealing.energy < excess(tree, flows, flows.core, links)
 
 
-def test_may_use_several_cores_for_one_destination() -> None:
-    """What a core per destination cannot do: the k/2 uplinks of one edge switch, to receivers of one core."""
-    tree = FatTree(4)
-    flows = random_flows(tree, 40, 5)
-    core = FlowAnnealing(tree, np.random.default_rng(1), 1000).place(flows, LinkState(tree))
-    into = {int(d): set(core[(flows.dst == d) & (flows.src // 4 != d // 4)].tolist()) for d in flows.dst}
-    assert max(map(len, into.values())) > 1
-
-
 def test_is_worse_in_a_large_network_for_the_same_iterations() -> None:
     """The paper's point: the search space of destinations is the smaller one."""
     tree = FatTree(16)

@@ -146,9 +146,3 @@ def test_never_exceeds_a_link(k: int) -> None:
         assert gff.reserved.min() >= 0
         assert gff.reserved.max() <= 1
         assert gff.reserved.sum() > tree.num_hosts
-
-
-def test_columns_of_one_length() -> None:
-    one = np.zeros(1, dtype=np.int32)
-    with pytest.raises(ValueError, match="one length"):
-        LargeFlows(np.zeros(2, dtype=np.int64), one, one, np.zeros(1), one, one)

@@ -4,16 +4,12 @@ import os
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from hedera.schemes import scheme
 from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
-from tests.controllers.fake_network import FakeNetwork
-from tests.controllers.frames import between
 from topos.fattree import FatTree
-from topos.links import links_of_switch, path_links
 from traffic.textfile import given
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -32,20 +28,6 @@ def test_it_schedules_in_the_simulator():
     }
     assert found["ecmp"] < 0.8 * found[EXAMPLE]
     assert found[EXAMPLE] > 0.9 * found["nonblocking"]
-
-
-def test_it_leaves_what_is_broken():
-    result = simulate(Config(EXAMPLE, "stride:4", seconds=12.0, tick_s=0.01, interval_s=1.0, fail=("switch:4_1_1@6",)))
-    down = links_of_switch(FatTree(4), "4_1_1")
-    assert not np.isin(path_links(FatTree(4), result.src, result.dst, result.core), down).any()
-
-
-def test_it_schedules_in_the_controller():
-    net = FakeNetwork(scheme=EXAMPLE, k=4, seed=2)
-    for host in range(16):
-        net.send(host, between(net.topo, host, (host + 4) % 16, src_port=20000 + host))
-    net.controller.started("fake", "1", "here:1")
-    assert net.log.of("start")[0]["scheme"] == EXAMPLE
 
 
 def test_a_class_that_cannot_be_made_from_what_it_gets():

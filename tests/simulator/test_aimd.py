@@ -151,11 +151,6 @@ def test_a_successor_starts_in_the_tick_after_the_purge():
     assert not chain.idle
 
 
-def test_a_start_falls_on_the_next_tick():
-    flow = engine([[0]], 1, start=0.0015)
-    assert flow.advance(4).tolist() == [0.0, 0.0, 120.0, 240.0]
-
-
 def test_a_moved_flow_keeps_its_rate_where_there_is_room():
     flow = engine([[0, 1]], 4)
     flow.advance(3)
@@ -173,15 +168,3 @@ def test_moved_flows_leave_all_old_links_first_and_take_no_more_than_new_ones_ca
     pair.reroute(np.array([1], dtype=np.int32), np.array([[1]], dtype=np.int32))
     assert pair.rates_mbps.tolist() == [960.0, 40.0]
     assert spare(pair).tolist() == [1000.0, 0.0]
-
-
-def test_other_rates_and_increases_scale():
-    links = np.array([[0]], dtype=np.int32)
-    flow = AimdEngine(workload(1), links, 1, tick_s=0.001, seed=1, link_mbps=10.0, increase_mbps=1.2)
-    np.testing.assert_allclose(flow.advance(6005)[5:].mean(), 10 * 0.47 / 0.6)
-
-
-@pytest.mark.parametrize("increase", [0.0, -5.0, 1000.1])
-def test_an_increase_beyond_the_link_is_refused(increase):
-    with pytest.raises(ValueError, match="additive increase"):
-        AimdEngine(workload(1), np.array([[0]]), 1, tick_s=0.001, seed=1, increase_mbps=increase)

@@ -30,6 +30,29 @@ def test_every_scheme_runs_and_does_not_beat_the_links(scheme, engine):
     assert bool(found.rounds) == scheme.startswith("hedera")
 
 
+@pytest.mark.parametrize("engine", ["aimd", "maxmin"])
+@pytest.mark.parametrize("network", [("leaf-spine:4,2,4", 2.0), ("leaf-spine:4,2,4", 0.5), (None, 2.0)])
+def test_no_scheme_beats_the_bound_of_another_network(network, engine):
+    """On a leaf-spine at 2:1 each leaf sends at most two links' worth; at 1:2, and inside it, hosts are the limit."""
+    topology, over = network
+    found = {
+        scheme: simulate(
+            Config(scheme, "stride:4", seconds=12.0, tick_s=0.01, topology=topology, oversubscribe=over, engine=engine)
+        )
+        for scheme in ("nonblocking", "ecmp", "hedera-gff", "hedera-sa", *(["spray"] if engine == "maxmin" else []))
+    }
+    assert found["nonblocking"].bound_mbps == pytest.approx(16_000)
+    bound = min(16_000.0, 16_000 / over)
+    for scheme, one in found.items():
+        if scheme != "nonblocking":
+            assert one.bound_mbps == pytest.approx(bound)
+        assert 0.3 * bound < one.bisection_mbps <= one.bound_mbps + 1e-3
+    if engine == "maxmin":
+        assert found["spray"].bisection_mbps == pytest.approx(bound)
+    if over < 1:  # a lone flow per host and room for all: nothing can collide
+        assert found["ecmp"].bisection_mbps == pytest.approx(found["nonblocking"].bisection_mbps, rel=0.01)
+
+
 @pytest.mark.parametrize("scheme", ["ecmp", "spanning-tree", "hedera-gff", "nonblocking"])
 @pytest.mark.parametrize("name", ["stride8", "rand0", "randx3"])
 def test_aimd_comes_near_to_max_min_from_below(scheme, name):
@@ -106,6 +129,10 @@ def test_a_shuffle_takes_turns_and_ends():
         ({"fail": ("switch:9_9_9@2",)}, "no switch '9_9_9'"),
         ({"fail": ("switch:4_1_1@61",)}, "outside the run"),
         ({"traffic": "strude:1"}, "no traffic pattern"),
+        ({"k": 5}, "even k"),
+        ({"keep": 1.5}, "--keep"),
+        ({"link_mbps": float("inf")}, "--bw"),
+        ({"fail": ("switch:4_1_1@61",)}, "outside the run"),
         ({"engine": "ns3"}, "--engine must be one of aimd, maxmin, not 'ns3'"),
         ({"seconds": 0.0}, "--seconds must be above 0 s"),
         ({"seconds": 0.005}, "too short"),
@@ -119,6 +146,11 @@ def test_a_shuffle_takes_turns_and_ends():
         ({"scheme": "planned"}, "scheme 'planned' is for collectives, and traffic 'stride:1' is none"),
         ({"scheme": "ecmp-x4"}, "scheme 'ecmp-x4' is for collectives"),
         ({"scheme": "spray", "traffic": "ring:4,8", "fail": ("link:0_2_1-4_1_1@1",)}, "needs --engine maxmin"),
+        ({"scheme": "spray", "oversubscribe": 2.0}, "needs --engine maxmin"),
+        ({"scheme": "hedera-clos", "topology": "leaf-spine:4,2,4"}, "is for a fat-tree whose links all have one rate"),
+        ({"traffic": "staggered:.2,.3", "topology": "leaf-spine:4,2,4"}, "needs the pods of a fat-tree"),
+        ({"topology": "leaf-spine:4,0,4"}, "no topology 'leaf-spine:4,0,4'"),
+        ({"topology": "leaf-spine:4,2,4", "fail": ("link:leaf0-leaf1@1",)}, "no cable between leaf0 and leaf1"),
         ({"traffic": "poisson:fixed:1,1"}, r"would be 1.2e\+11 flows in 60 s; 10,000,000 is the limit"),
         ({"scheme": "hedera-gff", "detect_s": 9.0}, "once a tick at most and once a period at least"),
     ],

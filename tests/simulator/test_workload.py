@@ -4,16 +4,9 @@ import pytest
 from simulator import workload
 from simulator.config import Config
 from simulator.workload import poisson, start_queue, waits
-from traffic.flows import LASTING, WAITS, Matrix
+from traffic.flows import WAITS, Matrix
 from traffic.patterns import draw
 from traffic.workload import standing_flows
-
-
-def test_static_flows_start_at_once_and_never_end():
-    work = standing_flows(draw("stride:3", 16))
-    assert (work.start_s == 0).all()
-    assert (work.size_bytes == LASTING).all()
-    assert not waits(work, None, 0.001).missing.any()
 
 
 def test_turns_wait_for_each_other():
@@ -44,13 +37,6 @@ def test_poisson_arrivals_have_the_rate_the_sizes_and_the_gaps_asked_for():
     assert pairs == set(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
     per_pair = np.bincount(work.src * 16 + work.dst)
     assert per_pair[per_pair > 0] == pytest.approx(2500, rel=0.1), "receivers of a host share its arrivals"
-
-
-def test_hosts_that_do_not_send_start_nothing():
-    matrix = Matrix(np.array([2]), np.array([3]), 4)
-    work = poisson(matrix, 5.0, 1e6, 20.0, np.random.default_rng(0))
-    assert set(work.src.tolist()) == {2}
-    assert len(work) == pytest.approx(100, abs=40)
 
 
 def test_the_start_queue_rounds_up_to_ticks_and_leaves_room_for_those_that_wait():

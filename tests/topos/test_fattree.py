@@ -96,14 +96,6 @@ def test_ripl_names_numbers_and_addresses():
     assert {name: tree.layer(name) for name in layers} == layers
 
 
-@given(st.sampled_from(SIZES), st.integers(0, 10_000))
-def test_places_and_numbers_are_inverse(k, host):
-    tree = FatTree(k)
-    host %= tree.num_hosts
-    assert tree.host_index(*tree.place(host)) == host
-    assert tree.host_by_ip[tree.host_ip(host)] == host
-
-
 @pytest.mark.parametrize("k", [3, 5, 2, 0, -4, 256])
 def test_bad_k_is_refused(k):
     with pytest.raises(ValueError, match="even k"):

@@ -1,0 +1,130 @@
+"""Networks by plan: the fat-tree as a plan is the fat-tree, the control is one switch, and what is no network."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hedera.experiment import own
+from hedera.flow_annealing import FlowAnnealing
+from hedera.global_first_fit import GlobalFirstFit
+from hedera.linkstate import LinkState
+from hedera.routing import Ecmp
+from tests.hedera.reference import excess, random_flows
+from topos.fattree import FatTree
+from topos.links import NO_LINK, link_ends, link_rates, links_between, links_of_switch, path_links
+from topos.nonblocking import NonBlocking
+from topos.own import Own
+
+TREE = FatTree(4)
+
+
+class TreePlan:
+    hosts = 16
+
+    def links(self):
+        for link in TREE.links():
+            yield (TREE.hosts.index(link.lower) if link.lower in TREE.hosts else link.lower), link.upper
+
+    def paths(self, src, dst):
+        return [TREE.path(src, dst, core)[1:-1] for core in TREE.path_cores(src, dst)]
+
+
+SAME = Own("tree", TreePlan)
+
+
+def test_the_control_has_the_hosts_of_the_fat_tree_on_one_switch():
+    net = NonBlocking(16)
+    assert (net.hosts, net.host_by_ip) == (TREE.hosts, TREE.host_by_ip)
+    assert [net.host_mac(h) for h in range(16)] == [TREE.host_mac(h) for h in range(16)]
+    assert [(link.lower, link.upper, link.upper_port) for link in net.links()] == [
+        (TREE.host_name(h), net.SWITCH, h + 1) for h in range(16)
+    ]
+    assert net.path(3, 1) == (TREE.host_name(3), net.SWITCH, TREE.host_name(1))
+    assert path_links(net, [3, 0], [1, 2], 0).tolist() == [[3, 17], [0, 18]]
+
+
+def test_the_fat_tree_as_a_plan_has_its_paths():
+    for src, dst in itertools.permutations(range(16), 2):
+        cores = TREE.path_cores(src, dst)
+        assert [SAME.path(src, dst, i) for i in SAME.path_cores(src, dst)] == [TREE.path(src, dst, c) for c in cores]
+        for number in range(4):  # beyond those that there are, they come again
+            row = path_links(SAME, [src], [dst], [number])[0]
+            walked = [link_ends(SAME, link) for link in row if link != NO_LINK]
+            assert walked == list(itertools.pairwise(SAME.path(src, dst, number)))
+
+
+@pytest.mark.parametrize("failed", ["4_1_1", "0_2_1", None])
+def test_placements_on_the_plan_do_as_on_the_fat_tree(failed):
+    flows, placed = random_flows(TREE, 40, 3), []
+    for topo in (TREE, SAME):
+        links, gff, annealing = LinkState(topo), GlobalFirstFit(topo), FlowAnnealing(topo, np.random.default_rng(1))
+        links.fail(links_of_switch(topo, failed) if failed else [])
+        core = gff.place(flows, links)
+        placed.append({f: topo.path(flows.src[f], flows.dst[f], core[f]) for f in gff.assigned})
+        core = annealing.place(flows, links)
+        assert annealing.energy == excess(topo, flows, core, links) < excess(topo, flows, flows.core, links)
+        core = Ecmp(topo, 1, links).cores(flows.src, flows.dst, np.arange(40), 5001)
+        assert links.usable(flows.src, flows.dst, core).all()
+        counts = [len(topo.path_cores(s, d)) for s, d in zip(flows.src, flows.dst, strict=True)]
+        assert (links.usable_cores(flows.src, flows.dst).sum(axis=1) <= (counts if topo is SAME else 4)).all()
+    assert placed[0] == placed[1]
+    assert len(placed[0]) > 15
+
+
+def test_a_leaf_spine_and_what_oversubscription_is():
+    net = own("leaf-spine:4,2,6", None)
+    assert (net.num_hosts, net.num_switches, net.num_cables, net.num_cores) == (24, 6, 24 + 8, 2)
+    assert net.path(0, 6, 1) == (net.host_name(0), "leaf0", "spine1", "leaf1", net.host_name(6))
+    assert net is own("leaf-spine:4,2,6", None), "made once"
+    up, down = links_between(own("leaf-spine:4,2,6", 2.0), "leaf3", "spine0")
+    assert link_rates(own("leaf-spine:4,2,6", 2.0))[[0, up, down]].tolist() == [1, 1.5, 1.5]
+    assert link_rates(FatTree(4, 0.5)).tolist() == [1] * 16 + [0.5] * 64 + [1] * 16
+    assert link_rates(NonBlocking(2)).tolist() == [1] * 4
+
+
+def test_the_pages_example_is_a_network(tmp_path):
+    page = (Path(__file__).parents[2] / "docs/own-topology.md").read_text()
+    file = tmp_path / "my_net.py"
+    file.write_text(page.split("```python\n")[1].split("```")[0])
+    net = own(f"{file}:Ring", None)
+    assert [len(net.path(0, dst, 0)) - 2 for dst in (1, 2, 4, 6)] == [1, 2, 3, 4], "to the right"
+    assert [len(net.path(0, dst, 1)) - 2 for dst in (1, 2, 4, 6)] == [1, 4, 3, 2], "to the left"
+    assert link_rates(net).tolist() == [*[1] * 8, *[2.5] * 4] * 2
+
+
+GOOD = """
+class Net:
+    hosts = 2
+    def links(self): return [(0, "a"), (1, "b"), ("a", "c"), ("b", "c")]
+    def paths(self, src, dst): return [["a", "c", "b"] if src == 0 else ["b", "c", "a"]]
+"""
+
+
+@pytest.mark.parametrize(
+    ("was", "is_", "words"),
+    [
+        ("hosts = 2", "hosts = 1", "at least 2 hosts"),
+        ("hosts = 2", "hosts = 3", "each of the hosts 0 to 2 needs one cable"),
+        ('(1, "b")', '(1, "b", 2)', "each of the hosts 0 to 1 needs one cable, of rate 1"),
+        ('"c"', '"0_0_2"', "not that of a host or '0_0_2'"),
+        ('("b", "c")]', '("b", "c", -1)]', "rate must be a number above 0"),
+        ('("b", "c")]', '("b", "c"), ("c", "b")]', "one cable at most"),
+        ('["b", "c", "a"]', '["b", "a"]', "from host 1 to host 0 leads elsewhere, has a gap.*: b-a"),
+        ("return [[", "return [] and [[", "there is no path"),
+        ("def paths", "def path", "AttributeError: "),
+        ("hosts = 2", "hosts = 1 / 0", "ZeroDivisionError"),
+        ("class Net", "class Other", "there is no class Net"),
+        (GOOD, "Net = 5", "there is no class Net"),
+    ],
+)
+def test_what_is_no_network_is_one_sentence(was, is_, words, tmp_path):
+    file = tmp_path / "net.py"
+    file.write_text(GOOD)
+    assert own(f"{file}:Net", None).num_switches == 3
+    assert was in GOOD
+    file.write_text(GOOD.replace(was, is_))
+    with pytest.raises(ValueError, match=words) as error:
+        own(f"{file}:Net", None)
+    assert "\n" not in str(error.value)
