@@ -18,9 +18,9 @@ from controllers.flows import KnownFlow, KnownFlows
 from controllers.learn_rules import LearnRules
 from controllers.measurements import Polls
 from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
-from controllers.rules import out_port
 from controllers.settings import FLAGS, Settings
 from controllers.switches import Switches
+from topos.fattree import FatTree
 
 SETTLE_S = 1.0
 """A packet of a known flow that comes this long after its entries were sent means that one is missing. Before
@@ -40,18 +40,18 @@ class Controller:
         self._log = log
         self._confirmed: set[str] = set()
         self._ready = False
-        self._tree = self._topo.tree
-        self._routing = settings.chosen.routing(self._tree, settings.seed)
-        self._flows = KnownFlows(self._tree, self._routing, log)
+        self._routing = settings.chosen.routing(self._topo, settings.seed)
+        self._flows = KnownFlows(self._topo, self._routing, log)
         self._failures = self._hedera = self._learned = None
         self._switches = Switches(self._topo, driver)
         if self._routing is not None and settings.new_flows == "switch":
-            learning = LearnRules(self._tree, self._routing, settings.seed, settings.interval_s)
+            assert isinstance(self._topo, FatTree), "`Settings` sees to it"
+            learning = LearnRules(self._topo, self._routing, settings.seed, settings.interval_s)
             self._switches = Switches(self._topo, driver, learning.rules)
             self._learned = LearnedFlows(self._switches, self._flows, self._detour)
         self._recalls = Polls(self._switches, self._recalled, RECALL_S)
         if self._routing is not None:
-            self._failures = Failures(self._tree, self._routing.links)
+            self._failures = Failures(self._topo, self._routing.links)
             self._recall = Recall(self._switches, self._flows, log)
             placement = settings.new_placement()
             if placement is not None:
@@ -186,8 +186,8 @@ class Controller:
             self._answer(dpid, in_port, packet)
         elif self._routing is not None:
             flow = self._flow_of(name, packet)
-            if flow is not None:
-                self._switches.packet_out(dpid, out_port(self._tree, name, flow.dst, flow.core), frame)
+            if flow is not None and (port := self._switches.port(name, flow)) is not None:
+                self._switches.packet_out(dpid, port, frame)
 
     def _answer(self, dpid: int, in_port: int, request: ArpRequest) -> None:
         """Addresses follow from the addressing rule, so ARP needs no flooding and no learning."""

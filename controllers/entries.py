@@ -1,5 +1,4 @@
-"""What the entries in switches' tables say about the paths of flows: an edge switch's entry tells the aggregation
-switch, and that one's entry the core."""
+"""What the entries in switches' tables say about the paths of flows: each switch's entry tells the next one."""
 
 from __future__ import annotations
 
@@ -12,32 +11,31 @@ from controllers.flows import KnownFlows
 from controllers.learn_rules import LEARNED_COOKIE
 from controllers.measurements import Polls
 from controllers.packet import FiveTuple
-from controllers.rules import out_port
+from controllers.rules import entries
 from controllers.switches import Switches
-from topos.fattree import FatTree
+from topos.network import Network
 
 RECALL_S = 5.0
 """For so long a switch that connects may keep to itself what is in its table; then it has the flows known anyway."""
 
 
 class _Above:
-    """The out ports of the entries of aggregation switches, by switch and flow."""
+    """The out ports of the entries of switches beyond the first, by switch and flow."""
 
-    def __init__(self, tree: FatTree) -> None:
-        self._tree = tree
+    def __init__(self, topo: Network) -> None:
+        self._topo = topo
         self.ports: dict[str, dict[FiveTuple, int]] = defaultdict(dict)
 
-    def paths(self, src: int, dst: int, port: int) -> list[tuple[int, str]]:
-        """The cores by which paths go that leave the first switch by ``port``, each with its aggregation switch."""
-        tree, edge, pod = self._tree, self._tree.edge_of(src), self._tree.place(src).pod
-        cores = [core for core in tree.path_cores(src, dst) if out_port(tree, edge, dst, core) == port]
-        return [(core, tree.aggregation_name(pod, core // tree.half)) for core in cores]
+    def paths(self, src: int, dst: int, switch: str, port: int) -> dict[int, dict[str, int]]:
+        """The paths that leave a switch by ``port``: all entries of each, by its core."""
+        each = {core: entries(self._topo, src, dst, core) for core in self._topo.path_cores(src, dst)}
+        return {core: held for core, held in each.items() if held.get(switch) == port}
 
     def core(self, flow: FiveTuple, src: int, dst: int, port: int) -> int | None:
         """The core of a flow that leaves its first switch by ``port``; None while nothing tells it."""
-        inside = self._tree.place(src).pod == self._tree.place(dst).pod
-        for core, above in self.paths(src, dst, port):
-            if inside or self.ports[above].get(flow) == out_port(self._tree, above, dst, core):
+        edge = self._topo.edge_of(src)
+        for core, held in self.paths(src, dst, edge, port).items():
+            if all(name == edge or self.ports[name].get(flow) == out for name, out in held.items()):
                 return core
         return None
 
@@ -53,7 +51,7 @@ class Recall:
         self._switches = switches
         self._flows = flows
         self._log = log
-        self._tree = switches.topo.tree
+        self._tree = switches.topo
         self._above = _Above(self._tree)
         self._finished = False
 
@@ -72,21 +70,18 @@ class Recall:
             return
         src, dst = ends
         flow, edge = self._flows.find(t), self._tree.edge_of(src)
-        if switch == edge:
-            port = stat.out_port
-        elif stat.out_port in [self._tree.up_port(index) for index in range(self._tree.half)]:
-            self._above.ports[switch][t] = stat.out_port
-            port_to = self._tree.up_port(int(switch.split("_")[1]) - self._tree.half)
-            port = port_to if flow is None else self._switches.entries(flow)[edge]
-        else:
-            return  # it does not lead up to a core, and is none of ours
-        static = self._flows.route(t, src, dst)
-        possible = [core for core, _ in self._above.paths(src, dst, port)]
+        possible = self._above.paths(src, dst, switch, stat.out_port)
         if not possible:
-            return
+            return  # it is on no path, and none of ours
+        port = stat.out_port
+        if switch != edge:
+            self._above.ports[switch][t] = port
+            port = next(iter(possible.values()))[edge] if flow is None else self._switches.entries(flow)[edge]
+            possible = self._above.paths(src, dst, edge, port)
+        static = self._flows.route(t, src, dst)
         core, assumed = self._above.core(t, src, dst, port), static if flow is None else flow.core
         if core is None:
-            core = assumed if assumed in possible else possible[0]
+            core = assumed if assumed in possible else next(iter(possible))
         if flow is None:
             free = stat.cookie < LEARNED_COOKIE and self._flows.get(stat.cookie) is None
             key = stat.cookie if free else None
@@ -111,7 +106,7 @@ class LearnedFlows:
 
     def __init__(self, switches: Switches, flows: KnownFlows, added: Callable[[], None]) -> None:
         self._switches = switches
-        self._tree = switches.topo.tree
+        self._tree = switches.topo
         self._driver = switches.driver
         self._flows = flows
         self._added = added
@@ -167,5 +162,5 @@ class LearnedFlows:
     def _is_dropped(self, stat: FlowStat, src: int, dst: int) -> bool:
         """Whether a switch on its way up had no port that was up when the flow came. What it learned then drops the
         flow, and lives for as long as packets come."""
-        above = [name for _, name in self._above.paths(src, dst, stat.out_port)]
-        return not stat.out_port or any(self._above.ports[name].get(stat.flow) == 0 for name in above)
+        held = self._above.paths(src, dst, self._tree.edge_of(src), stat.out_port).values()
+        return not stat.out_port or any(self._above.ports[name].get(stat.flow) == 0 for one in held for name in one)

@@ -8,8 +8,9 @@ from typing import Any
 
 from controllers.eventlog import EventLog
 from controllers.packet import FiveTuple
+from controllers.rules import entries
 from hedera.routing import Routing
-from topos.fattree import FatTree
+from topos.network import Network
 
 
 @dataclass(slots=True)
@@ -36,7 +37,7 @@ class KnownFlows:
     ``routing`` gives flows their static paths; None where there is no choice of path, and so no flow to know.
     """
 
-    def __init__(self, tree: FatTree, routing: Routing | None, log: EventLog) -> None:
+    def __init__(self, tree: Network, routing: Routing | None, log: EventLog) -> None:
         self._tree = tree
         self._routing = routing
         self._log = log
@@ -57,14 +58,15 @@ class KnownFlows:
         return self._by_key.get(key)
 
     def ends(self, switch: str, packet: FiveTuple) -> tuple[int, int] | None:
-        """Source and destination of a packet; None unless they are two hosts, and the switch is on the way up
-        from the source, inside its pod."""
+        """Source and destination of a packet; None unless they are two hosts, and the switch has an entry of such a
+        flow by some path."""
         tree = self._tree
         src, dst = tree.host_by_ip.get(packet.src_ip), tree.host_by_ip.get(packet.dst_ip)
         if src is None or dst is None or src == dst:
             return None
-        above = tree.layer(switch) == "aggregation" and switch.startswith(f"{tree.place(src).pod}_")
-        return (src, dst) if above or switch == tree.edge_of(src) else None
+        known = switch == tree.edge_of(src)
+        known = known or any(switch in entries(tree, src, dst, core) for core in tree.path_cores(src, dst))
+        return (src, dst) if known else None
 
     def route(self, packet: FiveTuple, src: int, dst: int) -> int:
         """The core of a flow's static path."""

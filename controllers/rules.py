@@ -1,7 +1,8 @@
 """The rules of a switch: what it gets at start, what a flow gets on its way up (Hedera sections 3.1, 3.2).
 
 The way down is fixed and installed at start, by prefix. The way up is one exact entry per flow, at the edge
-switch of the source and, when the flow leaves its pod, at the aggregation switch above it. Traffic between
+switch of the source and, when the flow leaves its pod, at the aggregation switch above it. In a network of one's own
+nothing but a host is below a switch: the flow has an entry at every switch of its path but the last. Traffic between
 two hosts below one edge switch has no choice of path, but its packets carry a flow all the same: it takes
 part of both NICs, which demand estimation has to know. So hosts' packets to their neighbours go to the
 controller too, and get their exact entry.
@@ -10,6 +11,7 @@ controller too, and get their exact entry.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from controllers.driver import CONTROLLER_PORT, Match, Rule
 from controllers.packet import ARP, ICMP, IPV4, TCP, UDP, FiveTuple
@@ -29,18 +31,20 @@ _DROP = Rule(Match(), DROP_PRIORITY, None)
 
 
 def initial_rules(topo: Network, switch: str) -> list[Rule]:
-    """Everything a switch needs before the first flow. Nothing is ever flooded: the fat-tree has loops."""
+    """Everything a switch needs before the first flow. Nothing is ever flooded: networks have loops."""
+    tree = isinstance(topo, FatTree)
     down = [link for link in map(topo.cable, topo.cables_at(switch)) if link.upper == switch]
+    down = [link for link in down if tree or topo.layer(link.lower) == "host"]
     rules = [_down(prefix(topo, link.lower), link.upper_port) for link in down]
     layer = topo.layer(switch)
     if layer == "edge":
-        neighbours = Match(ethertype=IPV4, dst=f"10.{switch.removesuffix('_1').replace('_', '.')}.0/24")
+        neighbours = Match(ethertype=IPV4, dst=prefix(topo, switch) if tree else None)
         rules += [
             Rule(replace(neighbours, in_port=link.upper_port), NEIGHBOUR_PRIORITY, CONTROLLER_PORT) for link in down
         ]
     if layer != "core":
         rules.append(_TO_CONTROLLER)
-    if topo.layer(down[0].lower) == "host":
+    if down and topo.layer(down[0].lower) == "host":
         rules.append(_ARP_TO_CONTROLLER)
     return [*rules, _DROP]
 
@@ -58,25 +62,12 @@ def _down(prefix: str, port: int) -> Rule:
     return Rule(Match(ethertype=IPV4, dst=prefix), DOWN_PRIORITY, port)
 
 
-def out_port(topo: FatTree, switch: str, dst: int, core: int) -> int:
-    """The port of any switch towards host ``dst``: down where dst is below, else up towards ``core``."""
-    pod, edge, position = topo.place(dst)
-    switch_pod, index, _ = (int(part) for part in switch.split("_"))
-    layer = topo.layer(switch)
-    if layer == "core":
-        return topo.core_port(pod)
-    if layer == "aggregation":
-        return topo.down_port(edge) if switch_pod == pod else topo.up_port(core % topo.half)
-    below = (switch_pod, index) == (pod, edge)
-    return topo.down_port(position) if below else topo.up_port(core // topo.half)
-
-
-def flow_switches(topo: FatTree, src: int, dst: int, core: int) -> tuple[str, ...]:
-    """The switches that hold an entry for a flow, the downstream one first: it must be there before the
-    upstream one sends packets to it."""
-    a, b = topo.place(src), topo.place(dst)
-    edge = topo.edge_name(a.pod, a.edge)
-    return (edge,) if a.pod == b.pod else (topo.aggregation_name(a.pod, core // topo.half), edge)
+def entries(topo: Network, src: int, dst: int, core: int) -> dict[str, int]:
+    """The out port of a flow's entry at each switch that holds one, the downstream one first: it must be there before
+    the upstream one sends packets to it."""
+    hops = list(pairwise(topo.path(src, dst, core)[1:]))
+    many = len(hops) // 2 if isinstance(topo, FatTree) else len(hops) - 1
+    return {hop[0]: topo.ports[hop] for hop in reversed(hops[: max(1, many)])}
 
 
 def flow_match(flow: FiveTuple) -> Match:

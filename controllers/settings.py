@@ -54,7 +54,7 @@ class Settings(Experiment):
 
     def new_placement(self) -> Placement | None:
         """The scheme's placement, made anew; None for a static scheme."""
-        return self.chosen.placement(self.tree, self.seed, self.options)
+        return self.chosen.placement(self.topo, self.seed, self.options)
 
 
 FLAGS = {
@@ -67,7 +67,7 @@ FLAGS = {
 
 def flags_of(experiment: Experiment) -> dict[str, object]:
     values = asdict(experiment)
-    return {flag: values[name] for name, flag in FLAGS.items() if name in values}
+    return {flag: values[name] for name, flag in FLAGS.items() if values.get(name) is not None}
 
 
 def from_ripl_pox(given: dict[str, str]) -> tuple[dict[str, str], str | None]:

@@ -9,7 +9,7 @@ from functools import partial
 
 from controllers.driver import Driver, Rule
 from controllers.flows import KnownFlow
-from controllers.rules import flow_rule, flow_switches, initial_rules, out_port
+from controllers.rules import entries, flow_rule, initial_rules
 from topos.network import Network
 
 
@@ -91,14 +91,14 @@ class Switches:
                 confirmation.done()
 
     def entries(self, flow: KnownFlow, core: int | None = None) -> dict[str, int]:
-        """The out port of a flow's entry at each switch that holds one, the downstream switch first.
+        """`controllers.rules.entries` of a flow; ``core`` asks for those of another path."""
+        return entries(self.topo, flow.src, flow.dst, flow.core if core is None else core)
 
-        ``core`` asks for the entries of another path.
-        """
-        tree = self.topo.tree
-        core = flow.core if core is None else core
-        names = flow_switches(tree, flow.src, flow.dst, core)
-        return {name: out_port(tree, name, flow.dst, core) for name in names}
+    def port(self, name: str, flow: KnownFlow) -> int | None:
+        """Where a switch that asks sends a packet of a flow: by its path, or by the first other that meets the switch;
+        None where no path does."""
+        cores = (flow.core, *self.topo.path_cores(flow.src, flow.dst))
+        return next((held[name] for core in cores if name in (held := self.entries(flow, core))), None)
 
     def install(self, flow: KnownFlow, *, modify: bool = False) -> None:
         """Send all entries of a flow, the downstream one first; `install_at` says what ``modify`` is."""

@@ -11,16 +11,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from hedera.parameter import check, parameter
 from hedera.schemes import Options, Scheme, file_of, scheme
 from topos.fattree import FatTree
+from topos.links import link_rates
 from topos.nonblocking import NonBlocking
 from topos.own import LeafSpine, Own
 from traffic.graph import PLACEMENTS
 
 if TYPE_CHECKING:
+    from topos.arrays import Int32
     from topos.faults import Fault
     from topos.network import Network
     from traffic.flows import Matrix
@@ -74,24 +77,31 @@ class Experiment:
         (), "Break link:A-B@SECONDS or switch:NAME@SECONDS, until :UNTIL. Can be repeated.", metavar="WHAT@SECONDS"
     )
     topology: str | None = parameter(
-        None, "Another network than the fat-tree of -k: leaf-spine:LEAVES,SPINES,HOSTS (of each leaf), FILE.py:CLASS."
+        None,
+        "Another network than the fat-tree of -k: leaf-spine:LEAVES,SPINES,HOSTS (of each leaf), FILE.py:CLASS.",
+        controller=True,
     )
     oversubscribe: float | None = parameter(
-        None, "What the hosts of a switch can send over what its links to other switches carry.", above=0
+        None,
+        "What the hosts of a switch can send over what its links to other switches carry.",
+        above=0,
+        controller=True,
     )
 
     _simulates: ClassVar[bool] = False
     """Whether this backend has the schemes that only the simulator has."""
 
     def __post_init__(self) -> None:
+        check(self)
         _ = self.chosen, self.topo  # raise for a scheme or a network that does not exist
         if not (self.chosen.emulated or self._simulates):
             raise ValueError(f"scheme {self.scheme!r} is for the simulator only (hedera simulate)")
-        if not (self.plain or self._simulates):
-            raise ValueError("--topology and --oversubscribe are for the simulator only (hedera simulate)")
         if self.chosen.clos and not self.plain:
             raise ValueError(f"scheme {self.scheme!r} is for a fat-tree whose links all have one rate")
-        check(self)
+        if self.scheme == "spanning-tree" and self.topology is not None:
+            raise ValueError(
+                f"scheme {self.scheme!r} is for a fat-tree: paths by number make no tree of another network"
+            )
         try:
             _ = self.faults
         except ValueError as error:
@@ -160,6 +170,8 @@ class Experiment:
         from traffic.workload import read_files
 
         found = read_files(self.traffic, self.topo, self.seed)
+        if self.topology is not None and isinstance(self.topo, Own):
+            found[self.topology] = self.topo.rows()
         path = file_of(self.scheme)
         return found if path is None else found | {str(path): read_text(path, MAX_CODE_BYTES)}
 
@@ -181,6 +193,15 @@ class Experiment:
         """What all hosts together could receive, Mb/s."""
         return self.topo.num_hosts * self.link_mbps
 
+    def bound_mbps(self, src: Int32, dst: Int32) -> float | None:
+        """The most that these links could carry of flows that last (`hedera.maxmin.most_possible`), Mb/s; None for a
+        fat-tree whose links all have one rate."""
+        if self.plain:
+            return None
+        from hedera.maxmin import most_possible
+
+        return most_possible(self.network(), src, dst, self.link_mbps * link_rates(self.network()))
+
     @property
     def window_s(self) -> tuple[float, float]:
         """The measured part: the middle two thirds, seconds."""
@@ -196,12 +217,19 @@ class Experiment:
         return tuple(parse(text, self.topo, self.seconds) for text in self.fail)
 
 
-def own(spelled: str, oversubscribe: float | None) -> Own:
-    """The network of that name: ``leaf-spine:LEAVES,SPINES,HOSTS``, or FILE.py:CLASS, of which the user's own process
-    alone makes a `topos.own.Plan`. ValueError, one sentence, for one that is none."""
-    if path := file_of(spelled):
-        from traffic.textfile import own_code
+OPEN = "/proc/self/fd/"
 
+
+def own(spelled: str, oversubscribe: float | None) -> Own:
+    """The network of that name: ``leaf-spine:LEAVES,SPINES,HOSTS``, or FILE.py:CLASS, which the user's own process
+    alone runs. Whoever was given its rows, and a controller, which has them in an open file, make it of these.
+    ValueError, one sentence, for one that is none."""
+    from traffic.textfile import MAX_CODE_BYTES, given, own_code, read_text
+
+    if spelled in given or spelled.startswith(OPEN):
+        rows = given[spelled] if spelled in given else read_text(Path(spelled), MAX_CODE_BYTES)
+        return _made(spelled, rows, oversubscribe)
+    if path := file_of(spelled):
         what, name = f"topology {spelled!r}", spelled.rpartition(":")[2]
         if not isinstance(plan := own_code(what, path, name), type):
             raise ValueError(f"{what}: there is no class {name} in {path}")

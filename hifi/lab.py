@@ -88,7 +88,7 @@ def _build(scene: Scene, topo: NonBlocking, fabric: Fabric, folder: Path) -> Non
             _shape_end(scene, port_name(host, 0), pid)
             if scene.delay_ms:
                 _shape_end(scene, port_name(topo.SWITCH, number), fabric.switches.pid)
-    verify(scene.shape, [WATCHED], fabric.switches.pid)
+    verify({WATCHED: scene.shape}, [WATCHED], fabric.switches.pid)
 
 
 def _shape_end(scene: Scene, port: str, namespace: int) -> None:
@@ -97,8 +97,8 @@ def _shape_end(scene: Scene, port: str, namespace: int) -> None:
         return
     faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, bucket_s=0.0)
     run(["tc", "qdisc", "del", "dev", port, "root"], namespace=namespace)  # its queue may be of another kind
-    apply(faster, [port], namespace)
-    verify(faster, [port], namespace)
+    apply({port: faster}, [port], namespace)
+    verify({port: faster}, [port], namespace)
     if scene.delay_ms:
         delay = f"delay {scene.delay_ms * 1e3:.0f}us limit {MOST_DELAYED}"
         run(["tc", *f"qdisc replace dev {port} parent 1:1 handle 20: netem {delay}".split()], namespace=namespace)

@@ -59,7 +59,8 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `topos.faults`. ``controller_delay_ms``: the delay added to the controller's messages in virtual time. ``sack``:
     whether TCP used selective acknowledgements; ``min_rto_ms``: its shortest retransmission timeout, 200 in Linux.
     ``sink``: what took in flows that last, iperf's server or ``blocks``.
-    ``placement``, ``compute_s`` and ``repeats`` are a collective's.
+    ``placement``, ``compute_s`` and ``repeats`` are a collective's. ``topology``: another network than the fat-tree;
+    ``oversubscribe``: what the hosts of a switch could send over what its links to others carried.
 
     Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
     """
@@ -90,6 +91,8 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     placement: Name = "compact"
     compute_s: Seconds = 0.0
     repeats: Count = 1
+    topology: Name | None = None
+    oversubscribe: Positive | None = None
 
 
 def _same_length(t: tuple[float, ...], *series: tuple[float, ...]) -> None:

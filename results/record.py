@@ -63,6 +63,9 @@ class Run(Record, frozen=True, kw_only=True):
     face hosts)."""
     maxmin_mbps: Mbps | None = written(None)
     """What max-min fair sharing of the flows' paths would give, averaged over the window."""
+    bound_mbps: Mbps | None = None
+    """The most that the links of such a network could carry of these flows, if they last; of other networks than a
+    fat-tree whose links all have one rate."""
     payload_mbps: Mbps | None = written(None)
     """As the result, but payload that sockets received (iperf), which section 6.2 of the paper counts."""
     verdict: Verdict

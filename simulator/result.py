@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hedera.maxmin import most_possible
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from topos.arrays import Float64, Int32
-from topos.links import link_rates
 from traffic.completion import Completion, by_class
 from traffic.flows import LASTING, columns
 from traffic.graph import Collective, FlowGraph, completed
@@ -67,12 +65,9 @@ class Result:
 
     @cached_property
     def bound_mbps(self) -> float | None:
-        """The most that these links could carry of flows that last (`hedera.maxmin.most_possible`), Mb/s; None for
-        other flows, and for a fat-tree whose links all have one rate."""
-        if self.config.plain or not np.isinf(self.size_bytes).all() or self.start_s.any():
-            return None
-        network = self.config.network()
-        return most_possible(network, self.src, self.dst, self.config.link_mbps * link_rates(network))
+        """`hedera.experiment.Experiment.bound_mbps` of flows that last; None for others."""
+        lasts = np.isinf(self.size_bytes).all() and not self.start_s.any()
+        return self.config.bound_mbps(self.src, self.dst) if lasts else None
 
     @property
     def bisection_mbps(self) -> float:

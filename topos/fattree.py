@@ -71,6 +71,12 @@ class Listed:
             found[link.upper].append(number)
         return found
 
+    @cached_property
+    def ports(self: Any) -> dict[tuple[str, str], int]:
+        """The port of a node to its neighbour, by the names of both."""
+        found = {(link.lower, link.upper): link.lower_port for link in self.links()}
+        return found | {(link.upper, link.lower): link.upper_port for link in self.links()}
+
     def cables_at(self, name: str) -> list[int]:
         """The numbers of a node's cables, ascending; KeyError when there is no such node."""
         return self._at[name]

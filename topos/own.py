@@ -18,6 +18,7 @@ from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from topos.arrays import Float64, Int32
@@ -50,9 +51,23 @@ class LeafSpine(NamedTuple):
         return [(f"leaf{a}", f"spine{spine}", f"leaf{b}") for spine in range(self.spines)]
 
 
+class Rows(msgspec.Struct, frozen=True):
+    """A plan as it goes to another process: what a class's methods gave, ``between`` by ``SRC,DST``."""
+
+    hosts: int
+    cables: list[tuple[int | str, str, float]]
+    between: dict[str, list[tuple[str, ...]]]
+
+    def links(self) -> list[tuple[int | str, str, float]]:
+        return self.cables
+
+    def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
+        return self.between.get(f"{src},{dst}", [])
+
+
 class Own(Listed):
-    """A plan, or what a class of them makes without arguments, as tables. Hosts are named and addressed as in ``tree``,
-    the smallest fat-tree that has so many: traffic matrices, iperf commands and results have the same names everywhere.
+    """A plan, what a class of them makes without arguments, or the `rows` of one, as tables. Hosts are named and
+    addressed as in ``tree``, the smallest fat-tree that has so many: traffic and results name them alike everywhere.
 
     ``oversubscribe``: what the hosts of a switch can send over what its cables to others carry; all these are scaled
     alike, until the worst switch has it (None: they are left as they are). ``edge`` int32 (hosts,): the number of each
@@ -65,6 +80,7 @@ class Own(Listed):
 
     def __init__(self, name: str, plan: Any, oversubscribe: float | None = None) -> None:
         try:
+            plan = msgspec.json.decode(plan, type=Rows) if isinstance(plan, str) else plan
             plan = plan() if isinstance(plan, type) else plan
             self.num_hosts = int(plan.hosts)
             if not 2 <= self.num_hosts <= MAX_HOSTS:
@@ -84,12 +100,10 @@ class Own(Listed):
         if [(row[0], row[2]) for row in own] != [(host, 1.0) for host in range(self.num_hosts)]:
             raise ValueError(f"each of the hosts 0 to {self.num_hosts - 1} needs one cable, of rate 1, to its switch")
         self.switches = tuple(dict.fromkeys([*(row[1] for row in own), *(end for row in between for end in row[:2])]))
-        taken = set(self.hosts)
+        taken = {*self.hosts, "all", "control", "default", "lo"}  # names of interfaces, and of none
         for name in self.switches:
             if not isinstance(name, str) or not _NAME.fullmatch(name) or name in taken:
-                raise ValueError(
-                    f"a switch's name is up to eight letters, digits and _, not that of a host or {name!r}"
-                )
+                raise ValueError(f"a switch's name is up to eight letters, digits and _, not a host's or {name!r}")
         if any(not 0 < float(row[2]) < math.inf for row in between):
             raise ValueError("a cable's rate must be a number above 0")
         if len({frozenset(row[:2]) for row in between} - {frozenset(row[:1]) for row in between}) < len(between):
@@ -97,11 +111,12 @@ class Own(Listed):
         self._number = {name: number for number, name in enumerate(self.switches)}
         self._edges = len({row[1] for row in own})
         self.edge: Int32 = np.array([self._number[row[1]] for row in own], dtype=np.int32)
-        self.rates: Float64 = np.array([float(row[2]) for row in (*own, *between)])
+        self._laid = [(row[0] if isinstance(row[0], str) else int(row[0]), *row[1:]) for row in (*own, *between)]
+        self.rates: Float64 = np.array([float(row[2]) for row in self._laid])
         """float64 (cables,): those of both directions, over that of the hosts' cables."""
         self._cables: list[Link] = []
         ports = dict.fromkeys((*self.hosts, *self.switches), 0)
-        for cable, (below, upper, _) in enumerate((*own, *between)):
+        for cable, (below, upper, _) in enumerate(self._laid):
             lower = self.hosts[below] if cable < self.num_hosts else below
             ports[upper] += 1
             ports[lower] += cable >= self.num_hosts  # a host's only port is 0
@@ -144,6 +159,12 @@ class Own(Listed):
         if not np.isfinite(self.rates).all():
             raise ValueError("a switch with hosts has no cable to another, and --oversubscribe no meaning")
 
+    def rows(self) -> str:
+        """The plan as JSON, without ``oversubscribe``, which is another parameter."""
+        first = np.unique(self.edge, return_index=True)[1].tolist()
+        between = {f"{first[a]},{first[b]}": paths for (a, b), paths in self._paths.items() if a != b}
+        return msgspec.json.encode(Rows(self.num_hosts, self._laid, between)).decode()
+
     @cached_property
     def tree(self) -> FatTree:
         k = 4
@@ -177,9 +198,9 @@ class Own(Listed):
         return str(self.switches[int(self.edge[host])])
 
     def layer(self, name: str) -> str:
-        """``host``, ``edge`` for a switch with hosts, ``core`` for any other."""
+        """``host``, ``edge`` for a switch with hosts, ``aggregation`` for any other: it too has entries of flows."""
         number = self._number.get(name)
-        return "host" if number is None else "edge" if number < self._edges else "core"
+        return "host" if number is None else "edge" if number < self._edges else "aggregation"
 
     def dpid(self, name: str) -> int:
         return self._number[name] + 1

@@ -28,7 +28,9 @@ results_option = click.option(
 jobs_option = click.option(
     "--jobs", "at_once", type=click.IntRange(1), help="Guests at once in virtual time (default: one per core)."
 )
-experiment_options = options(field_options(RunSpec, without="scheme traffic seconds disturb"), quiet_option)
+experiment_options = options(
+    field_options(RunSpec, without="scheme traffic seconds disturb topology oversubscribe"), quiet_option
+)
 """The fields of RunSpec, and --quiet."""
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @field_options(RunSpec, "scheme traffic seconds")
 @experiment_options
-@field_options(RunSpec, "disturb")
+@field_options(RunSpec, "disturb topology oversubscribe")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result (default: a new one).")
 @json_option
 def run(out: Path | None, as_json: bool, **options: Any) -> Run:
@@ -81,4 +81,5 @@ def _outcome(result: Run) -> str:
 
         return f"{which}: {Collective(**msgspec.structs.asdict(result.collective)).in_words()}, {result.verdict}"
     share = result.bisection_mbps / result.capacity_mbps
-    return f"{which}: {result.bisection_mbps:.1f} of {result.capacity_mbps:g} Mb/s ({share:.0%}), {result.verdict}"
+    own = f", {result.bisection_mbps / bound:.0%} of the network's own bound" if (bound := result.bound_mbps) else ""
+    return f"{which}: {result.bisection_mbps:.1f} of {result.capacity_mbps:g} Mb/s ({share:.0%}{own}), {result.verdict}"

@@ -59,6 +59,7 @@ def compile_loops() -> None:
 
     for scheme in SCHEMES.values():
         if scheme.scheduler is not None:
-            settings = Settings(scheme=scheme.name)
-            warm_up(settings, settings.tree)
+            for topology in (None,) if scheme.clos else (None, "leaf-spine:2,2,2"):
+                settings = Settings(scheme=scheme.name, topology=topology)
+                warm_up(settings, settings.topo)
     max_min_rates([[0]], [1.0])

@@ -96,7 +96,7 @@ def longest_s(spec: RunSpec) -> float:
     """Seconds after which a run is taken to hang."""
     topo = spec.network()
     nodes = topo.num_hosts + topo.num_switches
-    return spec.seconds + linger_s(spec.link_mbps) + PATIENCE_S + PATIENCE_PER_NODE_S * nodes
+    return spec.seconds + linger_s(spec.slowest_mbps) + PATIENCE_S + PATIENCE_PER_NODE_S * nodes
 
 
 def _attempt(emulation: Emulation, raw: Path, say: Say) -> Run:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +31,8 @@ Hear = Callable[[str, "Progress | None"], None]
 
 
 class Job(msgspec.Struct, frozen=True):
-    """``spec``: without any ``auto``. ``files``: by the names in the spec; of a pattern of the user's own its rows."""
+    """``spec``: without any ``auto``. ``files``: by the names in the spec; the rows of a pattern or a network of the
+    user's own."""
 
     spec: RunSpec
     files: dict[str, str]
@@ -48,16 +49,24 @@ class Job(msgspec.Struct, frozen=True):
         path = file_of(self.spec.scheme)
         return None if path is None else str(path)
 
-    @contextmanager
-    def files_given(self) -> Iterator[None]:
-        """While the block runs, this process has the job's files in place of those on the disk."""
-        before = dict(given)
-        given.update(self.files)
-        try:
-            yield
-        finally:
-            given.clear()
-            given.update(before)
+    def files_given(self) -> AbstractContextManager[None]:
+        return have(self.files)
+
+
+class _Files(msgspec.Struct):
+    files: dict[str, str]
+
+
+@contextmanager
+def have(files: dict[str, str]) -> Iterator[None]:
+    """While the block runs, this process has these files of a job's in place of those on the disk."""
+    before = dict(given)
+    given.update(files)
+    try:
+        yield
+    finally:
+        given.clear()
+        given.update(before)
 
 
 def resolve(spec: RunSpec) -> RunSpec:
@@ -116,7 +125,9 @@ def decoded(data: bytes) -> Job:
     if len(data) > MAX_BYTES:
         raise UserMistake("this job is too large")
     try:
-        return msgspec.json.decode(data, type=Job)
+        came = msgspec.json.decode(data, type=_Files).files
+        with have(came):  # a spec may name a network, whose rows are among them
+            return msgspec.json.decode(data, type=Job)
     except (msgspec.ValidationError, msgspec.DecodeError, RecursionError) as error:
         raise UserMistake(f"this is no job that this revision knows: {error}") from None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,6 +24,7 @@ from harness.network.hosts import Tcp, ipv6_off, set_up, write_settings
 from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run
 from topos.fattree import port_name
+from topos.links import link_rates
 from topos.network import Network
 
 T = TypeVar("T")
@@ -37,7 +38,8 @@ MOST_DELAYED = 100_000
 
 @dataclass(frozen=True)
 class FabricOptions:
-    """How the network is emulated, and by how much the controller's messages are late."""
+    """How the network is emulated, hosts' ports with this ``shape``; and by how much the controller's messages are
+    late."""
 
     shape: shaping.Shape
     tcp: Tcp = field(default_factory=Tcp)
@@ -106,13 +108,17 @@ class Fabric:
 
     def _lay_cables(self) -> None:
         assert self.net is not None
-        lines = []
+        lines, shape = [], self.options.shape
         self.ports: dict[str, dict[int, str]] = defaultdict(dict)
-        for link in self.topo.links():
+        self.shapes: dict[str, shaping.Shape] = {}
+        for link, rate in zip(
+            self.topo.links(), link_rates(self.topo).tolist(), strict=False
+        ):  # those of one direction
             ends = []
             for name, port in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
                 self.ports[name][port] = interface = port_name(name, port)
-                ends.append(f"{interface} mtu {self.options.shape.mtu} netns {self.net[name].pid}")
+                self.shapes[interface] = replace(shape, mbps=shape.mbps * rate)
+                ends.append(f"{interface} mtu {shape.mtu} netns {self.net[name].pid}")
             lines.append(f"link add name {ends[0]} type veth peer name {ends[1]}")
         _ip(*lines)
         for link in self.topo.links():
@@ -138,7 +144,7 @@ class Fabric:
         """Make the bridges, connected to the controller's ``port``; then limit every port, and verify it."""
         bridges = [Bridge(name, self.topo.dpid(name), self.ports[name]) for name in self.topo.switches]
         self.switches.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}")
-        self._each_namespace(partial(shaping.apply, self.options.shape))
+        self._each_namespace(partial(shaping.apply, self.shapes))
         self.verify()
 
     def lost(self) -> dict[str, int]:
@@ -169,11 +175,11 @@ class Fabric:
         ]
         _ip(*(f"link set {port} {'up' if up else 'down'}" for port in ports), namespace=self.switches.pid)
         if up:
-            shaping.verify(self.options.shape, ports, self.switches.pid)
+            shaping.verify(self.shapes, ports, self.switches.pid)
 
     def verify(self) -> None:
         """RunFailed names ports whose limit is not what it should be."""
-        self._each_namespace(partial(shaping.verify, self.options.shape))
+        self._each_namespace(partial(shaping.verify, self.shapes))
 
     def queue_drops(self) -> dict[str, int]:
         """Packets that the queue of each port has dropped since it was limited."""

@@ -8,7 +8,7 @@ is compared port by port.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import RunFailed, UnfitMachine
@@ -78,18 +78,18 @@ class Shape:
         )
 
 
-def apply(shape: Shape, interfaces: Iterable[str], namespace: int) -> None:
-    run(["tc", "-batch", "-"], namespace=namespace, given="".join(map(shape.commands, interfaces)))
+def apply(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int) -> None:
+    run(["tc", "-batch", "-"], namespace=namespace, given="".join(shapes[one].commands(one) for one in interfaces))
 
 
-def unlimited(shape: Shape, interfaces: Sequence[str], qdiscs: Sequence[Qdisc]) -> list[str]:
-    """The interfaces that do not have the shape, with what they have."""
+def unlimited(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Sequence[Qdisc]) -> list[str]:
+    """The interfaces that do not have their shape, with what they have."""
     buckets = {one.port: one for one in qdiscs if not one.parent}
-    kind = shape.queue.split()[0]
-    queues = {one.port: one for one in qdiscs if one.kind == kind and one.parent == "1:1"}
+    queues = {(one.port, one.kind): one for one in qdiscs if one.parent == "1:1"}
     wrong = []
     for interface in interfaces:
-        bucket, queue = buckets.get(interface), queues.get(interface)
+        shape = shapes[interface]
+        bucket, queue = buckets.get(interface), queues.get((interface, shape.queue.split()[0]))
         if bucket is None or bucket.kind != "tbf":
             wrong.append(f"{interface} (has {bucket.kind if bucket else 'nothing'}, no limit)")
         elif bucket.rate != shape.rate_bytes:
@@ -101,12 +101,12 @@ def unlimited(shape: Shape, interfaces: Sequence[str], qdiscs: Sequence[Qdisc]) 
     return wrong
 
 
-def verify(shape: Shape, interfaces: Sequence[str], namespace: int) -> None:
-    """RunFailed names the ports of the namespace that do not have the shape."""
+def verify(shapes: Mapping[str, Shape], interfaces: Sequence[str], namespace: int) -> None:
+    """RunFailed names the ports of the namespace that do not have their shape."""
     with contextlib.closing(Netlink(namespace)) as kernel:
         qdiscs = kernel.qdiscs()
-    if wrong := unlimited(shape, interfaces, qdiscs):
-        raise RunFailed(f"not limited to {shape.mbps:g} Mb/s: {', '.join(wrong[:5])}")
+    if wrong := unlimited(shapes, interfaces, qdiscs):
+        raise RunFailed(f"not limited as they should be: {', '.join(wrong[:5])}")
 
 
 def dropped_in_queue(interfaces: Sequence[str], namespace: int) -> dict[str, int]:

@@ -23,6 +23,7 @@ from msgspec import Meta, Struct, ValidationError, convert, defstruct
 from controllers.pox_main import find_pox
 from harness.errors import RunFailed
 from harness.network.processes import Children
+from hedera.experiment import OPEN
 from hedera.text import one_line
 from virtual import TIED
 
@@ -133,8 +134,8 @@ class Restart:
 class Controller:
     """A running controller and the events it has logged so far (``events``, oldest first).
 
-    ``run_as``: the user and group that it runs as; None: ours. ``restarts``: what `supervise` had to do; ``lost``: why
-    there is no controller any longer, or None.
+    ``rows``: its network's plan (`topos.own`); None: a fat-tree. ``run_as``: the user and group that it runs as; None:
+    ours. ``restarts``: what `supervise` had to do; ``lost``: why there is no controller any longer, or None.
     """
 
     def __init__(
@@ -146,6 +147,7 @@ class Controller:
         directory: Path,
         children: Children,
         run_as: tuple[int, int] | None = None,
+        rows: str | None = None,
     ) -> None:
         self.events: list[Event] = []
         self.restarts: list[Restart] = []
@@ -155,6 +157,11 @@ class Controller:
         self._namespace = namespace
         self._run_as = run_as
         self._to_run = (platform, address, options)
+        self._handed = {"log": (self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)}
+        if rows is not None:
+            self._handed["topology"] = (directory / "topology.json", os.O_RDONLY)
+            (directory / "topology.json").write_text(rows)
+            (directory / "topology.json").chmod(0o644)
         self._children = children
         self._read = 0
         self._start("controller.txt")
@@ -164,23 +171,24 @@ class Controller:
         self._heard = time.monotonic()
         self._patience = START_S
         platform, address, options = self._to_run
-        log = os.open(self._log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        handed = {name: os.open(path, how, 0o600) for name, (path, how) in self._handed.items()}
         try:
             if self._run_as is not None:
-                os.fchown(log, self._run_as[0], -1)  # it opens by number what lies where it cannot look
+                os.fchown(handed["log"], self._run_as[0], -1)  # it opens by number what lies where it cannot look
             self.process: subprocess.Popen[bytes] = self._children.spawn(
                 "controller",
                 [
                     *confined(self._run_as, self._directory),
-                    *command(platform, address, {**options, "log": f"/proc/self/fd/{log}"}),
+                    *command(platform, address, {**options, **{name: f"{OPEN}{n}" for name, n in handed.items()}}),
                 ],
                 namespace=self._namespace,
                 output=self._output,
                 environment=environment_of(self._run_as),
-                handed=(log,),
+                handed=tuple(handed.values()),
             )
         finally:
-            os.close(log)
+            for number in handed.values():
+                os.close(number)
 
     def read(self) -> None:
         """Take in what has been logged since; a line still being written waits for the next call."""

@@ -21,8 +21,9 @@ from harness.run.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, la
 from harness.run.traffic import Traffic
 from harness.run.transfers import Transfers
 from hedera.schemes import scheme as find_scheme
-from topos.fattree import FatTree
 from topos.faults import Fault, cables, links_down, moments
+from topos.nonblocking import NonBlocking
+from topos.own import Own
 from traffic.bwmng import parse_samples, sample_command
 
 READY_DEADLINE = 15.0
@@ -100,7 +101,8 @@ class Emulation:
             "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
         }
         where = (fabric.control, options, self._raw, children)
-        controller = Controller(spec.platform, CONTROLLER_ADDRESS, *where, self._run_as)
+        rows = spec.topo.rows() if isinstance(spec.topo, Own) else None
+        controller = Controller(spec.platform, CONTROLLER_ADDRESS, *where, self._run_as, rows)
         fabric.build()
         started = controller.wait_for("start", START_S)
         if (started["scheme"], started["platform"]) != (options["scheme"], spec.platform):
@@ -173,13 +175,12 @@ class Injector:
         self._fabric = fabric
         self._faults = faults
         self._begin = begin
-        self._due = moments(faults) if isinstance(fabric.topo, FatTree) else []
+        self._due = moments(faults) if not isinstance(fabric.topo, NonBlocking) else []
         self.outages: list[Outage] = []
 
     def tick(self) -> None:
         tree = self._fabric.topo
         while self._due and time.time() - self._begin >= self._due[0]:
-            assert isinstance(tree, FatTree)
             before = self.outages[-1].links if self.outages else frozenset()
             now = links_down(self._faults, tree, self._due.pop(0))
             t = time.time() - self._begin

@@ -93,7 +93,7 @@ class Iperf(Traffic):
 
     def wait(self, tick: Callable[[], None]) -> list[str]:
         """Wait until every client has ended, each of which may take `linger_s` longer than asked."""
-        limit = time.monotonic() + self._spec.seconds + linger_s(self._spec.link_mbps)
+        limit = time.monotonic() + self._spec.seconds + linger_s(self._spec.slowest_mbps)
         while time.monotonic() < limit:
             running = [flow for flow in self.flows if flow.client is not None and flow.client.poll() is None]
             if not running:

@@ -17,6 +17,7 @@ from hedera.experiment import Experiment
 from hedera.parameter import narrowed, parameter
 from hedera.text import one_line
 from results.parts import Name
+from topos.links import link_rates
 from topos.wire import DEFAULT_MTU
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from traffic.graph import FlowGraph
     from traffic.workload import Workload
 
-MAX_MBPS = 1e6
+LEAST_MBPS, MAX_MBPS = 0.1, 1e6
 """Beyond it a rate is a slip of the keyboard: no machine forwards such links in software."""
 MAX_FLOWS = 200_000
 """What a run can keep a record of: `results.record.MAX_BYTES` at about a kilobyte each."""
@@ -68,7 +69,7 @@ class RunSpec(Experiment):
     seconds: float = narrowed(Experiment, "seconds", 60.0, above=None, least=SHORTEST_S, most=86_400)
     # Open vSwitch moves a flow's counters every half second: polled faster, rates are mostly 0 or double.
     interval_s: float = narrowed(Settings, "interval_s", 2.0, most=3600)
-    link_mbps: float = narrowed(Experiment, "link_mbps", 10.0, above=None, least=0.1, most=MAX_MBPS)
+    link_mbps: float = narrowed(Experiment, "link_mbps", 10.0, above=None, least=LEAST_MBPS, most=MAX_MBPS)
     large_flows: str = narrowed(
         Experiment,
         "large_flows",
@@ -77,8 +78,6 @@ class RunSpec(Experiment):
         help="Which flows Hedera places: above a tenth of a link as measured (section 3.1), or by estimate too; "
         "auto: as measured when flows come and go, else by estimate too.",
     )
-    topology: str | None = None  # for the simulator only, as the next
-    oversubscribe: float | None = None
     trial: int = 1
     time: str = parameter(
         "auto",
@@ -128,9 +127,18 @@ class RunSpec(Experiment):
         try:
             super().__post_init__()
             _ = self.disturbances
+            if not self.plain:
+                rates = self.link_mbps * link_rates(self.topo)
+                least, most = rates.min(), rates.max()
+                if not LEAST_MBPS <= least <= most <= MAX_MBPS:
+                    raise ValueError(
+                        f"rates of links are {LEAST_MBPS:g} to {MAX_MBPS:g} Mb/s, not {least:g} to {most:g}"
+                    )
         except ValueError as error:
             raise UserMistake(str(error)) from None
-        for name in (self.scheme, self.traffic):
+        if self.new_flows == "switch" and self.topology is not None:
+            raise UserMistake("--new-flows switch is for fat-trees: switches of other networks choose no whole path")
+        for name in (self.scheme, self.traffic, self.topology or self.scheme):
             try:
                 convert(name, Name)
             except ValidationError:
@@ -163,7 +171,13 @@ class RunSpec(Experiment):
             raise UserMistake(str(error)) from None
 
     @property
+    def slowest_mbps(self) -> float:
+        """The rate of the slowest link, Mb/s."""
+        return self.link_mbps if self.plain else self.link_mbps * float(link_rates(self.network()).min())
+
+    @property
     def shape(self) -> Shape:
+        """Of a host's port."""
         from harness.network.shaping import BUCKET_S, Shape
 
         return Shape(self.link_mbps, self.queue, self.mtu, self.marks, 0.0 if self.time == "virtual" else BUCKET_S)
@@ -179,7 +193,7 @@ class RunSpec(Experiment):
         few = lasting(work) is not None or work.graph is not None  # a collective's connections stay
         new_flows, large_flows = self.new_flows, self.large_flows
         if new_flows == "auto":
-            new_flows = "controller" if few else "switch"
+            new_flows = "controller" if few or self.topology is not None else "switch"
         if large_flows == "auto":
             large_flows = "measured-or-estimated" if few else "measured"
         return replace(self, new_flows=new_flows, large_flows=large_flows)

@@ -48,7 +48,7 @@ class Transfers(Traffic):
         super().__init__(fabric, spec, directory, children)
         self._workload = workload
         self._graph = workload.graph
-        waiting = (UNSENT_BYTES + spec.queue * (spec.mtu + ETHERNET_HEADER)) * 8e-6 / spec.link_mbps
+        waiting = (UNSENT_BYTES + spec.queue * (spec.mtu + ETHERNET_HEADER)) * 8e-6 / spec.slowest_mbps
         self._linger_s = LINGER_S + SHARERS * waiting
         self._programs: dict[int, subprocess.Popen[bytes]] = {}
         self._parts: dict[int, dict[str, Any]] = defaultdict(

@@ -17,7 +17,7 @@ from harness.verdict.fair import Window
 from harness.verdict.flows import MeasuredFlow
 from harness.verdict.saturation import through_queue_s
 from topos.arrays import Float64
-from topos.links import num_links, path_links, sending_ports
+from topos.links import link_rates, num_links, path_links, sending_ports
 from topos.network import Network
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 
@@ -69,7 +69,7 @@ def claims(
                 delivered[links] += per_payload * flow.mbit((since, until))
                 unsure[links] += per_payload * _unsure(flow, window, (since, until), moves, most)
                 moving_s[links] += np.clip(times[i] + late_s - window[0], 0.0, late_s) + late_s * (until < window[1])
-    slack, ports = (moving_s * spec.link_mbps + unsure) / length, sending_ports(topo)
+    slack, ports = (moving_s * spec.link_mbps * link_rates(topo) + unsure) / length, sending_ports(topo)
     return [
         Claim(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
         for link in np.flatnonzero(delivered).tolist()

@@ -15,7 +15,7 @@ from harness.run.observation import Outage
 from hedera.maxmin import max_min_rates
 from results.parts import PathChange
 from topos.arrays import Float64, Int32
-from topos.links import NO_LINK, num_links, path_links
+from topos.links import NO_LINK, link_rates, num_links, path_links
 from topos.network import Network
 
 Window = tuple[float, float]
@@ -50,8 +50,8 @@ def links_down_at(outages: Sequence[Outage], t: float) -> frozenset[int]:
 
 
 def capacities(topo: Network, mbps: float, down: Iterable[int]) -> Float64:
-    """What each directed link carries, Mb/s, float64 (links,): that rate, or nothing."""
-    capacity = np.full(num_links(topo), mbps)
+    """What each directed link carries, Mb/s, float64 (links,), hosts' links ``mbps``; nothing where it is down."""
+    capacity = mbps * link_rates(topo)
     capacity[list(down)] = 0.0
     return capacity
 
@@ -77,8 +77,8 @@ def fair(
     outages: Sequence[Outage] = (),
     until: float | None = None,
 ) -> Fair:
-    """The flows on links of that rate, up to the end of the window, or to a later time, for the ends of flows. Rates
-    are computed anew whenever a flow comes, goes or is moved, and when a link changes its state.
+    """The flows, hosts' links of that rate, up to the end of the window, or to a later time, for the ends of flows.
+    Rates are computed anew whenever a flow comes, goes or is moved, and when a link changes its state.
 
     A flow whose path is not known is held to its hosts' links alone.
     """
@@ -110,7 +110,7 @@ def fair(
                 on = links != NO_LINK
                 each = np.broadcast_to(rates[:, None], links.shape)
                 loads = np.bincount(links[on], weights=each[on], minlength=full.size)
-                full &= (loads >= mbps * (1 - 1e-9)) & (capacity > 0)
+                full &= (loads >= capacity * (1 - 1e-9)) & (capacity > 0)
             left[active] = np.maximum(0.0, left[active] - rates * step)
             now += step
             done = lasts <= step + SAME_MOMENT_S

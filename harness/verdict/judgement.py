@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from msgspec.structs import replace
@@ -49,7 +50,7 @@ class Evidence:
     ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
     ``lost_packets`` were lost outside every queue, by place, None where nobody asked. Of traffic that comes and goes,
     ``handshakes_mbps`` is what opening and closing connections adds to what was counted, ``progress`` as in
-    `harness.verdict.outcome`.
+    `harness.verdict.outcome`. ``rates``: by port, over that of the hosts' links; 1 where nothing is said.
     """
 
     spec: RunSpec
@@ -66,6 +67,10 @@ class Evidence:
     dead_processes: Sequence[str]
     handshakes_mbps: float = 0.0
     progress: float | None = None
+    rates: Mapping[str, float] = field(default_factory=dict)
+
+    def limit_mbps(self, port: str) -> float:
+        return self.spec.link_mbps * self.rates.get(port, 1.0)
 
 
 @dataclass(frozen=True)
@@ -133,9 +138,11 @@ def _processes(seen: Evidence) -> Check:
 
 def _limits(seen: Evidence) -> Check:
     bucket_mbit = seen.spec.shape.burst_bytes * 8e-6  # what a port may send beyond its rate after it was idle
-    most = seen.spec.link_mbps * (1 + LIMIT_EXCESS) + bucket_mbit / (seen.window[1] - seen.window[0])
-    port, rate = max(seen.port_mbps.items(), key=lambda item: (item[1] != item[1], item[1]), default=("", 0.0))
-    said = f"port {port} carried {rate:.2f} Mb/s, above its limit of {seen.spec.link_mbps:g} Mb/s"
+    over = {port: rate / seen.limit_mbps(port) for port, rate in seen.port_mbps.items()}
+    port = max(over, key=lambda port: (over[port] != over[port], over[port]), default="")
+    rate, limit = seen.port_mbps.get(port, 0.0), seen.limit_mbps(port)
+    most = limit * (1 + LIMIT_EXCESS) + bucket_mbit / (seen.window[1] - seen.window[0])
+    said = f"port {port} carried {rate:.2f} Mb/s, above its limit of {limit:g} Mb/s"
     return _held(Rule("limits", rate <= most, rate, most=most), said)
 
 
@@ -160,15 +167,19 @@ def _counters(seen: Evidence) -> Check:
 
 def doubted_claims(seen: Evidence) -> list[Claim]:
     """The links to which the log gives flows that delivered more than their counters say."""
-    return [claim for claim in seen.claims if not claim.excess_mbps <= CLAIM_EXCESS * seen.spec.link_mbps]
+    return [claim for claim in seen.claims if not _excess(seen, claim) <= CLAIM_EXCESS]
+
+
+def _excess(seen: Evidence, claim: Claim) -> float:
+    return claim.excess_mbps / seen.limit_mbps(claim.port)
 
 
 def _paths(seen: Evidence) -> Check:
     if not seen.claims:
         return Check(Rule("paths", None, why_not="the controller claims no path"))
     doubted = doubted_claims(seen)
-    worst = max(doubted or seen.claims, key=lambda claim: claim.excess_mbps)
-    excess = max(claim.excess_mbps for claim in seen.claims) / seen.spec.link_mbps
+    worst = max(doubted or seen.claims, key=partial(_excess, seen))
+    excess = max(map(partial(_excess, seen), seen.claims))
     said = (
         f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
         f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
@@ -215,7 +226,7 @@ def _full_links(seen: Evidence) -> Check:
     full = seen.full
     if not full.mbps:
         return Check(Rule("full links", None, why_not=full.why_not or "no link has to be full all the time"))
-    carried = float(np.median(list(full.mbps.values()))) / seen.spec.link_mbps
+    carried = float(np.median([mbps / seen.limit_mbps(port) for port, mbps in full.mbps.items()]))
     said = (
         f"half of the {len(full.mbps)} links that have to be full carried less than {carried:.1%} of their rate "
         f"(at least {MIN_OF_FULL:.0%} counts)"

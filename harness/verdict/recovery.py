@@ -17,7 +17,6 @@ from hedera.experiment import phases
 from hedera.linkstate import LinkState
 from hedera.maxmin import most_possible
 from results.parts import Failure, Phase
-from topos.fattree import FatTree
 from topos.faults import cables, moments
 from topos.links import path_links
 from topos.network import Network
@@ -45,10 +44,9 @@ class Recovery:
 
     def _stranded(self, down: frozenset[int]) -> NDArray[np.bool_]:
         """Whether each flow has no working path, one way or the other: bool (flows,)."""
-        tree = self._topo
-        if not isinstance(tree, FatTree) or not down:
+        if not down:
             return np.zeros(self._src.size, dtype=np.bool_)
-        links = LinkState(tree)
+        links = LinkState(self._topo)
         links.fail(down)
         return ~(links.connected(self._src, self._dst) & links.connected(self._dst, self._src))
 
@@ -86,8 +84,6 @@ class Recovery:
         )
 
     def _names(self, down: frozenset[int]) -> tuple[str, ...]:
-        if not isinstance(self._topo, FatTree):
-            return ()
         return tuple("-".join(cable) for cable in cables(self._topo, down))
 
     def _failure(self, number: int) -> Failure:

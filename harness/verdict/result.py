@@ -24,6 +24,7 @@ from harness.verdict.saturation import FullLinks, full_links
 from hedera.text import one_line
 from results.parts import Cpu, Disagreement, Rates, Restart, Round, Settings
 from results.record import SCHEMA, Run, mean_over
+from topos.links import link_rates, sending_ports
 from topos.network import Network
 from traffic.bwmng import Series
 
@@ -86,6 +87,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         dead_processes=seen.dead,
         handshakes_mbps=outcome.handshakes_mbps(counters.span),
         progress=outcome.progress,
+        rates=dict(zip(sending_ports(topo), link_rates(topo).tolist(), strict=True)),
     )
     judgement = judge(evidence, _doubts(seen, outcome))
     if seen.lost is None and (too_short := outcome.too_short):
@@ -96,6 +98,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         bisection_mbps=round(evidence.measured_mbps, 3),
         maxmin_mbps=round(evidence.predicted_mbps, 3),
         payload_mbps=round(sum(flow.mean_mbps(window) for flow in flows), 3),
+        bound_mbps=_bound(outcome),
         verdict=judgement.verdict,
         reasons=judgement.reasons,
         remarks=judgement.remarks,
@@ -127,6 +130,12 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         failures=recovery.failures() if spec.fail else (),
         phases=recovery.phases(mean_total, lambda window: outcome.fair_in(window).total_mbps) if spec.fail else (),
     )
+
+
+def _bound(outcome: Outcome) -> float | None:
+    ends = np.array([(one.seen.src, one.seen.dst) for one in outcome.flows], dtype=np.int32).reshape(-1, 2).T
+    bound = outcome.spec.bound_mbps(*ends) if outcome.lasts else None
+    return None if bound is None else round(bound, 3)
 
 
 def _doubts(seen: Observation, outcome: Outcome) -> list[str]:

@@ -89,5 +89,5 @@ def settle_s(spec: RunSpec) -> float:
 
 
 def through_queue_s(spec: RunSpec) -> float:
-    """How long a packet takes through a full queue, seconds."""
-    return spec.queue * spec.mtu * 8e-6 / spec.link_mbps
+    """How long a packet takes through a full queue of the slowest link, seconds."""
+    return spec.queue * spec.mtu * 8e-6 / spec.slowest_mbps

@@ -29,15 +29,15 @@ def queue(port, limit=75_000, kind="bfifo", ecn=False):
     ],
 )
 def test_a_port_that_is_not_limited_is_named(entries, said):
-    assert unlimited(SHAPE, ["a"], entries) == said
+    assert unlimited({"a": SHAPE}, ["a"], entries) == said
 
 
 def test_a_queue_has_to_mark_where_it_should():
     marks, red = Shape(10, marks=True), queue("a", kind="red", ecn=True)
-    assert unlimited(marks, ["a"], [bucket("a"), red]) == []
-    assert unlimited(marks, ["a"], [bucket("a"), red._replace(ecn=False)]) == ["a (its queue does not mark)"]
-    assert unlimited(marks, ["a"], [bucket("a"), queue("a")]) == ["a (its queue is not 75000 bytes)"]
-    assert unlimited(SHAPE, ["a"], [bucket("a"), red]) == ["a (its queue is not 75000 bytes)"]
+    assert unlimited({"a": marks}, ["a"], [bucket("a"), red]) == []
+    assert unlimited({"a": marks}, ["a"], [bucket("a"), red._replace(ecn=False)]) == ["a (its queue does not mark)"]
+    assert unlimited({"a": marks}, ["a"], [bucket("a"), queue("a")]) == ["a (its queue is not 75000 bytes)"]
+    assert unlimited({"a": SHAPE}, ["a"], [bucket("a"), red]) == ["a (its queue is not 75000 bytes)"]
 
 
 @pytest.mark.parametrize(
