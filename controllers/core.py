@@ -65,7 +65,7 @@ class Controller:
 
     def started(self, platform: str, version: str, listen: str) -> None:
         """The platform listens for switches at ``listen``."""
-        told = {name: getattr(self._settings, name) for name in FLAGS}
+        told = {name: value for name in FLAGS if (value := getattr(self._settings, name)) is not None}
         bw_mbps = told.pop("link_mbps")
         self._log("start", platform=platform, platform_version=version, listen=listen, bw_mbps=bw_mbps, **told)
         self._beat()

@@ -14,10 +14,13 @@ def packets(net):
     return {(src, dst): between(net.topo, src, dst, src_port=20000 + 16 * src + dst) for src, dst in ALL_PAIRS}
 
 
-@pytest.mark.parametrize("scheme", ["ecmp", "spanning-tree", "random", "hedera-gff"])
+@pytest.mark.parametrize(
+    ("scheme", "topology"),
+    [*((one, None) for one in ("ecmp", "spanning-tree", "random", "hedera-gff")), ("ecmp", "plan")],
+)
 @pytest.mark.parametrize(("a", "b"), [("0_0_1", "0_2_1"), ("0_2_1", "4_1_1")])
-def test_flows_leave_a_broken_path_and_others_stay(scheme, a, b):
-    net = FakeNetwork(scheme=scheme, k=4)
+def test_flows_leave_a_broken_path_and_others_stay(scheme, topology, a, b):
+    net = FakeNetwork(scheme=scheme, topology=topology)
     sent = packets(net)
     before = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
     net.set_cable(a, b)

@@ -27,9 +27,9 @@ def restart(net, order=None):
 
 
 @pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize("scheme", ["random", "hedera-gff"])
-def test_all_flows_are_known_again_and_keep_their_paths(scheme, seed):
-    net = FakeNetwork(scheme=scheme, k=4)
+@pytest.mark.parametrize(("scheme", "topology"), [("random", None), ("hedera-gff", None), ("random", "plan")])
+def test_all_flows_are_known_again_and_keep_their_paths(scheme, topology, seed):
+    net = FakeNetwork(scheme=scheme, topology=topology)
     sent = packets(net)
     paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
     keys = {event["key"] for event in net.log.of("flow")}

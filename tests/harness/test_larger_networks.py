@@ -1,8 +1,9 @@
-"""Real networks larger than the paper's testbed: k = 6 has 54 hosts and 45 switches, k = 8 has 128 and 80."""
+"""Real networks other than the paper's testbed: k = 6 has 54 hosts and 45 switches, k = 8 has 128 and 80; a user's."""
 
 import pytest
 
 from tests.harness.real_runs import LONG, result_of
+from tests.topos.test_own import EXAMPLE
 from topos.fattree import FatTree
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -37,3 +38,16 @@ def test_128_hosts_are_forwarded_for(tmp_path, clean):
     last = {(flow["dst"] // 16, flow["paths"][-1]["core"]) for flow in result["flows"]}
     assert len(last) > 100, "in the end a receiver has a core of its own in its pod, or nearly all have"
     assert 0.5 < result["bisection_mbps"] / result["capacity_mbps"] <= 1.01
+
+
+def test_a_user_s_network_with_slower_links_makes_a_valid_run(tmp_path, clean):
+    """A ring of four switches: a path has up to three entries."""
+    file = tmp_path / "my_net.py"
+    file.write_text(EXAMPLE)
+    options = ("--topology", f"{file}:Ring", "--oversubscribe", "2")
+    result = result_of(tmp_path / "run", *options, scheme="hedera-gff", traffic="stride:4", bw=5, seconds=9)
+    assert (result["verdict"], result["reasons"]) == ("ok", [])
+    assert all(flow["paths"] and flow["mbps"] > 0 for flow in result["flows"])
+    assert all(result["links"][f"s{a}-eth3"] < 1.02 * 5 / 2 for a in range(4)), "2 hosts share 2 cables of 2.5 Mb/s"
+    assert 0.9 < result["bisection_mbps"] / result["bound_mbps"] <= 1.02
+    assert (tmp_path / "run/topology.json").exists()

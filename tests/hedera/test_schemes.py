@@ -35,9 +35,6 @@ def test_what_the_emulation_does_not_have_is_refused() -> None:
     for name in ("spray", "planned"):
         with pytest.raises(ValueError, match=f"scheme '{name}' is for the simulator only"):
             Experiment(name, "stride:4")
-    for name in ("spanning-tree", "hedera-clos"):
-        with pytest.raises(ValueError, match=f"scheme '{name}' is for a fat-tree"):
-            Experiment(name, "stride:4", topology="leaf-spine:4,2,4")
 
 
 def test_sub_flows_are_spelled_behind_the_scheme() -> None:

@@ -147,6 +147,8 @@ def test_a_shuffle_takes_turns_and_ends():
         ({"scheme": "ecmp-x4"}, "scheme 'ecmp-x4' is for collectives"),
         ({"scheme": "spray", "traffic": "ring:4,8", "fail": ("link:0_2_1-4_1_1@1",)}, "needs --engine maxmin"),
         ({"scheme": "spray", "oversubscribe": 2.0}, "needs --engine maxmin"),
+        ({"scheme": "spanning-tree", "topology": "leaf-spine:4,2,4"}, "'spanning-tree' is for a fat-tree: paths"),
+        ({"oversubscribe": 0.0}, "--oversubscribe must be above 0"),
         ({"scheme": "hedera-clos", "topology": "leaf-spine:4,2,4"}, "is for a fat-tree whose links all have one rate"),
         ({"traffic": "staggered:.2,.3", "topology": "leaf-spine:4,2,4"}, "needs the pods of a fat-tree"),
         ({"topology": "leaf-spine:4,0,4"}, "no topology 'leaf-spine:4,0,4'"),

@@ -18,6 +18,7 @@ from topos.nonblocking import NonBlocking
 from topos.own import Own
 
 TREE = FatTree(4)
+EXAMPLE = (Path(__file__).parents[2] / "docs/own-topology.md").read_text().split("```python\n")[1].split("```")[0]
 
 
 class TreePlan:
@@ -45,7 +46,8 @@ def test_the_control_has_the_hosts_of_the_fat_tree_on_one_switch():
     assert path_links(net, [3, 0], [1, 2], 0).tolist() == [[3, 17], [0, 18]]
 
 
-def test_the_fat_tree_as_a_plan_has_its_paths():
+@pytest.mark.parametrize("SAME", [SAME, Own("rows", SAME.rows())], ids=["plan", "rows"])
+def test_the_fat_tree_as_a_plan_has_its_paths(SAME):
     for src, dst in itertools.permutations(range(16), 2):
         cores = TREE.path_cores(src, dst)
         assert [SAME.path(src, dst, i) for i in SAME.path_cores(src, dst)] == [TREE.path(src, dst, c) for c in cores]
@@ -85,10 +87,11 @@ def test_a_leaf_spine_and_what_oversubscription_is():
 
 
 def test_the_pages_example_is_a_network(tmp_path):
-    page = (Path(__file__).parents[2] / "docs/own-topology.md").read_text()
     file = tmp_path / "my_net.py"
-    file.write_text(page.split("```python\n")[1].split("```")[0])
+    file.write_text(EXAMPLE)
     net = own(f"{file}:Ring", None)
+    again = Own("rows", own(f"{file}:Ring", 3.0).rows())
+    assert (again.switches, link_rates(again).tolist()) == (net.switches, link_rates(net).tolist())
     assert [len(net.path(0, dst, 0)) - 2 for dst in (1, 2, 4, 6)] == [1, 2, 3, 4], "to the right"
     assert [len(net.path(0, dst, 1)) - 2 for dst in (1, 2, 4, 6)] == [1, 4, 3, 2], "to the left"
     assert link_rates(net).tolist() == [*[1] * 8, *[2.5] * 4] * 2
@@ -108,7 +111,7 @@ class Net:
         ("hosts = 2", "hosts = 1", "at least 2 hosts"),
         ("hosts = 2", "hosts = 3", "each of the hosts 0 to 2 needs one cable"),
         ('(1, "b")', '(1, "b", 2)', "each of the hosts 0 to 1 needs one cable, of rate 1"),
-        ('"c"', '"0_0_2"', "not that of a host or '0_0_2'"),
+        ('"c"', '"0_0_2"', "not a host's or '0_0_2'"),
         ('("b", "c")]', '("b", "c", -1)]', "rate must be a number above 0"),
         ('("b", "c")]', '("b", "c"), ("c", "b")]', "one cable at most"),
         ('["b", "c", "a"]', '["b", "a"]', "from host 1 to host 0 leads elsewhere, has a gap.*: b-a"),

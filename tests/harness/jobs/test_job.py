@@ -9,6 +9,7 @@ from harness.errors import UserMistake
 from harness.jobs.job import MAX_BYTES, Job, decoded, job_of
 from harness.run.spec import RunSpec
 from tests.harness.jobs.made import SPEC
+from tests.topos.test_own import GOOD
 
 SCHEDULER = """
 from pathlib import Path
@@ -89,6 +90,19 @@ def test_whoever_carries_a_job_out_runs_no_scheduler_of_the_user_s(tmp_path):
     assert marker.exists(), "the user's own process knows that the class is one"
     marker.unlink()
     assert carried_out(job).endswith(f"{file}:Mine\n")
+    assert not marker.exists()
+
+
+def test_nor_a_network_whose_rows_it_checks(tmp_path):
+    file, marker = tmp_path / "mine.py", tmp_path / "marker"
+    file.write_text(GOOD + f"open({str(marker)!r}, 'w').close()\n")
+    job = job_of(RunSpec("ecmp", "stride:1", seconds=6, time="virtual", topology=f"{file}:Net"))
+    marker.unlink()
+    assert carried_out(job).startswith("[1, 0]")
+    rows = job.files[f"{file}:Net"]
+    for wrong, words in ((rows.replace('"c"', '"; reboot"'), "'; reboot'"), ("[]", "Expected `object`, got `array`")):
+        assert words in carried_out(Job(job.spec, {f"{file}:Net": wrong}))
+    assert "does not run" in carried_out(Job(job.spec, {}))
     assert not marker.exists()
 
 

@@ -59,6 +59,8 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
             {"time": "virtual", "controller_delay_ms": -1.0},
             "--controller-delay must be at least 0 and at most 1000 ms, not -1",
         ),
+        ({"topology": "leaf-spine:4,2,4", "new_flows": "switch"}, "--new-flows switch is for fat-trees"),
+        ({"oversubscribe": 101.0}, "rates of links are 0.1 to 1e.06 Mb/s, not 0.0990099 to 10"),
         ({"large_flows": "all"}, "one of auto, measured, measured-or-estimated, not 'all'"),
     ],
 )

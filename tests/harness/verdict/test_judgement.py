@@ -114,6 +114,22 @@ def test_each_doubt_is_named(change, said):
     [
         # 1 % above 10 Mb/s, and a bucket of 0.15 Mb once in 4 s
         ("limits", {"port_mbps": {"a": 10.1374}}, {"port_mbps": {"a": 10.1376}}),
+        # links of several rates: each is held to its own
+        (
+            "limits",
+            {"rates": {"a": 1.5}, "port_mbps": {"a": 15.18, "b": 10}},
+            {"rates": {"a": 0.5}, "port_mbps": {"a": 6}},
+        ),
+        (
+            "full links",
+            {"rates": {"a": 0.5}, "full": FullLinks((3, 5), {"a": 4.9})},
+            {"full": FullLinks((3, 5), {"a": 4.9})},
+        ),
+        (
+            "paths",
+            {"rates": {"a": 2}, "claims": [Claim("a", 6.5, 4.5, 0)]},
+            {"rates": {"a": 0.5}, "claims": [Claim("a", 5.1, 4.5, 0)]},
+        ),
         # of frames of 9014 bytes two are much of what half a megabit a second carries in four seconds
         *(
             ("limits", of_half | {"port_mbps": {"a": 0.54}}, of_half | {"port_mbps": {"a": 0.55}})
