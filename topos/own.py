@@ -152,9 +152,10 @@ class Own(Listed):
                 self.middle[pair][core, : len(hops)] = hops
 
     def _scale(self, oversubscribe: float) -> None:
-        between = [(self._number[one.lower], self._number[one.upper]) for one in self._cables[self.num_hosts :]]
-        out = np.zeros(len(self.switches))
-        np.add.at(out, np.array(between, dtype=np.int64).reshape(-1, 2).T, self.rates[self.num_hosts :])
+        between = self._cables[self.num_hosts :]
+        ends = [self._number[one.lower] for one in between] + [self._number[one.upper] for one in between]
+        rates = np.tile(self.rates[self.num_hosts :], 2)
+        out = np.bincount(np.array(ends, dtype=np.int64), weights=rates, minlength=len(self.switches))
         self.rates[self.num_hosts :] *= (np.bincount(self.edge) / out[: self._edges]).max() / oversubscribe
         if not np.isfinite(self.rates).all():
             raise ValueError("a switch with hosts has no cable to another, and --oversubscribe no meaning")

@@ -90,7 +90,9 @@ def test_the_pages_example_is_a_network(tmp_path):
     file = tmp_path / "my_net.py"
     file.write_text(EXAMPLE)
     net = own(f"{file}:Ring", None)
-    again = Own("rows", own(f"{file}:Ring", 3.0).rows())
+    slower = own(f"{file}:Ring", 4.0)
+    assert link_rates(slower)[8:12].tolist() == [0.25] * 4, "two hosts, two cables"
+    again = Own("rows", slower.rows())
     assert (again.switches, link_rates(again).tolist()) == (net.switches, link_rates(net).tolist())
     assert [len(net.path(0, dst, 0)) - 2 for dst in (1, 2, 4, 6)] == [1, 2, 3, 4], "to the right"
     assert [len(net.path(0, dst, 1)) - 2 for dst in (1, 2, 4, 6)] == [1, 4, 3, 2], "to the left"
