@@ -125,11 +125,6 @@ def test_each_doubt_is_named(change, said):
             {"rates": {"a": 0.5}, "full": FullLinks((3, 5), {"a": 4.9})},
             {"full": FullLinks((3, 5), {"a": 4.9})},
         ),
-        (
-            "paths",
-            {"rates": {"a": 2}, "claims": [Claim("a", 6.5, 4.5, 0)]},
-            {"rates": {"a": 0.5}, "claims": [Claim("a", 5.1, 4.5, 0)]},
-        ),
         # of frames of 9014 bytes two are much of what half a megabit a second carries in four seconds
         *(
             ("limits", of_half | {"port_mbps": {"a": 0.54}}, of_half | {"port_mbps": {"a": 0.55}})
