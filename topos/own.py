@@ -18,7 +18,6 @@ from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from topos.arrays import Float64, Int32
@@ -51,20 +50,6 @@ class LeafSpine(NamedTuple):
         return [(f"leaf{a}", f"spine{spine}", f"leaf{b}") for spine in range(self.spines)]
 
 
-class Rows(msgspec.Struct, frozen=True):
-    """A plan as it goes to another process: what a class's methods gave, ``between`` by ``SRC,DST``."""
-
-    hosts: int
-    cables: list[tuple[int | str, str, float]]
-    between: dict[str, list[tuple[str, ...]]]
-
-    def links(self) -> list[tuple[int | str, str, float]]:
-        return self.cables
-
-    def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
-        return self.between.get(f"{src},{dst}", [])
-
-
 class Own(Listed):
     """A plan, what a class of them makes without arguments, or the `rows` of one, as tables. Hosts are named and
     addressed as in ``tree``, the smallest fat-tree that has so many: traffic and results name them alike everywhere.
@@ -80,7 +65,10 @@ class Own(Listed):
 
     def __init__(self, name: str, plan: Any, oversubscribe: float | None = None) -> None:
         try:
-            plan = msgspec.json.decode(plan, type=Rows) if isinstance(plan, str) else plan
+            if isinstance(plan, str):
+                from topos.rows import read
+
+                plan = read(plan)
             plan = plan() if isinstance(plan, type) else plan
             self.num_hosts = int(plan.hosts)
             if not 2 <= self.num_hosts <= MAX_HOSTS:
@@ -164,7 +152,9 @@ class Own(Listed):
         """The plan as JSON, without ``oversubscribe``, which is another parameter."""
         first = np.unique(self.edge, return_index=True)[1].tolist()
         between = {f"{first[a]},{first[b]}": paths for (a, b), paths in self._paths.items() if a != b}
-        return msgspec.json.encode(Rows(self.num_hosts, self._laid, between)).decode()
+        from topos.rows import Rows, written
+
+        return written(Rows(self.num_hosts, self._laid, between))
 
     @cached_property
     def tree(self) -> FatTree:

@@ -19,7 +19,7 @@ from controllers.driver import CONTROLLER_PORT, FlowStat, Rule
 from controllers.packet import FiveTuple
 from controllers.rules import flow_match
 from controllers.settings import Settings
-from tests.topos.test_own import SAME
+from tests.topos.plan import SAME
 from traffic.textfile import given
 
 IDLE_TIMEOUT, DELETE = 0, 2

@@ -12,27 +12,13 @@ from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
 from hedera.routing import Ecmp
 from tests.hedera.reference import excess, random_flows
+from tests.topos.plan import SAME, TREE
 from topos.fattree import FatTree
 from topos.links import NO_LINK, link_ends, link_rates, links_between, links_of_switch, path_links
 from topos.nonblocking import NonBlocking
 from topos.own import Own
 
-TREE = FatTree(4)
 EXAMPLE = (Path(__file__).parents[2] / "docs/own-topology.md").read_text().split("```python\n")[1].split("```")[0]
-
-
-class TreePlan:
-    hosts = 16
-
-    def links(self):
-        for link in TREE.links():
-            yield (TREE.hosts.index(link.lower) if link.lower in TREE.hosts else link.lower), link.upper
-
-    def paths(self, src, dst):
-        return [TREE.path(src, dst, core)[1:-1] for core in TREE.path_cores(src, dst)]
-
-
-SAME = Own("tree", TreePlan)
 
 
 def test_the_control_has_the_hosts_of_the_fat_tree_on_one_switch():
