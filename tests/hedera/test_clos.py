@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hedera.clos import ClosColouring, _move_by_first_fit
+from hedera.clos import ClosColouring, _move_by_first_fit, _wide
 from hedera.demand import estimate_demands
 from hedera.linkstate import LinkState
+from hedera.maxmin import max_min_rates, most_possible
 from hedera.placement import UNIT, LargeFlows
 from tests.hedera.reference import excess, flows_of, random_flows
 from topos.fattree import FatTree
@@ -150,3 +151,22 @@ def test_a_new_flow_moves_those_of_a_few_trails(k):
         moved.append((core // tree.half != on // tree.half).sum())
     assert max(moved) <= 2 * (k**2 - 1)
     assert min(moved) < k
+
+
+def test_never_above_the_optimum_and_at_it_for_permutations():
+    tree, rng = FatTree(4), np.random.default_rng(5)
+    for trial in range(20):
+        whole = trial % 2 == 0
+        flows, links = permutation(tree, rng) if whole else random_flows(tree, 30, rng), LinkState(tree)
+        if trial >= 10:
+            links.fail(rng.choice(np.arange(16, 80), 3))
+        core = ClosColouring(tree).place(flows, links)
+        rates = max_min_rates(path_links(tree, flows.src, flows.dst, core), links.up.astype(float))
+        best = most_possible(tree, flows.src, flows.dst, links.up.astype(float))
+        assert rates.sum() <= best + 1e-6
+        if whole and trial < 10:
+            assert rates.sum() == pytest.approx(best)
+
+
+def test_a_flow_of_more_than_half_a_link_is_wide():
+    assert _wide(np.array([UNIT // 2, UNIT // 2 + 1])).tolist() == [False, True]

@@ -24,6 +24,7 @@ EXAMPLE = (Path(__file__).parents[2] / "docs/own-topology.md").read_text().split
 def test_the_control_has_the_hosts_of_the_fat_tree_on_one_switch():
     net = NonBlocking(16)
     assert (net.hosts, net.host_by_ip) == (TREE.hosts, TREE.host_by_ip)
+    assert (NonBlocking(17).tree, NonBlocking(54).tree, NonBlocking(55).tree) == (FatTree(6), FatTree(6), FatTree(8))
     assert [net.host_mac(h) for h in range(16)] == [TREE.host_mac(h) for h in range(16)]
     assert [(link.lower, link.upper, link.upper_port) for link in net.links()] == [
         (TREE.host_name(h), net.SWITCH, h + 1) for h in range(16)
