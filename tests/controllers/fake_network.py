@@ -19,11 +19,8 @@ from controllers.driver import CONTROLLER_PORT, FlowStat, Rule
 from controllers.packet import FiveTuple
 from controllers.rules import flow_match
 from controllers.settings import Settings
-from tests.topos.plan import SAME
-from traffic.textfile import given
 
 IDLE_TIMEOUT, DELETE = 0, 2
-given["plan"] = SAME.rows()  # the fat-tree of 16 hosts as a topology: entries at each switch of a path but the last
 
 
 @dataclass
