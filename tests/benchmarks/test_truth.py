@@ -30,12 +30,6 @@ def test_goodput_is_of_the_whole_bins_in_the_window():
     assert told.goodput == pytest.approx([sum(rising[5:15]) * 8e-6, 10_000 * 8e-6])
 
 
-def test_the_goodput_of_a_flow_alone_is_of_all_of_it():
-    """A segment that is lost shortly before the window's end holds back what came after it."""
-    told = seen(done(bins=(1000,) * 14 + (0,) * 5 + (6000,), last=2.0))
-    assert told.goodput == pytest.approx([20_000 * 8e-6 / 2.0])
-
-
 def test_a_queue_is_told_as_time():
     looks = [Look(0.4, 10_000, {}), Look(0.5, 12_500, {1: 10.0, 2: 20.0}), Look(1.5, 0, {1: 3.0})]
     told = theory.lasting(seen(done(bins=(9,) * 20), looks=looks))

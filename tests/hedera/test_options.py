@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from hedera.options import field_options, in_words
+from hedera.options import field_options
 from hedera.parameter import parameter
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -69,24 +69,6 @@ def test_the_help_has_units_choices_and_defaults():
 
 def test_the_page_of_options_is_what_the_fields_say():
     assert (DOCS / "options.md").read_text(encoding="utf-8") == runpy.run_path(str(DOCS / "options.py"))["TEXT"]
-
-
-@pytest.mark.parametrize(
-    ("error", "status", "words"),
-    [
-        (ValueError("k is odd"), 2, "Error: k is odd"),
-        (FileNotFoundError(2, "No such file", "m.csv"), 1, "Error: [Errno 2] No such file: 'm.csv'"),
-        (RuntimeError("no compiler"), 1, "Error: no compiler"),
-    ],
-)
-def test_a_mistake_is_a_sentence(error, status, words):
-    @click.command()
-    @in_words
-    def command():
-        raise error
-
-    done = CliRunner().invoke(command)
-    assert (done.exit_code, done.output.strip().splitlines()[-1]) == (status, words)
 
 
 def test_a_reader_that_has_enough_is_no_mistake():

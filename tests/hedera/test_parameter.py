@@ -54,12 +54,8 @@ def test_what_is_within_its_range_is_taken_and_what_is_outside_refused(name, wit
 
 def test_a_backend_narrows_a_range_and_keeps_the_rest():
     known = parameters_of(Narrow)["rate_mbps"]
-    assert (known.help, known.unit, known.option, known.allowed) == (
-        "Rate of a link",
-        "Mb/s",
-        "--bw",
-        "at least 1 Mb/s",
-    )
+    told = (known.help, known.unit, known.option, known.allowed)
+    assert told == ("Rate of a link", "Mb/s", "--bw", "at least 1 Mb/s")
     assert Narrow().rate_mbps == 20.0
     Wide(rate_mbps=0.5)
     with pytest.raises(ValueError, match=r"--bw must be at least 1 Mb/s, not 0\.5"):

@@ -1,6 +1,5 @@
 """The engine is kept by all that went into it. Here a Makefile of the test's own makes it, in no time."""
 
-import os
 import shutil
 
 import pytest
@@ -56,28 +55,6 @@ def test_every_source_counts(sources, name):
     assert build.engine() == program, "a process has one engine"
     forget()
     assert build.engine() != program
-
-
-def test_the_compiler_its_machine_and_the_libraries_count(sources, tmp_path, monkeypatch):
-    def stamp():
-        forget()
-        return build._stamp()
-
-    (tmp_path / "g++").write_text("#!/bin/sh\necho another\n")
-    (tmp_path / "g++").chmod(0o755)
-    found = [stamp()]
-    with monkeypatch.context() as patch:
-        patch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-        found.append(stamp())
-    with monkeypatch.context() as patch:
-        patch.setattr(build.platform, "machine", lambda: "another")
-        found.append(stamp())
-    monkeypatch.setattr(build, "LIBRARIES", tmp_path)
-    found.append(stamp())
-    for library in ("libns3.37-core.so", "libtcmalloc_minimal.so"):
-        (tmp_path / library).write_text("1")
-        found.append(stamp())
-    assert len(set(found)) == 6
 
 
 def test_what_does_not_compile_or_cannot_be_written_is_one_sentence(sources, tmp_path):

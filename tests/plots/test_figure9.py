@@ -1,12 +1,9 @@
-import itertools
-
 import pytest
 
 from plots import figure9, style
 from plots.load import load_sweep
-from results.published import FIGURE_9
 from tests.plots.pictures import bars_of, spied, texts
-from tests.plots.sweeps import WIRE, failed, run_document, store, write_sweep
+from tests.plots.sweeps import WIRE, failed, run_document, store
 
 
 def test_shares_stand_above_payload_and_published_bars_beside_ours(tmp_path, monkeypatch):
@@ -49,35 +46,3 @@ def test_an_invalid_bar_looks_invalid(tmp_path, monkeypatch):
     crosses = [line for line in figures[0].axes[0].lines if line.get_marker() == "x"]
     assert [line.get_color() for line in crosses] == [style.INVALID] * 3
     assert any("no valid trial" in text for text in texts(files[1]))
-
-
-@pytest.mark.parametrize(("patterns", "rows"), [(5, 1), (6, 2), (20, 4)])
-def test_many_patterns_are_split_over_rows_and_nothing_overlaps(tmp_path, monkeypatch, patterns, rows):
-    names = list(FIGURE_9)[:patterns]
-    write_sweep(tmp_path, [f"published:{name}" for name in names], ["nonblocking", "ecmp", "hedera-gff", "hedera-sa"])
-    store(tmp_path, run_document(f"published:{names[0]}", "ecmp", verdict="invalid", reasons=["slow"]))
-    figures = spied(monkeypatch, figure9)
-    figure9.draw(load_sweep(tmp_path).runs, tmp_path / "chart")
-    axes = figures[0].axes
-    assert len(axes) == 2 * rows
-    labels = [label.get_text() for ax in axes for label in ax.get_xticklabels()]
-    assert labels == 2 * names
-    figures[0].canvas.draw()
-    for ax in axes:  # no label touches its neighbour
-        boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
-        assert all(a.x1 < b.x0 for a, b in itertools.pairwise(boxes))
-    legend = figures[0].legends[0].get_window_extent()
-    assert legend.x0 > 0
-    assert legend.x1 < figures[0].bbox.x1
-    assert legend.y1 < min(ax.get_window_extent().y0 for ax in axes)
-
-
-def test_the_users_own_matplotlib_settings_change_nothing(tmp_path):
-    import matplotlib as mpl
-
-    write_sweep(tmp_path, ["stride:4"], ["nonblocking", "ecmp"])
-    runs = load_sweep(tmp_path).runs
-    ours = figure9.draw(runs, tmp_path / "a")[0].read_bytes()
-    with mpl.rc_context({"font.size": 30, "axes.grid": True, "savefig.dpi": 20}):
-        assert figure9.draw(runs, tmp_path / "b")[0].read_bytes() == ours
-        assert mpl.rcParams["font.size"] == 30

@@ -1,29 +1,7 @@
-import pytest
-
-from hedera.schemes import CONTROL
 from plots import rates, style
 from plots.load import load_sweep
 from tests.plots.pictures import spied
-from tests.plots.sweeps import SCHEMES, broken, failed, run_document, store, write_sweep
-
-
-@pytest.mark.parametrize("schemes", [["nonblocking"], ["ecmp"], list(SCHEMES)])
-def test_rates_sheets(tmp_path, monkeypatch, schemes):
-    write_sweep(tmp_path, ["stride:4"], schemes)
-    runs = load_sweep(tmp_path).runs
-    control = next((run for run in runs if run.scheme == CONTROL), None)
-    figures = spied(monkeypatch, rates)
-    rates.draw(runs, tmp_path / "rates.svg", control)
-    axes = figures[0].axes
-    assert len(axes) == (6 if len(schemes) == 7 else 1)
-    for ax in axes:
-        width_of_the_window = {patch.get_width() for patch in ax.patches}
-        assert width_of_the_window == {20.0}
-    if len(schemes) == 7:
-        (moved,) = (ticks for ticks in axes[-1].collections if ticks.get_linewidth() == 1.5)
-        assert [segment[0][0] for segment in moved.get_segments()] == [2.0]
-        grey = [line for line in axes[0].lines if line.get_color() == style.colour(CONTROL)]
-        assert list(grey[0].get_ydata()) == list(control.rates.total_mbps)
+from tests.plots.sweeps import broken, failed, run_document, store
 
 
 def test_an_invalid_run_looks_invalid_in_its_rates(tmp_path, monkeypatch):

@@ -59,25 +59,6 @@ def test_a_lower_link_rate_takes_its_increase_along_and_without_json_the_result_
     assert "125.3 Mb/s" in run(simulate, *options).stdout
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--scheme", "hedera", "--traffic", "stride:1"], "no scheme 'hedera'"),
-        (["--scheme", "ecmp", "--traffic", "stride:1", "--engine", "fluid"], "'fluid' is not one of 'aimd', 'maxmin'"),
-        (["--scheme", "ecmp", "--traffic", "file:/nowhere.csv"], "nowhere"),
-        (["--traffic", "stride:1"], "--scheme"),
-    ],
-)
-def test_wrong_use_is_one_sentence_and_status_2(arguments, words):
-    done = run(simulate, *arguments, "--json")
-    assert done.exit_code == 2
-    assert done.stdout == ""
-    message = done.stderr.partition("Error: ")[2].strip()
-    assert words in message
-    assert "\n" not in message
-    assert "Traceback" not in done.stderr
-
-
 def test_a_call_with_json_imports_no_drawing():
     code = (
         "import sys; from simulator.cli import simulate;"

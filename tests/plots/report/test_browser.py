@@ -180,28 +180,6 @@ def test_links_carry_what_their_flows_deliver(page, sweep):
     assert f"The fullest link is {fullest[0]} to {fullest[1]}" in find(page, "#status").text
 
 
-def test_a_flow_shows_its_path_and_the_one_before(page):
-    look_at(page, "published:randbij0", "hedera-gff")
-    click(page, "#next-move")
-    now = state(page)
-    flow, paths = next(
-        (i, p) for i, (_, _, p) in enumerate(now["run"]["paths"]) if len(p) > 1 and p[1][0] == now["stage"]
-    )
-    click(page, f"button[data-flow='{flow}']")
-    assert find(page, f"button[data-flow='{flow}']").get_attribute("aria-pressed") == "true"
-
-    def marked(kind):
-        return {int(c.get_attribute("data-link")) for c in page.find_elements(By.CSS_SELECTOR, f".fabric .{kind}")}
-
-    before, after = set(paths[0][2]), set(paths[1][2])
-    assert marked("pick") == after
-    assert marked("was") == before - after != set()
-    row = find(page, f"button[data-flow='{flow}']").find_element(By.XPATH, "ancestor::tr")
-    assert "moved from" in row.text
-    click(page, f"button[data-flow='{flow}']")
-    assert marked("pick") == set()
-
-
 def test_keyboard_alone_reaches_every_control(page):
     page.execute_script("""window.reached = [];
         addEventListener('focusin', ({target: {id, name, localName}}) => reached.push(id || name || localName))""")
