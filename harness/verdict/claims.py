@@ -81,11 +81,10 @@ def _unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Float64, mo
     across its edges, megabits. Asked only of intervals in which a flow moved, so that rates changed; beyond the edge a
     link carried ``most`` at most."""
     found = 0.0
-    for start, end, mbps in flow.intervals:
-        if ((start - MOVED_S < moves) & (moves < end)).any():
-            for edge in {*window} & {*part}:
-                before, after = edge - start, end - edge
+    for edge in {*window} & {*part}:
+        for start, end, mbps in flow.intervals:
+            before, after = edge - start, end - edge
+            if before > 0 and after > 0 and ((start - MOVED_S < moves) & (moves < end)).any():
                 inside, outside = (after, before) if edge == window[0] else (before, after)
-                if inside > 0 and outside > 0:
-                    found += max(0.0, min(mbps * inside, (most - mbps) * outside))
+                found += max(0.0, min(mbps * inside, (most - mbps) * outside))
     return found
