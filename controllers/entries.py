@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from controllers.driver import FlowStat
 from controllers.eventlog import EventLog
@@ -26,7 +26,7 @@ class _Above:
         self._topo = topo
         self.ports: dict[str, dict[FiveTuple, int]] = defaultdict(dict)
 
-    def paths(self, src: int, dst: int, switch: str, port: int) -> dict[int, dict[str, int]]:
+    def paths(self, src: int, dst: int, switch: str, port: int) -> dict[int, Mapping[str, int]]:
         """The paths that leave a switch by ``port``: all entries of each, by its core."""
         each = {core: entries(self._topo, src, dst, core) for core in self._topo.path_cores(src, dst)}
         return {core: held for core, held in each.items() if held.get(switch) == port}

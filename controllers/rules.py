@@ -10,7 +10,9 @@ controller too, and get their exact entry.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
 from itertools import pairwise
 
 from controllers.driver import CONTROLLER_PORT, Match, Rule
@@ -62,7 +64,8 @@ def _down(prefix: str, port: int) -> Rule:
     return Rule(Match(ethertype=IPV4, dst=prefix), DOWN_PRIORITY, port)
 
 
-def entries(topo: Network, src: int, dst: int, core: int) -> dict[str, int]:
+@lru_cache(maxsize=1 << 16)  # asked for every path of every flow in every answer of a switch
+def entries(topo: Network, src: int, dst: int, core: int) -> Mapping[str, int]:
     """The out port of a flow's entry at each switch that holds one, the downstream one first: it must be there before
     the upstream one sends packets to it."""
     hops = list(pairwise(topo.path(src, dst, core)[1:]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -90,7 +90,7 @@ class Switches:
             if not confirmation.waiting:
                 confirmation.done()
 
-    def entries(self, flow: KnownFlow, core: int | None = None) -> dict[str, int]:
+    def entries(self, flow: KnownFlow, core: int | None = None) -> Mapping[str, int]:
         """`controllers.rules.entries` of a flow; ``core`` asks for those of another path."""
         return entries(self.topo, flow.src, flow.dst, flow.core if core is None else core)
 
