@@ -1,6 +1,7 @@
 """Hosts' programs as the processes they are, on loopback: no root, no network."""
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -11,7 +12,8 @@ import pytest
 from harness.hosts import peer, records
 from tests.controllers.fake_switch import wait_for
 
-HERE, THERE = "127.0.0.2", "127.0.0.3"
+NETWORK = f"127.{os.getpid() >> 8 & 127}.{os.getpid() & 255}"  # this process's own: others test beside it
+HERE, THERE, NOBODY = f"{NETWORK}.2", f"{NETWORK}.3", f"{NETWORK}.9"
 
 
 def flow(number, after_s=0, port=30_000, size=100, after=(), to=THERE):
@@ -124,7 +126,7 @@ def test_the_end_stops_lasting_flows_and_cuts_off_what_is_under_way(bench):
 
 
 def test_a_host_that_refuses_and_one_that_dies_are_named(bench):
-    bench.begins([flow(0, to="127.0.0.9"), flow(1, port=30_001, size=None)])
+    bench.begins([flow(0, to=NOBODY), flow(1, port=30_001, size=None)])
     wait_for(lambda: b'"sent"' in bench.files[HERE].read_bytes())
     bench.there.kill()
     assert bench.here.wait(60) == 0
