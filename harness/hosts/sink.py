@@ -1,6 +1,9 @@
-"""Takes in the lasting flows that come to a host, and reports them as iperf's server does (`traffic.iperf`).
+"""Takes in the lasting flows of all hosts, and reports them as iperf's server does (`traffic.iperf`).
 
-    python -I -S sink.py ADDRESS PORT > report
+    python -I -S sink.py SOCKET... > report
+
+The sockets are open files, by their numbers: each listens in a host's namespace. A program for each host would take a
+guest 40 ms of a processor to start.
 
 In a guest a system call costs more than a packet, and iperf's server makes one for every packet, since no time passes
 before it is awake. This one lets the kernel fill a block, and throw it away (MSG_WAITALL, and MSG_TRUNC as tcp(7) has
@@ -9,8 +12,8 @@ it), for READ_S at most; what came in a block is shared out over the seconds tha
 
 from __future__ import annotations
 
-import contextlib
 import os
+import selectors
 import socket
 import struct
 import sys
@@ -21,7 +24,7 @@ BLOCK = 1 << 20
 READ_S = 0.05
 
 
-def report(connection: socket.socket, host: tuple[str, int], source: tuple[str, int]) -> None:
+def report(connection: socket.socket, source: tuple[str, int]) -> None:
     """Take in one flow; write a line for each of its seconds, and one for the whole when it has ended.
 
     A line is stamped with the end of the second after its own, as iperf 2.1.8 does.
@@ -29,7 +32,8 @@ def report(connection: socket.socket, host: tuple[str, int], source: tuple[str, 
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", 0, round(READ_S * 1e6)))
     buffer = bytearray(BLOCK)
     began = last = time.time()
-    ends = f"{source[0]},{source[1]},{host[0]},{host[1]},{connection.fileno()}"
+    address, port = connection.getsockname()
+    ends = f"{source[0]},{source[1]},{address},{port},{connection.fileno()}"
 
     def line(start: float, end: float, amount: float) -> None:
         at = began + end + 1
@@ -60,12 +64,15 @@ def report(connection: socket.socket, host: tuple[str, int], source: tuple[str, 
     line(0, max(last - began, 1e-4), total)
 
 
-def main(address: str, port: str) -> None:
-    host = (address, int(port))
-    with contextlib.closing(socket.create_server(host, backlog=512)) as listener:
-        while True:
-            connection, source = listener.accept()
-            threading.Thread(target=report, args=(connection, host, source), daemon=True).start()
+def main(*numbers: str) -> None:
+    listeners = selectors.DefaultSelector()
+    for number in numbers:
+        listeners.register(socket.socket(fileno=int(number)), selectors.EVENT_READ)
+    while True:
+        for ready, _ in listeners.select():
+            listener = ready.fileobj
+            assert isinstance(listener, socket.socket)
+            threading.Thread(target=report, args=listener.accept(), daemon=True).start()
 
 
 if __name__ == "__main__":

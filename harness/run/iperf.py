@@ -1,15 +1,19 @@
-"""The processes of a run whose flows last: iperf's server or a sink of ours on every receiver, an iperf client for
-every flow."""
+"""The processes of a run whose flows last: iperf's server on every receiver or a sink of ours for all, an iperf client
+for every flow."""
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from harness.errors import RunFailed
 from harness.network.fabric import Fabric
+from harness.network.namespaces import inside
 from harness.network.processes import Children, wait_until
 from harness.run.spec import RunSpec
 from harness.run.traffic import LINGER_S, EmulatedFlow, Traffic
@@ -54,8 +58,10 @@ class Iperf(Traffic):
 
     def listen(self, deadline: float = 60.0) -> None:
         receivers = sorted({flow.dst for flow in self.flows})
+        if self._spec.sink == "blocks":
+            return self._take_in(receivers)
         servers = {
-            host: self._spawn(host, f"receiver on host {host}", self._server(host), f"server-{host}.csv")
+            host: self._spawn(host, f"receiver on host {host}", server_command(), f"server-{host}.csv")
             for host in receivers
         }
         deaf = list(receivers)
@@ -70,14 +76,17 @@ class Iperf(Traffic):
         if deaf:
             raise RunFailed(f"nothing listened on host {deaf[0]} within {deadline:g} s")
 
-    def _server(self, host: int) -> list[str]:
-        if self._spec.sink == "iperf":
-            return server_command()
-        return [sys.executable, "-I", "-S", SINK, self._fabric.topo.host_ip(host), str(SERVER_PORT)]
+    def _take_in(self, receivers: list[int]) -> None:
+        with contextlib.ExitStack() as ours:
+            listeners = []
+            for host in receivers:
+                listen = partial(socket.create_server, (self._fabric.topo.host_ip(host), SERVER_PORT), backlog=512)
+                listeners.append(ours.enter_context(inside(self._namespace(host), listen)).fileno())
+            command = [sys.executable, "-I", "-S", SINK, *map(str, listeners)]
+            self._spawn(None, "receiver of all hosts", command, "servers.csv", handed=listeners)
 
     def _is_listening(self, host: int) -> bool:
-        pid = self._fabric.pid_of(self._fabric.topo.host_name(host))
-        return listens_on(Path(f"/proc/{pid}/net/tcp").read_text(), SERVER_PORT)
+        return listens_on(Path(f"/proc/{self._namespace(host)}/net/tcp").read_text(), SERVER_PORT)
 
     def start(self) -> float:
         """Start the clients in succession (section 6.2); returns when the first one started."""
@@ -111,9 +120,8 @@ class Iperf(Traffic):
 
     def _reports(self) -> list[FlowReport | None]:
         reports: dict[tuple[str, int], FlowReport] = {}
-        for host in {flow.dst for flow in self.flows}:
-            text = (self._directory / f"server-{host}.csv").read_text(errors="replace")
-            reports.update(parse_report(text))
+        for file in self._directory.glob("server*.csv"):
+            reports.update(parse_report(file.read_text(errors="replace")))
         return [reports.get((self._fabric.topo.host_ip(flow.src), flow.src_port)) for flow in self.flows]
 
     def collect(self) -> list[str]:

@@ -77,19 +77,29 @@ class Traffic(ABC):
         """Read what both ends wrote into the flows; returns the flows that did not run from start to end."""
 
     def _spawn(
-        self, host: int, name: str, command: Sequence[str], output: str, *, commands: bool = False
+        self,
+        host: int | None,
+        name: str,
+        command: Sequence[str],
+        output: str,
+        *,
+        handed: Sequence[int] = (),
+        commands: bool = False,
     ) -> subprocess.Popen[bytes]:
-        """Start a program of a host. One that is woken for a packet takes its turn and pushes nobody off a processor
-        (SCHED_BATCH)."""
-        node = self._fabric.topo.host_name(host)
+        """Start a program of a host, or of all (None). One that is woken for a packet takes its turn and pushes nobody
+        off a processor (SCHED_BATCH)."""
         process = self._children.spawn(
             name,
             command,
-            namespace=self._fabric.pid_of(node),
+            namespace=None if host is None else self._namespace(host),
             output=self._directory / output,
             environment={**os.environ, "TZ": "UTC"},
+            handed=handed,
             commands=commands,
         )
         with contextlib.suppress(ProcessLookupError):
             os.sched_setscheduler(process.pid, os.SCHED_BATCH, os.sched_param(0))
         return process
+
+    def _namespace(self, host: int) -> int:
+        return self._fabric.pid_of(self._fabric.topo.host_name(host))

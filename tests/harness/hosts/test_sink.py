@@ -5,23 +5,21 @@ import struct
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from harness.network.processes import wait_until
-from harness.run.iperf import SINK, listens_on
+from harness.run.iperf import SINK
 from traffic.iperf import parse_report
 
 
 @pytest.fixture
 def sink(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
     report = tmp_path / "report"
-    with report.open("w") as out:
-        process = subprocess.Popen([sys.executable, "-I", "-S", SINK, "127.0.0.1", str(port)], stdout=out)
-    assert wait_until(lambda: listens_on(Path("/proc/net/tcp").read_text(), port), 10)
+    with report.open("w") as out, socket.create_server(("127.0.0.1", 0)) as listener:
+        port, number = listener.getsockname()[1], listener.fileno()
+        command = [sys.executable, "-I", "-S", SINK, str(number)]
+        process = subprocess.Popen(command, stdout=out, pass_fds=[number])
     yield port, report
     process.kill()
     process.wait()
