@@ -51,7 +51,8 @@ class Evidence:
     ``lost_packets`` were lost outside every queue, by place, None where nobody asked. Of traffic that comes and goes,
     ``besides_mbps`` is what opening and closing connections, and segments out of order, add to what was counted,
     ``progress`` as in `harness.verdict.outcome`. Where packets are spread, ``spread_mbps`` is what flows between pods
-    delivered, and what the links from the cores carried. ``rates``: by port, over that of the hosts' links; 1 where nothing is said.
+    delivered, and what the links from the cores carried. ``rates``: by port, over that of the hosts' links; 1 where
+    nothing is said.
     """
 
     spec: RunSpec
