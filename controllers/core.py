@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from functools import partial
 
 from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat
 from controllers.entries import RECALL_S, LearnedFlows, Recall
 from controllers.eventlog import EventLog
 from controllers.failures import Failures
 from controllers.flows import KnownFlow, KnownFlows
-from controllers.learn_rules import LearnRules
+from controllers.learn_rules import LearnRules, spread_rules
 from controllers.measurements import Polls
 from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
 from controllers.settings import FLAGS, Settings
@@ -40,7 +41,8 @@ class Controller:
         self._log = log
         self._confirmed: set[str] = set()
         self._ready = False
-        self._routing = settings.chosen.routing(self._topo, settings.seed)
+        gap_us = settings.chosen.gap_us
+        self._routing = None if gap_us is not None else settings.chosen.routing(self._topo, settings.seed)
         self._flows = KnownFlows(self._topo, self._routing, log)
         self._failures = self._hedera = self._learned = None
         self._switches = Switches(self._topo, driver)
@@ -49,6 +51,9 @@ class Controller:
             learning = LearnRules(self._topo, self._routing, settings.seed, settings.interval_s)
             self._switches = Switches(self._topo, driver, learning.rules)
             self._learned = LearnedFlows(self._switches, self._flows, self._detour)
+        if gap_us is not None:
+            assert isinstance(self._topo, FatTree), "`Settings` sees to it"
+            self._switches = Switches(self._topo, driver, partial(spread_rules, self._topo, gap_us))
         self._recalls = Polls(self._switches, self._recalled, RECALL_S)
         if self._routing is not None:
             self._failures = Failures(self._topo, self._routing.links)

@@ -56,11 +56,20 @@ class LearnAction:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """Each packet goes by one of ``ports``; a flow's next one may draw another after ``gap_us`` microseconds without
+    any, and 0 is always. For our guests' kernel alone (`virtual.kernel.changes`): others send by all ports."""
+
+    ports: tuple[int, ...]
+    gap_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """A flow-table entry with at most one output. ``out_port`` None drops; a timeout of 0 never expires.
 
-    ``notify`` asks the switch for a flow-removed message. Timeouts are in seconds. ``learn`` is done in the place of
-    ``out_port``.
+    ``notify`` asks the switch for a flow-removed message. Timeouts are in seconds. ``vendor`` is done in the
+    place of ``out_port``.
     """
 
     match: Match
@@ -69,7 +78,7 @@ class Rule:
     cookie: int = 0
     idle_timeout: int = 0
     notify: bool = False
-    learn: LearnAction | None = None
+    vendor: LearnAction | Spread | None = None
 
 
 class FlowStat(NamedTuple):

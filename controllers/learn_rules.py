@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from controllers.driver import LearnAction, Match, Rule
+from controllers.driver import CONTROLLER_PORT, LearnAction, Match, Rule, Spread
 from controllers.packet import IPV4, TCP, UDP
 from controllers.rules import FLOW_PRIORITY, IDLE_TIMEOUT_S, NEIGHBOUR_PRIORITY, initial_rules, prefix
 from hedera.hashing import switch_salts
@@ -31,6 +31,9 @@ _REG_LOAD, _BUNDLE_LOAD, _OUTPUT_REG, _LEARN = 7, 13, 15, 16
 _HIGHEST_RANDOM_WEIGHT = 1
 _REGISTER = 1 << 16 | 1 << 9 | 4  # NXM_NX_REG1: where the chosen port is kept
 _PORT_BITS = 16
+_PACKET_MARK = 1 << 16 | 33 << 9 | 4  # NXM_NX_PKT_MARK
+SPREADS = 0x48 << 24
+"""The mark of a packet that is to leave by one of the ports that follow; below it, the gap."""
 _IN_PORT = 0 << 9 | 2  # NXM_OF_IN_PORT: what the members of a bundle are, ports
 _ETH_TYPE, _IP_PROTO, _IP_SRC, _IP_DST = 3 << 9 | 2, 6 << 9 | 1, 7 << 9 | 4, 8 << 9 | 4
 _PORTS = {TCP: (9 << 9 | 2, 10 << 9 | 2), UDP: (11 << 9 | 2, 12 << 9 | 2)}
@@ -82,21 +85,36 @@ class LearnRules:
                 learn = LearnAction(
                     ports, protocol, basis, FLOW_PRIORITY, LEARNED_COOKIE, self._idle_timeout, self._by_destination
                 )
-                yield Rule(Match(port, IPV4, None, dst, protocol), priority, None, learn=learn)
+                yield Rule(Match(port, IPV4, None, dst, protocol), priority, None, vendor=learn)
+
+
+def spread_rules(tree: FatTree, gap_us: int, switch: str) -> list[Rule]:
+    """The rules of a switch that draws a way up for packets or flowlets (`controllers.driver.Spread`), and so has no
+    entry of a flow: the controller hears of none."""
+    asks = (IPV4, CONTROLLER_PORT)
+    rules = [rule for rule in initial_rules(tree, switch) if (rule.match.ethertype, rule.out_port) != asks]
+    if tree.layer(switch) != "core":
+        spread = Spread(tuple(map(tree.up_port, range(tree.half))), gap_us)
+        below = map(tree.down_port, range(tree.half))
+        rules += [Rule(Match(port, IPV4), _UP_PRIORITY, None, vendor=spread) for port in below]
+    return rules
 
 
 # --- what a switch is sent ---------------------------------------------------------------------------------
 
 
-def nicira_actions(learn: LearnAction) -> bytes:
+def nicira_actions(vendor: LearnAction | Spread) -> bytes:
     """Nicira's actions for OpenFlow 1.0, as bytes: platforms know them in part, each in a way of its own.
 
     Layouts as in Open vSwitch's ``include/openflow/nicira-ext.h`` and ovs-actions(7).
     """
-    fields = _BY_DESTINATION if learn.by_destination else _BY_FIVE_TUPLE
+    if isinstance(vendor, Spread):
+        mark = _action(_REG_LOAD, struct.pack("!HIQ", 31, _PACKET_MARK, SPREADS | vendor.gap_us))
+        return mark + b"".join(struct.pack("!HHHH", 0, 8, port, 0) for port in vendor.ports)
+    fields = _BY_DESTINATION if vendor.by_destination else _BY_FIVE_TUPLE
     return (
-        _choose(learn.ports, fields, learn.basis)
-        + _learn(learn.protocol, learn.priority, learn.cookie, learn.idle_timeout)
+        _choose(vendor.ports, fields, vendor.basis)
+        + _learn(vendor.protocol, vendor.priority, vendor.cookie, vendor.idle_timeout)
         + _output()
     )
 

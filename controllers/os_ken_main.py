@@ -193,8 +193,8 @@ class _Raw:
 
 
 def _actions(rule: Rule) -> list[Any]:
-    if rule.learn is not None:
-        return [_Raw(nicira_actions(rule.learn))]
+    if rule.vendor is not None:
+        return [_Raw(nicira_actions(rule.vendor))]
     return [] if rule.out_port is None else [_output(rule.out_port)]
 
 

@@ -94,8 +94,10 @@ class Experiment:
     def __post_init__(self) -> None:
         check(self)
         _ = self.chosen, self.topo  # raise for a scheme or a network that does not exist
-        if not (self.chosen.emulated or self._simulates):
+        if self.chosen.plans and not self._simulates:
             raise ValueError(f"scheme {self.scheme!r} is for the simulator only (hedera simulate)")
+        if self.chosen.gap_us and self._simulates:
+            raise ValueError(f"scheme {self.scheme!r} is for emulation only (hedera run): a fluid has no gaps")
         if self.chosen.clos and not self.plain:
             raise ValueError(f"scheme {self.scheme!r} is for a fat-tree whose links all have one rate")
         if self.scheme == "spanning-tree" and self.topology is not None:

@@ -75,8 +75,10 @@ class Scheme:
     simulator has it as well. ``absolute``: its name for a process with another current folder.
 
     ``subflows``: into how many each flow of a collective is split, with a connection for each. For the simulator
-    only: ``sprays``: a flow's packets are spread over all its shortest paths, in equal parts. ``plans``: the flows of
-    a collective are placed before they start, step by step, from its graph.
+    only: ``plans``: the flows of a collective are placed before they start, step by step, from its graph.
+
+    ``gap_us``: a flow's packet may take another path where the one before it came so many microseconds ago or earlier
+    (letflow's flowlets; 0: every packet, in the simulator in equal parts by all shortest paths); None: no flow's does.
     """
 
     name: str
@@ -92,13 +94,13 @@ class Scheme:
     nonblocking: bool = False
     clos: bool = False
     absolute: str = ""
-    sprays: bool = False
+    gap_us: int | None = None
     plans: bool = False
     subflows: int = 1
 
     @property
-    def emulated(self) -> bool:
-        return not self.sprays and not self.plans
+    def sprays(self) -> bool:
+        return self.gap_us == 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "absolute", self.absolute or self.name)
@@ -162,8 +164,8 @@ _ALL = (
         label="annealing per flow", hidden=True,
     ),
     Scheme(
-        "spray", "every packet by another path (simulator only)", _ecmp,
-        label="packet spraying", colour="#44aa99", hidden=True, sprays=True,
+        "spray", "every packet by a path of its own (emulated: in virtual time)", _ecmp,
+        label="packet spraying", colour="#44aa99", hidden=True, gap_us=0,
     ),
     Scheme(
         "planned", "each step of a collective edge-coloured before it starts (simulator only)", _ecmp,
@@ -180,6 +182,10 @@ SPELLING = "FILE.py:CLASS"
 SUBFLOWS = "SCHEME-xN"
 """Spelling of a scheme with N sub-flows for each flow of a collective."""
 MAX_SUBFLOWS = 64
+FLOWLETS = "flowlet:GAP_US"
+"""Spelling of a scheme that draws anew after gaps of so many microseconds in a flow."""
+MAX_GAP_US = (1 << 24) - 1
+"""What the kernel's mark has room for."""
 
 CONTROL = next(scheme.name for scheme in _ALL if scheme.nonblocking)
 """The scheme of the control runs, to which all others are compared."""
@@ -195,7 +201,7 @@ def best_first() -> list[str]:
 
 
 def _split(one: Scheme, name: str, subflows: int) -> Scheme:
-    if one.nonblocking or one.sprays or not 2 <= subflows <= MAX_SUBFLOWS:
+    if one.nonblocking or one.gap_us is not None or not 2 <= subflows <= MAX_SUBFLOWS:
         raise ValueError(
             f"there is no scheme {name!r}: from 2 to {MAX_SUBFLOWS} sub-flows, of a scheme that chooses one path"
         )
@@ -212,10 +218,23 @@ def scheme(name: str) -> Scheme:
         return SCHEMES[name]
     if (split := re.fullmatch(r"(.+)-x([1-9][0-9]?)", name)) and split[1] in SCHEMES:
         return _split(SCHEMES[split[1]], name, int(split[2]))
+    if (gap := re.fullmatch("flowlet:([0-9]{1,8})", name, re.ASCII)) and int(gap[1]) <= MAX_GAP_US:
+        gap_us = int(gap[1])
+        return Scheme(
+            name,
+            "every flowlet by a path of its own",
+            _ecmp,
+            label=f"flowlets, {gap_us} us",
+            hidden=True,
+            gap_us=gap_us,
+        )
     path = file_of(name)
     if path is None:
         names = ", ".join(SCHEMES)
-        raise ValueError(f"there is no scheme {name!r}; the schemes are {names}, and {SPELLING} for your own")
+        raise ValueError(
+            f"there is no scheme {name!r}; the schemes are {names}, {FLOWLETS} (to {MAX_GAP_US}), and {SPELLING} "
+            "for your own"
+        )
     absolute = f"{path.resolve()}:{name.rpartition(':')[2]}"
     return Scheme(name, "a scheduler of the user's own", _ecmp, _own_class(name, path), absolute=absolute)
 

@@ -138,6 +138,13 @@ class RunSpec(Experiment):
             raise UserMistake(str(error)) from None
         if self.new_flows == "switch" and self.topology is not None:
             raise UserMistake("--new-flows switch is for fat-trees: switches of other networks choose no whole path")
+        if self.chosen.gap_us is not None:
+            if self.time == "real":
+                raise UserMistake(f"scheme {self.scheme!r} takes our guests' kernel: --time virtual")
+            if self.topology is not None or self.fail:
+                raise UserMistake(
+                    f"scheme {self.scheme!r} is emulated on a whole fat-tree: without --topology, without --fail"
+                )
         for name in (self.scheme, self.traffic, self.topology or self.scheme):
             try:
                 convert(name, Name)

@@ -49,8 +49,10 @@ class Evidence:
 
     ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
     ``lost_packets`` were lost outside every queue, by place, None where nobody asked. Of traffic that comes and goes,
-    ``handshakes_mbps`` is what opening and closing connections adds to what was counted, ``progress`` as in
-    `harness.verdict.outcome`. ``rates``: by port, over that of the hosts' links; 1 where nothing is said.
+    ``besides_mbps`` is what opening and closing connections, and segments out of order, add to what was counted,
+    ``progress`` as in `harness.verdict.outcome`. Where packets are spread, ``spread_mbps`` is what flows between pods
+    delivered, and what the links from the cores carried. ``rates``: by port, over that of the hosts' links; 1 where
+    nothing is said.
     """
 
     spec: RunSpec
@@ -65,8 +67,9 @@ class Evidence:
     unfinished_flows: Sequence[str]
     window: tuple[float, float]
     dead_processes: Sequence[str]
-    handshakes_mbps: float = 0.0
+    besides_mbps: float = 0.0
     progress: float | None = None
+    spread_mbps: tuple[float, float] | None = None
     rates: Mapping[str, float] = field(default_factory=dict)
 
     def limit_mbps(self, port: str) -> float:
@@ -154,7 +157,7 @@ def _flows(seen: Evidence) -> Check:
 
 def _counters(seen: Evidence) -> Check:
     wire = seen.payload_mbps * (wire_per_payload(seen.spec.mtu) + acknowledgements_per_payload(seen.spec.mtu))
-    wire += seen.handshakes_mbps
+    wire += seen.besides_mbps
     larger = max(wire, seen.counted_mbps)
     kept = abs(wire - seen.counted_mbps) <= TOOLS_DISAGREE * larger
     apart = abs(wire - seen.counted_mbps) / larger if larger else 0.0
@@ -174,7 +177,18 @@ def _excess(seen: Evidence, claim: Claim) -> float:
     return claim.excess_mbps / seen.limit_mbps(claim.port)
 
 
+def _conservation(seen: Evidence, delivered: float, carried: float) -> Check:
+    apart = abs(delivered - carried) / larger if (larger := max(delivered, carried)) else 0.0
+    said = (
+        f"flows between pods delivered {delivered:.1f} Mb/s on the wire, and the cores sent {carried:.1f} Mb/s: more "
+        f"than {TOOLS_DISAGREE:.0%} apart"
+    )
+    return _held(Rule("conservation", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), said)
+
+
 def _paths(seen: Evidence) -> Check:
+    if seen.spread_mbps is not None:
+        return _conservation(seen, *seen.spread_mbps)
     if not seen.claims:
         return Check(Rule("paths", None, why_not="the controller claims no path"))
     doubted = doubted_claims(seen)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 
@@ -16,7 +16,15 @@ from harness.verdict.flows import MeasuredFlow, measured_flows
 from hedera.experiment import middle
 from results.parts import Collective, Completion, Turns
 from topos.network import Network
-from topos.wire import BARE_FRAME, SYN_FRAME, TCP_IP_HEADERS, payload_share
+from topos.wire import (
+    BARE_FRAME,
+    ETHERNET_HEADER,
+    SYN_FRAME,
+    TCP_IP_HEADERS,
+    acknowledgements_per_payload,
+    payload_share,
+    wire_per_payload,
+)
 from traffic.completion import by_class
 from traffic.workload import Workload
 
@@ -25,6 +33,8 @@ SETTLED_S = 0.5
 CONNECTION_BYTES = 2 * SYN_FRAME + 5 * BARE_FRAME
 """What a connection brings to both its hosts besides data and acknowledgements: SYN, SYN-ACK, ACK; the sink's FIN,
 its ACK, the sender's FIN, its ACK."""
+REORDERED_BYTES = BARE_FRAME + 28
+"""An acknowledgement that a segment out of order causes, which names three blocks that came (RFC 2018)."""
 ANSWER_BYTES = 2 * BARE_FRAME + NUMBER.size
 """What a message of a collective brings besides: its receiver's answer, and the acknowledgement of that."""
 CLOCK_S = 0.25
@@ -109,6 +119,29 @@ class Outcome:
         return total * 8e-6 / (window[1] - window[0])
 
     @property
+    def reordering_mbps(self) -> float:
+        """What TCP's doubts bring to hosts where packets are spread, on the wire: an acknowledgement for each segment
+        out of order, and segments that were sent again though no queue had dropped them."""
+        if self.spec.chosen.gap_us is None:
+            return 0.0
+        again, late = (self.seen.tcp[name] for name in ("retransmitted_segments", "segments_out_of_order"))
+        again -= sum(self.seen.drops.values())
+        return (again * (self.spec.mtu + ETHERNET_HEADER) + late * REORDERED_BYTES) * 8e-6 / self.ended
+
+    def spread_mbps(self, ports: Mapping[str, float]) -> tuple[float, float] | None:
+        """What flows between pods brought to hosts in the window, and what the cores sent, of all ``ports``; Mb/s on
+        the wire. None where a flow has one path."""
+        if self.spec.chosen.gap_us is None:
+            return None
+        pods = [host.split("_")[0] for host in self.topo.hosts]
+        each = [(pods[one.seen.src] != pods[one.seen.dst], one.mean_mbps(self.window)) for one in self.flows]
+        total, between = sum(mbps for _, mbps in each), sum(mbps for other, mbps in each if other)
+        wire = wire_per_payload(self.spec.mtu) + acknowledgements_per_payload(self.spec.mtu)
+        cores = {f"{name}-" for name in self.topo.switches if self.topo.layer(name) == "core"}
+        carried = sum(mbps for port, mbps in ports.items() if port.partition("eth")[0] in cores)
+        return between * wire + (self.reordering_mbps * between / total if total else 0.0), carried
+
+    @property
     def too_short(self) -> str | None:
         """A sentence where all went well, and was over before it could be measured: no other doubt says anything."""
         seen = self.seen
@@ -130,7 +163,7 @@ class Outcome:
         if late and float(np.median(late)) > LATE_S:
             found.append(f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more")
         unknown = sum(not one.routed.paths and bool(one.intervals) for one in self.flows)
-        if self.topo.num_cores > 1 and unknown > 0.01 * len(self.flows):
+        if self.topo.num_cores > 1 and self.spec.chosen.gap_us is None and unknown > 0.01 * len(self.flows):
             found.append(f"the controller does not know the paths of {unknown} of {len(self.flows)} flows")
         return found
 

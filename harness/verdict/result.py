@@ -85,7 +85,8 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         lost_packets=None if spec.fail else seen.lost_packets,
         window=window,
         dead_processes=seen.dead,
-        handshakes_mbps=outcome.handshakes_mbps(counters.span),
+        besides_mbps=outcome.handshakes_mbps(counters.span) + outcome.reordering_mbps,
+        spread_mbps=outcome.spread_mbps(ports),
         progress=outcome.progress,
         rates=dict(zip(sending_ports(topo), link_rates(topo).tolist(), strict=True)),
     )

@@ -9,13 +9,14 @@ import functools
 import hashlib
 import heapq
 import itertools
+import random
 import socket
 from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from controllers.core import Controller
-from controllers.driver import CONTROLLER_PORT, FlowStat, Rule
+from controllers.driver import CONTROLLER_PORT, FlowStat, Rule, Spread
 from controllers.packet import FiveTuple
 from controllers.rules import flow_match
 from controllers.settings import Settings
@@ -86,7 +87,7 @@ class FlowTable:
             self.add(rule, now)
         else:
             old = entry.rule
-            entry.rule = dataclasses.replace(old, out_port=rule.out_port, cookie=rule.cookie, learn=rule.learn)
+            entry.rule = dataclasses.replace(old, out_port=rule.out_port, cookie=rule.cookie, vendor=rule.vendor)
 
     def remove(self, entry):
         del self.spaces[signature(entry.rule.match)][values(entry.rule.match)][entry.rule.priority]
@@ -143,6 +144,7 @@ class FakeNetwork:
         self.replies = deque()
         self.timers = []
         self.order = itertools.count()
+        self.draws = random.Random(1)
         self.outputs = []
         self.log = ListLog()
         self.packet_ins = Counter()
@@ -303,9 +305,11 @@ class FakeNetwork:
         entry = self.tables[dpid].lookup(in_port, packet)
         if entry is None:
             return self.packet_in(switch, in_port, packet)
-        if entry.rule.learn is not None:  # which the first packet is counted by
+        if isinstance(entry.rule.vendor, Spread):
+            return self.draws.choice(entry.rule.vendor.ports)
+        if entry.rule.vendor is not None:  # which the first packet is counted by
             entry.count(1, size, self.time)
-            entry, count = self._learn(switch, entry.rule.learn, packet), count - 1
+            entry, count = self._learn(switch, entry.rule.vendor, packet), count - 1
         entry.count(count, size, self.time)
         if entry.rule.out_port == CONTROLLER_PORT:
             return self.packet_in(switch, in_port, packet)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from controllers.driver import LearnAction
+from controllers.driver import LearnAction, Spread
 from controllers.learn_rules import nicira_actions
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
@@ -51,6 +51,21 @@ def test_flows_arrive_without_the_controller_which_learns_their_paths(scheme, k)
     assert {flow["reason"] for flow in flows} == {"learned"}
     assert {round(flow["age_s"], 1) for flow in flows} == {2.0}
     assert len({flow["key"] for flow in flows}) == len(flows)
+
+
+@pytest.mark.parametrize("scheme", ["spray", "flowlet:500"])
+def test_packets_that_are_spread_arrive_by_every_core_and_the_controller_hears_of_none(scheme):
+    net = network(scheme, 8)
+    ends = [*itertools.permutations(range(0, net.topo.num_hosts, 3), 2), (0, 1), (1, 0)]
+    paths = {(src, dst): net.send(src, between(net.topo, src, dst)) for src, dst in ends}
+    assert all(path[-1] == net.topo.host_name(dst) for (_, dst), path in paths.items())
+    assert {len(path) for path in paths.values()} == {3, 5, 7}
+    assert {path[3] for path in paths.values() if len(path) == 7} == {
+        name for name in net.topo.switches if net.topo.layer(name) == "core"
+    }
+    net.advance(5)
+    assert net.packet_ins.total() == 0
+    assert not net.log.of("flow")
 
 
 def test_hedera_measures_and_moves_what_it_did_not_place():
@@ -106,8 +121,9 @@ def test_flows_leave_a_broken_link_whether_the_controller_has_heard_of_them_or_n
     assert frozenset((a, b)) in used
 
 
-def test_a_packet_with_nowhere_to_go_does_not_circle():
-    net = network()
+@pytest.mark.parametrize("scheme", ["ecmp", "spray"])
+def test_a_packet_with_nowhere_to_go_does_not_circle(scheme):
+    net = network(scheme)
     for address in ("10.1.0.9", "10.0.0.9", "10.9.0.2", "192.0.2.1"):
         packet = between(net.topo, 0, 4)
         stray = type(packet)(packet.src_mac, packet.dst_mac, packet.src_ip, address)
@@ -132,11 +148,12 @@ def test_a_packet_with_nowhere_to_go_does_not_circle():
             "NXM_OF_IP_DST[],NXM_OF_UDP_SRC[],NXM_OF_UDP_DST[],output:NXM_NX_REG1[0..15]),"
             "output:NXM_NX_REG1[0..15]",
         ),
+        (Spread((1, 3), 500), "actions=load:0x480001f4->NXM_NX_PKT_MARK[],output:1,output:3\n"),
         (LearnAction((1, 3, 5), 6, 7, 400, 7, 5, by_destination=True), "bundle_load(nw_dst,7,hrw,ofport"),
     ],
 )
 def test_open_vswitch_reads_the_actions_as_they_are_meant(learn, text):
-    protocol = struct.pack("!B", learn.protocol)
+    protocol = struct.pack("!B", getattr(learn, "protocol", 6))
     match = struct.pack("!I18xHx", 0x3FFFFF & ~0x30, 0x0800).ljust(25, b"\0") + protocol + bytes(14)
     actions = nicira_actions(learn)
     body = match[:40] + struct.pack("!QHHHHIHH", 0, 0, 0, 0, 100, 0xFFFFFFFF, 0xFFFF, 0) + actions

@@ -5,7 +5,9 @@ import sys
 
 import pytest
 
+from hedera.experiment import Experiment
 from hedera.schemes import SCHEMES, scheme
+from simulator.config import Config
 from topos.fattree import FatTree
 
 
@@ -28,13 +30,19 @@ def test_what_each_scheme_is_made_of() -> None:
     assert [name for name, s in SCHEMES.items() if s.nonblocking] == ["nonblocking"]
 
 
-def test_what_the_emulation_does_not_have_is_refused() -> None:
-    from hedera.experiment import Experiment
+def test_what_one_backend_alone_has_is_refused_by_the_others() -> None:
+    with pytest.raises(ValueError, match="scheme 'planned' is for the simulator only"):
+        Experiment("planned", "stride:4")
+    with pytest.raises(ValueError, match="scheme 'flowlet:500' is for emulation only"):
+        Config("flowlet:500", "stride:4")
 
-    assert [name for name, one in SCHEMES.items() if not one.emulated] == ["spray", "planned"]
-    for name in ("spray", "planned"):
-        with pytest.raises(ValueError, match=f"scheme '{name}' is for the simulator only"):
-            Experiment(name, "stride:4")
+
+def test_flowlets_are_spelled_with_their_gap() -> None:
+    found = [Experiment(name, "stride:4").chosen for name in ("flowlet:500", "flowlet:0", "flowlet:16777215", "spray")]
+    assert [(one.gap_us, one.sprays) for one in found] == [(500, False), (0, True), (16777215, False), (0, True)]
+    for wrong in ("flowlet", "flowlet:", "flowlet:-1", "flowlet:1.5", "flowlet:16777216", "flowlet:500-x4"):
+        with pytest.raises(ValueError, match="there is no scheme"):
+            scheme(wrong)
 
 
 def test_sub_flows_are_spelled_behind_the_scheme() -> None:

@@ -40,6 +40,38 @@ CHANGES = (
         r"\n\tce = NULL;\n\thash = skb_hash;\n",
         "\n\tskb_hash = jhash_1word(skb_hash, key->phy.in_port);\n\n\tce = NULL;\n\thash = skb_hash;\n",
     ),
+    # Of the outputs of a packet that bears our mark, one is carried out: drawn anew by each flow where its last packet
+    # came at least so many microseconds ago as the mark's lower 24 bits say (`controllers.learn_rules`).
+    (
+        "net/openvswitch/actions.c",
+        r"static void do_output\(struct datapath \*dp",
+        """#include <linux/jhash.h>
+
+static struct { u64 last; u32 number; } flowlets[1 << 18];
+
+static int drawn(struct sk_buff *skb, const struct sw_flow_key *key, const struct nlattr *first, int rem)
+{
+	u32 ports = (__force u32)key->tp.src << 16 | (__force u32)key->tp.dst;
+	u32 hash = jhash_3words((__force u32)key->ipv4.addr.src, (__force u32)key->ipv4.addr.dst, ports, key->phy.in_port);
+	u32 at = hash % ARRAY_SIZE(flowlets), size = nla_total_size(sizeof(u32));
+	u64 now = ktime_get_ns();
+
+	if (now - flowlets[at].last >= (skb->mark & 0xffffff) * 1000ULL)
+		flowlets[at].number++;
+	flowlets[at].last = now;
+	skb->mark = 0;
+	hash = jhash_2words(hash, flowlets[at].number, 0);
+	return nla_get_u32((const void *)first + reciprocal_scale(hash, rem / size) * size);
+}
+
+\\g<0>""",
+    ),
+    (
+        "net/openvswitch/actions.c",
+        r"\n\t\t\tif \(nla_is_last\(a, rem\)\) \{\n\t\t\t\tdo_output\(",
+        "\n\t\t\tif (skb->mark >> 24 == 0x48) {\n\t\t\t\tdo_output(dp, skb, drawn(skb, key, a, rem), key);"
+        "\n\t\t\t\treturn 0;\n\t\t\t}\\g<0>",
+    ),
 )
 """Our changes of the source: (file, expression, replacement)."""
 FLOATING_POINT = (

@@ -61,12 +61,15 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
         ),
         ({"topology": "leaf-spine:4,2,4", "new_flows": "switch"}, "--new-flows switch is for fat-trees"),
         ({"oversubscribe": 101.0}, "rates of links are 0.1 to 1e.06 Mb/s, not 0.0990099 to 10"),
+        ({"scheme": "spray", "time": "real"}, "scheme 'spray' takes our guests' kernel: --time virtual"),
+        ({"scheme": "flowlet:9", "topology": "leaf-spine:4,2,4"}, "without --topology, without --fail"),
+        ({"scheme": "spray", "fail": ("link:0_2_1-4_1_1@1",)}, "without --topology, without --fail"),
         ({"large_flows": "all"}, "one of auto, measured, measured-or-estimated, not 'all'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(asked, said):
     with pytest.raises(UserMistake, match=said):
-        RunSpec("ecmp", "stride:4", **asked)
+        RunSpec(**{"scheme": "ecmp", "traffic": "stride:4"} | asked)
 
 
 def test_disturbances_are_in_order_and_inside_the_run():

@@ -150,8 +150,8 @@ def test_each_doubt_is_named(change, said):
         # what opening and closing connections brings is of the payload's side
         (
             "counters",
-            {"counted_mbps": 100.0, "payload_mbps": payload(90), "handshakes_mbps": 5.01},
-            {"counted_mbps": 100.0, "payload_mbps": payload(90), "handshakes_mbps": 4.99},
+            {"counted_mbps": 100.0, "payload_mbps": payload(90), "besides_mbps": 5.01},
+            {"counted_mbps": 100.0, "payload_mbps": payload(90), "besides_mbps": 4.99},
         ),
         # a link carries more than its flows deliver when packets are dropped behind it
         (
@@ -159,6 +159,9 @@ def test_each_doubt_is_named(change, said):
             {"claims": [Claim("a", 5.999, 4.5, 0.5), Claim("b", 5.0, 9.0, 0.0)]},
             {"claims": [Claim("a", 6.001, 4.5, 0.5)]},
         ),
+        # what the cores sent is what flows between pods delivered
+        ("conservation", {"spread_mbps": (95.01, 100.0)}, {"spread_mbps": (94.99, 100.0)}),
+        ("conservation", {"spread_mbps": (100.0, 95.01)}, {"spread_mbps": (100.0, nan)}),
         ("losses", {"lost_packets": {}}, {"lost_packets": {"port a": 1}}),
         ("flows", {"unfinished_flows": []}, {"unfinished_flows": ["0 to 4"]}),
         ("processes", {"dead_processes": []}, {"dead_processes": ["bwm-ng (status 1)"]}),
