@@ -15,7 +15,7 @@ from topos.faults import parse
 from topos.links import path_links
 
 TREE = FatTree(4)
-FAT_TREE_SCHEMES = [name for name, scheme in SCHEMES.items() if scheme.emulated and not scheme.nonblocking]
+FAT_TREE_SCHEMES = [name for name, scheme in SCHEMES.items() if name not in ("nonblocking", "spray", "planned")]
 
 
 @pytest.mark.parametrize("engine", ["aimd", "maxmin"])
