@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +21,7 @@ from topos.arrays import Bool, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, edge_numbers
 from topos.network import Network
+from traffic.textfile import short
 
 
 class FiveTuples(NamedTuple):
@@ -56,15 +58,24 @@ class Routing(ABC):
             *(np.atleast_1d(np.asarray(x, dtype=np.int64)) for x in (src, dst, src_port, dst_port, protocol))
         )
         flows = FiveTuples(*fields)
+        return canonical_cores(self.tree, flows.src, flows.dst, self._choose(flows))
+
+    @abstractmethod
+    def _choose(self, flows: FiveTuples) -> Int64:
+        """A core for each flow, int64 (flows,), with a working path where there is one."""
+
+
+class _Drawn(Routing):
+    def _choose(self, flows: FiveTuples) -> Int64:
         if not isinstance(self.tree, FatTree):  # the source's switch picks the whole path
-            return _pick(self._draw(flows), self.links.usable_cores(flows.src, flows.dst)).astype(np.int32)
+            return _pick(self._draw(flows), self.links.usable_cores(flows.src, flows.dst))
         half = np.uint64(self.tree.half)
         up = (self._draw(flows) % half).astype(np.int64)
         core = up * self.tree.half + (self._draw(flows, up) % half).astype(np.int64)
         if not self.links.intact:
             broken = np.flatnonzero(~self.links.usable(flows.src, flows.dst, core))
             core[broken] = self._choose_among_working(flows.take(broken))
-        return canonical_cores(self.tree, flows.src, flows.dst, core)
+        return core
 
     def _choose_among_working(self, flows: FiveTuples) -> Int64:
         half = math.isqrt(self.tree.num_cores)
@@ -92,7 +103,7 @@ def _pick(draws: Hashes, allowed: Bool) -> Int64:
     return np.where(keep, first, second).astype(np.int64)
 
 
-class _SaltedRouting(Routing):
+class _SaltedRouting(_Drawn):
     def __init__(self, tree: Network, seed: int = 0, links: LinkState | None = None) -> None:
         super().__init__(tree, seed, links)
         self._salts = switch_salts(seed, [tree.dpid(name) for name in tree.switches])
@@ -135,14 +146,14 @@ class EdgePairHash(_SaltedRouting):
         return hash_word(salt, src * edges + dst)
 
 
-class SpanningTree(Routing):
+class SpanningTree(_Drawn):
     """All flows by way of core 0, or of the first core that works."""
 
     def _draw(self, flows: FiveTuples, up: Int64 | None = None) -> Hashes:
         return np.zeros(flows.src.size, dtype=np.uint64)
 
 
-class RandomPath(Routing):
+class RandomPath(_Drawn):
     """A path drawn at random for each flow, anew in every call."""
 
     def __init__(self, tree: Network, seed: int = 0, links: LinkState | None = None) -> None:
@@ -151,3 +162,38 @@ class RandomPath(Routing):
 
     def _draw(self, flows: FiveTuples, up: Int64 | None = None) -> Hashes:
         return self._rng.integers(2**63, size=flows.src.size, dtype=np.uint64)
+
+
+class NewFlow(NamedTuple):
+    """The header fields of one flow; hosts by number."""
+
+    src: int
+    dst: int
+    src_port: int
+    dst_port: int
+    protocol: int
+
+
+class OwnRouting(Routing):
+    """The user's class, whose ``route(flow, links)`` gives a `NewFlow`'s core: once for each, in the order they come,
+    and again when its path has failed. ValueError, one sentence, where it fails or gives none."""
+
+    def __init__(self, what: str, make: Callable[..., Any], tree: Network, *given: object) -> None:
+        super().__init__(tree)
+        self._what = what
+        self._made = self._try(make, tree, *given)
+
+    def _try(self, function: Callable[..., Any], *given: object) -> Any:
+        try:
+            return function(*given)
+        except (Exception, SystemExit) as error:
+            raise ValueError(f"{self._what}: {type(error).__name__}: {error}") from error
+
+    def _choose(self, flows: FiveTuples) -> Int64:
+        fields = zip(*(field.tolist() for field in flows), strict=True)
+        cores = [self._try(self._made.route, NewFlow(*flow), self.links) for flow in fields]
+        most = self.tree.num_cores - 1
+        for core in cores:
+            if not isinstance(core, (int, np.integer)) or not 0 <= core <= most:
+                raise ValueError(f"{self._what}: route must answer with a core, 0 to {most}, not {short(str(core))}")
+        return self.links.detour(flows.src, flows.dst, cores).astype(np.int64)

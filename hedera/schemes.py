@@ -74,6 +74,7 @@ class Scheme:
     ``column``: the column of the published Figure 9 that it is compared with; ``simulated``: whether the paper's
     simulator has it as well. ``absolute``: its name for a process with another current folder.
 
+    ``own``: its routing is the user's, which no switch can do.
     ``subflows``: into how many each flow of a collective is split, with a connection for each. For the simulator
     only: ``plans``: the flows of a collective are placed before they start, step by step, from its graph.
 
@@ -97,6 +98,7 @@ class Scheme:
     gap_us: int | None = None
     plans: bool = False
     subflows: int = 1
+    own: bool = False
 
     @property
     def sprays(self) -> bool:
@@ -236,7 +238,17 @@ def scheme(name: str) -> Scheme:
             "for your own"
         )
     absolute = f"{path.resolve()}:{name.rpartition(':')[2]}"
-    return Scheme(name, "a scheduler of the user's own", _ecmp, _own_class(name, path), absolute=absolute)
+    found = _own_class(name, path)
+    if not hasattr(found, "route"):
+        return Scheme(name, "a scheduler of the user's own", _ecmp, found, absolute=absolute)
+
+    def routing(tree: Network, seed: int) -> Routing:
+        from hedera.routing import OwnRouting
+        from traffic.streams import Stream, generator
+
+        return OwnRouting(f"scheme {name!r}", found, tree, generator(seed, Stream.PLACEMENT), Options())
+
+    return Scheme(name, "a routing of the user's own", routing, absolute=absolute, own=True)
 
 
 def file_of(name: str) -> Path | None:
@@ -246,7 +258,8 @@ def file_of(name: str) -> Path | None:
 
 
 def _own_class(name: str, path: Path) -> type:
-    """The user's class, made from a tree, an rng and options, with a method ``place`` (`hedera.placement.Placement`).
+    """The user's class, made from a tree, an rng and options, with a method ``place`` (`hedera.placement.Placement`)
+    or ``route`` (`hedera.routing.OwnRouting`).
 
     It is imported in the user's process and in the controller; a job carries its file, and whoever carries out the
     job does not import it (`traffic.textfile.believe_only_given`).
@@ -257,8 +270,10 @@ def _own_class(name: str, path: Path) -> type:
         return _Elsewhere
     what, attribute = f"scheme {name!r}", name.rpartition(":")[2]
     found = own_code(what, path, attribute)
-    if not isinstance(found, type) or not callable(getattr(found, "place", None)):
-        raise ValueError(f"{what}: {attribute or 'an empty name'} is not a class with a method place in {path}")
+    methods = [one for one in ("place", "route") if callable(getattr(found, one, None))]
+    if not isinstance(found, type) or len(methods) != 1:
+        said = "not a class with a method place, or one route, and not both,"
+        raise ValueError(f"{what}: {attribute or 'an empty name'} is {said} in {path}")
     try:
         inspect.signature(found).bind(None, None, None)
     except (TypeError, ValueError) as error:

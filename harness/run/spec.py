@@ -67,8 +67,9 @@ class RunSpec(Experiment):
 
     # From 3 s: SHORTEST_S.
     seconds: float = narrowed(Experiment, "seconds", 60.0, above=None, least=SHORTEST_S, most=86_400)
-    # Open vSwitch moves a flow's counters every half second: polled faster, rates are mostly 0 or double.
-    interval_s: float = narrowed(Settings, "interval_s", 2.0, most=3600)
+    interval_s: float = narrowed(
+        Settings, "interval_s", 2.0, most=3600, help="Hedera's scheduling period; in real time at least 1"
+    )
     link_mbps: float = narrowed(Experiment, "link_mbps", 10.0, above=None, least=LEAST_MBPS, most=MAX_MBPS)
     large_flows: str = narrowed(
         Experiment,
@@ -145,6 +146,11 @@ class RunSpec(Experiment):
                 raise UserMistake(
                     f"scheme {self.scheme!r} is emulated on a whole fat-tree: without --topology, without --fail"
                 )
+        if self.new_flows == "switch" and self.chosen.own:
+            raise UserMistake(f"--new-flows switch is for hashes: no switch can choose paths as {self.scheme} does")
+        # Open vSwitch moves a flow's counters every half second: polled faster, rates are mostly 0 or double.
+        if self.time == "real" and self.interval_s < 1:
+            raise UserMistake(f"--interval must be at least 1 s in real time, not {self.interval_s:g}")
         for name in (self.scheme, self.traffic, self.topology or self.scheme):
             try:
                 convert(name, Name)
@@ -200,7 +206,7 @@ class RunSpec(Experiment):
         few = lasting(work) is not None or work.graph is not None  # a collective's connections stay
         new_flows, large_flows = self.new_flows, self.large_flows
         if new_flows == "auto":
-            new_flows = "controller" if few or self.topology is not None else "switch"
+            new_flows = "controller" if few or self.topology is not None or self.chosen.own else "switch"
         if large_flows == "auto":
             large_flows = "measured-or-estimated" if few else "measured"
         return replace(self, new_flows=new_flows, large_flows=large_flows)

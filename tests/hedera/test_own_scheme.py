@@ -6,28 +6,43 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import UserMistake
+from harness.run.spec import RunSpec
 from hedera.schemes import scheme
 from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
+from tests.controllers.fake_network import FakeNetwork
+from tests.controllers.frames import between
 from topos.fattree import FatTree
 from traffic.textfile import given
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = f"{DOCS}/examples/least_loaded.py:LeastLoaded"
+ROUTING = f"{DOCS}/examples/fewest_flows.py:FewestFlows"
 
 
-def test_the_page_shows_the_whole_example():
-    (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "own-scheduler.md").read_text(), re.DOTALL)
-    assert code == (DOCS / "examples/least_loaded.py").read_text()
+def test_the_page_shows_the_whole_examples():
+    shown = re.findall(r"```python\n(.*?)```", (DOCS / "own-scheduler.md").read_text(), re.DOTALL)
+    assert shown == [(DOCS / f"examples/{name}.py").read_text() for name in ("least_loaded", "fewest_flows")]
 
 
-def test_it_schedules_in_the_simulator():
+def test_they_work_in_the_simulator():
     found = {
         name: bisection_mbps(Config(name, "stride:16", k=8, seconds=20.0, tick_s=0.01, interval_s=1.0))
-        for name in ("ecmp", EXAMPLE, "nonblocking")
+        for name in ("ecmp", EXAMPLE, ROUTING, "nonblocking")
     }
     assert found["ecmp"] < 0.8 * found[EXAMPLE]
     assert found[EXAMPLE] > 0.9 * found["nonblocking"]
+    assert found["ecmp"] < found[ROUTING]
+
+
+def test_a_controller_sets_up_flows_by_a_routing():
+    net = FakeNetwork(scheme=ROUTING)
+    paths = {tuple(net.send(host, between(net.topo, host, host + 8))[2:5]) for host in (0, 1)}
+    assert len({path[0] for path in paths}) == 2, "both neighbours have an uplink of their own"
+    assert RunSpec(ROUTING, "shuffle:20000", scale_sizes=False).for_its_traffic().new_flows == "controller"
+    with pytest.raises(UserMistake, match="no switch can choose paths"):
+        RunSpec(ROUTING, "stride:4", new_flows="switch")
 
 
 def test_a_class_that_cannot_be_made_from_what_it_gets():
@@ -42,6 +57,7 @@ def test_a_class_that_cannot_be_made_from_what_it_gets():
         (None, "a_module:Mine", "there is no scheme 'a_module:Mine'"),
         ("class Mine: pass", "own.py:Mine", "not a class with a method place"),
         ("def Mine(): pass", "own.py:Mine", "not a class with a method place"),
+        ("class Mine:\n place = route = print", "own.py:Mine", "and not both"),
         ("1 / 0", "own.py:Mine", "ZeroDivisionError: division by zero"),
         ("class Mine(:", "own.py:Mine", "SyntaxError"),
     ],
@@ -56,17 +72,20 @@ def test_what_cannot_be_had_is_one_sentence(code, name, words, tmp_path, monkeyp
 
 
 @pytest.mark.parametrize(
-    ("answer", "words"),
+    ("method", "answer", "words"),
     [
-        ("None", "must answer with one whole number per flow"),
-        ("flows.core * 1.0", "must answer with one whole number per flow"),
-        ("flows.core + 4", "there are 0 to 3"),
+        ("place", "None", "must answer with one whole number per flow"),
+        ("place", "flows.core * 1.0", "must answer with one whole number per flow"),
+        ("place", "flows.core + 4", "there are 0 to 3"),
+        ("route", "4", "a core, 0 to 3, not '4'"),
+        ("route", "1.0", "a core, 0 to 3, not '1.0'"),
+        ("route", "1 // 0", "ZeroDivisionError"),
     ],
 )
-def test_a_wrong_answer_is_one_sentence(answer, words, tmp_path):
+def test_a_wrong_answer_is_one_sentence(method, answer, words, tmp_path):
     file = tmp_path / "wrong.py"
     file.write_text(
-        f"class Wrong:\n    def __init__(self, *given): pass\n    def place(self, flows, links): return {answer}\n"
+        f"class Wrong:\n    def __init__(self, *given): pass\n    def {method}(self, flows, links): return {answer}\n"
     )
     with pytest.raises(ValueError, match=words):
         simulate(Config(f"{file}:Wrong", "stride:4", seconds=12.0, tick_s=0.01))
