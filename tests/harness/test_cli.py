@@ -94,13 +94,6 @@ def test_the_sweep_checks_every_pattern_before_the_first_run(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [(0, 5), ("one", 5), (1,), (1, 0)])
-def test_the_sweep_wants_trials_and_seconds(arguments, tmp_path):
-    done = asked("sweep", *arguments, "--results", tmp_path)
-    assert done.returncode == 2
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.root
 def test_unlike_runs_are_not_mixed(tmp_path):
     folder = tmp_path / "mine"

@@ -5,7 +5,7 @@ import pytest
 from paper import table_2, table_3, table_6, times
 from paper.study import ports_for
 from plots.shuffle import MB, Shuffle, rows_of
-from results.published import TABLE_2, TABLE_3, TABLE_4, TABLE_6
+from results.published import TABLE_3, TABLE_4, TABLE_6
 from tests.paper.commands import rows, run, run_json
 from topos.fattree import FatTree
 
@@ -52,12 +52,6 @@ def test_table_2_has_times_ratios_and_the_published_ones(tmp_path):
     assert found[3]["goodput_to_control"] == 1
     assert found[0]["shuffle_to_control"] > 1, "collisions cost time"
     assert len(rows(tmp_path / "table2.csv")) == 4
-
-
-def test_published_bandwidth_is_goodput_in_units_of_2_20_bytes():
-    for _, completion, gbps, goodput in TABLE_2.values():
-        assert 15 * 500 / completion == pytest.approx(goodput, abs=0.006)
-        assert 16 * goodput * MB * 8e-9 == pytest.approx(gbps, abs=0.0015)
 
 
 def test_rows_of_table_2_are_means_over_shuffles():
@@ -118,10 +112,6 @@ def test_table_4_times_demand_estimation(tmp_path):
         assert row["ratio"] == pytest.approx(row["published_ms"] / row["median_ms"])
 
 
-def test_memory_of_demand_estimation_stays_below_the_papers():
-    assert 4 < times.megabytes_of_estimating() < 20
-
-
 def test_a_cell_of_table_5_does_all_its_iterations():
     case = next(times.annealing(seconds=0))
     assert (case["k"], case["flows"], case["iterations"], case["published_ms"]) == (16, 3215, 1000, 2.997)
@@ -133,12 +123,6 @@ def test_a_cell_of_table_5_does_all_its_iterations():
 def test_the_model_gives_the_papers_table_6_when_it_assumes_what_the_paper_assumes(size, flows):
     ours = 1000 * (table_6.message_s(FatTree(ports_for(size)), flows) + table_6.ASSUMED_COMPUTATION_S)
     assert ours == pytest.approx(TABLE_6[size, flows], rel=0.02)
-
-
-def test_messages_grow_with_flows():
-    one, two, three = (table_6.message_s(FatTree(8), flows) for flows in (1, 2, 3))
-    assert three - two == pytest.approx(two - one)
-    assert two - one == pytest.approx(128 * 3 * 72 * 8 / 10e9)
 
 
 @pytest.mark.parametrize(("k", "hops"), [(4, 1), (6, 1), (8, 2), (32, 2), (48, 3)])

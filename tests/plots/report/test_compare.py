@@ -3,7 +3,6 @@ import pytest
 
 from plots.report import compare as compare
 from plots.summary import summarise
-from results.published import FIGURE_9
 from tests.plots.sweeps import store_rates
 
 
@@ -53,11 +52,6 @@ def test_the_static_schemes_are_compared_over_the_same_patterns(tmp_path):
 )
 def test_families(pattern, family):
     assert compare.family(pattern) == family
-
-
-def test_the_published_patterns_make_the_seven_families_of_the_figure():
-    families = dict.fromkeys(compare.family(f"published:{name}") for name in FIGURE_9)
-    assert " ".join(families) == "staggered(0.2,0.3) staggered(0.5,0.3) stride rand randbij randx hotspot"
 
 
 def test_a_family_is_the_mean_over_patterns_of_medians_over_trials(tmp_path):

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 from plots.load import load_sweep
 from plots.report import write_report
-from tests.plots.sweeps import rounds, run_document, store, write_sweep
+from tests.plots.sweeps import run_document, store, write_sweep
 
 FEW = ["nonblocking", "ecmp", "hedera-gff", "hedera-sa"]
 
@@ -155,16 +155,6 @@ def test_a_page_of_an_unfinished_sweep_loads_itself_again(tmp_path):
         assert ("The sweep goes on" in page.text) == unfinished
 
 
-def test_a_delay_that_was_set_is_not_told_as_measured(tmp_path):
-    document = run_document("stride:4", "hedera-sa", rounds=rounds((2, 3)))
-    document["spec"] |= {"time": "virtual", "controller_delay_ms": 8.0}
-    store(tmp_path, document)
-    text = page_of(tmp_path).text
-    assert "These times were not measured" in text
-    assert "a round takes" not in text
-    assert "datapath" not in text.split("Which runs count")[-1].split("Environment")[0]
-
-
 def test_words_from_files_cannot_do_harm(tmp_path):
     """Reasons and facts may be any text, names may have quotes; a run whose name is markup is not read, but told of."""
     evil = "</script><script>alert(1)</script><img src=x onerror=alert(1)>'\""
@@ -179,16 +169,3 @@ def test_words_from_files_cannot_do_harm(tmp_path):
     assert words.count(evil) == 3, "in the table of verdicts, at the run and in the environment"
     assert quoted in words
     assert "stride_4/<script>alert(1)</script>/trial-1/run.json is not a run" in words
-
-
-def test_differences_over_all_tries_stand_beside_those_that_count_and_what_is_certain_is_said(tmp_path):
-    for trial in (1, 2, 3):
-        for scheme, level in (("nonblocking", 100.0), ("ecmp", 50.0), ("hedera-sa", 90.0)):
-            store(tmp_path, run_document("stride:4", scheme, trial, bisection_mbps=level + trial))
-    assert "verdict (all tries)" not in page_of(tmp_path).text, "none was left out"
-    slow = {"verdict": "invalid", "reasons": ["slow"]}
-    store(tmp_path, run_document("stride:4", "hedera-sa", 1, bisection_mbps=11.0, **slow), attempt="-0")
-    text = " ".join(page_of(tmp_path).text.split())
-    assert "verdict (all tries)" in text
-    assert "below in 0 (over all tries 0 and 0 of 1)" in text
-    assert "+26.7not supported" in text
