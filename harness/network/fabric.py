@@ -21,7 +21,7 @@ from mininet.node import Host, Node, Switch
 from harness.errors import RunFailed
 from harness.network import namespaces, shaping
 from harness.network.hosts import Tcp, ipv6_off, set_up, write_settings
-from harness.network.openvswitch import Bridge, OpenVSwitch
+from harness.network.openvswitch import COUNTERS_MS, Bridge, OpenVSwitch
 from harness.network.processes import Children, run
 from topos.fattree import port_name
 from topos.links import link_rates
@@ -38,12 +38,13 @@ MOST_DELAYED = 100_000
 
 @dataclass(frozen=True)
 class FabricOptions:
-    """How the network is emulated, hosts' ports with this ``shape``; and by how much the controller's messages are
-    late."""
+    """How the network is emulated, hosts' ports with this ``shape``; by how much the controller's messages are late;
+    and how often Open vSwitch counts (`OpenVSwitch.configure`)."""
 
     shape: shaping.Shape
     tcp: Tcp = field(default_factory=Tcp)
     control_delay_ms: float = 0.0
+    counters_ms: int = COUNTERS_MS
 
 
 class Fabric:
@@ -143,7 +144,7 @@ class Fabric:
     def connect(self, port: int) -> None:
         """Make the bridges, connected to the controller's ``port``; then limit every port, and verify it."""
         bridges = [Bridge(name, self.topo.dpid(name), self.ports[name]) for name in self.topo.switches]
-        self.switches.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}")
+        self.switches.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}", self.options.counters_ms)
         self._each_namespace(partial(shaping.apply, self.shapes))
         self.verify()
 

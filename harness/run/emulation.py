@@ -13,6 +13,7 @@ from harness.errors import RunFailed
 from harness.network import shaping
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.hosts import Tcp, permitted
+from harness.network.openvswitch import COUNTERS_MS
 from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.iperf import Iperf, unsent_bytes
@@ -89,7 +90,9 @@ class Emulation:
         unsent = None if lasting(self.workload) is None else unsent_bytes(spec.link_mbps)
         min_rto_ms = None if spec.min_rto_ms == LINUX_MIN_RTO_MS else spec.min_rto_ms
         tcp = Tcp(spec.congestion_control, unsent, spec.sack, min_rto_ms)
-        return FabricOptions(spec.shape, tcp, spec.controller_delay_ms or 0.0)
+        # Processors of a slow machine are not to be spent on counters.
+        counters_ms = min(COUNTERS_MS, round(spec.interval_s * 250)) if spec.time == "virtual" else COUNTERS_MS
+        return FabricOptions(spec.shape, tcp, spec.controller_delay_ms or 0.0, counters_ms)
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:
         """Controller and network, side by side, until every switch is connected and every port limited."""

@@ -36,7 +36,7 @@ def test_every_scheme_is_a_controller_and_is_logged_by_its_own_name(name):
     ("given", "complaint"),
     [
         ({"k": "four"}, "`$.k`"),
-        ({"interval": "0.2"}, "interval"),
+        ({"interval": "0.01"}, "interval"),
         ({"bw": "nan"}, "above 0"),
         ({"new_flows": "nobody"}, "one of controller, switch"),
         ({"speed": "9"}, "speed is not a setting"),

@@ -71,7 +71,7 @@ def assert_one_sentence(done, status, *words):
         ("--traffic", "poisson:fixed:1,1", ("flows in", "is the limit")),
         ("--flows-per-host", "0", ("0",)),
         ("--platform", "nox", ("nox", "os-ken")),
-        ("--interval", "0.5", ("--interval", "at least 1 and at most 3600", "0.5")),
+        ("--interval", "0.01", ("--interval", "at least 0.02 and at most 3600", "0.01")),
         ("--congestion-control", "x; rm", ("--congestion-control",)),
         ("--fail", "link:0_0_1-0_0_2@2", ("--fail", "0_0_2 is a host")),
         ("--fail", "switch:nowhere@2", ("--fail", "no switch 'nowhere'")),

@@ -60,6 +60,8 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
             "--controller-delay must be at least 0 and at most 1000 ms, not -1",
         ),
         ({"topology": "leaf-spine:4,2,4", "new_flows": "switch"}, "--new-flows switch is for fat-trees"),
+        ({"time": "real", "interval_s": 0.5}, "--interval must be at least 1 s in real time"),
+        ({"time": "virtual", "interval_s": 0.01}, "--interval must be at least 0.02 and at most 3600 s"),
         ({"oversubscribe": 101.0}, "rates of links are 0.1 to 1e.06 Mb/s, not 0.0990099 to 10"),
         ({"scheme": "spray", "time": "real"}, "scheme 'spray' takes our guests' kernel: --time virtual"),
         ({"scheme": "flowlet:9", "topology": "leaf-spine:4,2,4"}, "without --topology, without --fail"),
