@@ -178,24 +178,6 @@ def test_every_command_that_help_lists_has_help_of_its_own():
         assert f"hedera {' '.join(command)}" in done.stdout
 
 
-@pytest.mark.parametrize("installed", [True, False])
-def test_doctor_knows_what_hull_needs(monkeypatch, installed):
-    from harness import doctor
-
-    def version():
-        if not installed:
-            raise doctor.packet_engine.NotInstalled("run setup/install.sh --packets")
-        return "3.43"
-
-    monkeypatch.setattr(doctor.packet_engine, "version", version)
-    finding = doctor._packets()
-    assert finding.needed == "optional, 3.37 to 3.49"
-    if installed:
-        assert (finding.found, finding.ok, finding.fix) == ("3.43", True, "")
-    else:
-        assert (finding.ok, finding.fix) == (None, "run setup/install.sh --packets")
-
-
 def test_a_report_on_no_runs_is_a_mistake(tmp_path):
     """As a copy of what was published of a sweep: its summary, and no runs."""
     shutil.copy(ROOT / "results/sample/summary.csv", tmp_path)
