@@ -39,7 +39,7 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
     spec = timed(spec)
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
-        out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{spec.scheme}"
+        out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{slug(spec.scheme)}"
     require_writable(out.parent)
     told = [""]
 
