@@ -6,8 +6,8 @@
 * The mean of a sawtooth: the window, and with it the queue, where nothing else delays, grows by a constant per round
   trip from b W to W and so stands at 2/3 (1 - b^3)/(1 - b^2) W on average: 0.859 W for cubic (b = 0.7, in its region
   friendly to Reno), 0.778 W for Reno (b = 0.5).
-* Incast: all bytes at the payload rate. A transfer of whose last window nothing arrives waits for the least
-  retransmission time, 200 ms, first (RFC 6298; Linux's TCP_RTO_MIN).
+* Incast: all bytes at the payload rate, and a frame's time on the sender's link before. A transfer of whose last
+  window nothing arrives waits for the least retransmission time, 200 ms, first (RFC 6298; Linux's TCP_RTO_MIN).
 * DCTCP: marks above K frames; the queue stands at K + N at most for N flows (section 3.3 of its paper).
 """
 
@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 
 from hifi.scene import Flow, Scene, Seen
-from topos.wire import payload_share
 
 SEEDS = (1, 2, 3, 4, 5)
 RATES = (10.0, 100.0, 1000.0, 10_000.0)
@@ -120,11 +119,10 @@ def lasting(seen: Seen) -> dict[str, Any]:
 
 
 def incasts(seen: Seen) -> list[dict[str, Any]]:
-    """A row for each incast of a scene: all senders' blocks at once. ``ideal_ms``: all bytes at the payload rate, but
-    for what an idle port's bucket lets pass at once. ``timeouts``: of all of the scene."""
+    """A row for each incast of a scene: all senders' blocks at once. ``ideal_ms``: all bytes at the payload rate, and
+    a frame's time on a sender's link before. ``timeouts``: of all of the scene."""
     scene, found = seen.scene, []
-    ideal = (BLOCK_BYTES * scene.senders - scene.shape.burst_bytes * payload_share(scene.mtu)) * 8e-6
-    ideal /= scene.payload_mbps
+    ideal = BLOCK_BYTES * scene.senders * 8e-6 / scene.payload_mbps + scene.frame_ms * 1e-3
     for time in range(len(scene.flows) // scene.senders):
         ours = [flow for flow in seen.flows if time <= flow.start_s / APART_S < time + 1]
         took = max(flow.last for flow in ours) - min(flow.start_s for flow in ours)

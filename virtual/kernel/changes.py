@@ -32,6 +32,50 @@ CHANGES = (
     # A packet that a network card has sent no longer belongs to its sender. Otherwise, with switches and hosts on one
     # machine, TCP small queues would count packets that wait in switches, and slow flows down.
     ("drivers/net/veth.c", r"skb_tx_timestamp\(skb\);", "skb_tx_timestamp(skb);\n\tskb_orphan(skb);"),
+    # A port stores and forwards, as a switch's does: a packet leaves when its last bit has, also over an idle link. A
+    # bucket, which tbf is made for, would let it pass there in no time.
+    ("net/sched/sch_tbf.c", r"s64\tt_c;.*", "s64\tt_c;\n\tstruct sk_buff *sending; /* until t_c */"),
+    (
+        "net/sched/sch_tbf.c",
+        r"(?s)(\nstatic struct sk_buff \*tbf_dequeue\(struct Qdisc \*sch\)\n).*?\n}\n",
+        r"""\1{
+	struct tbf_sched_data *q = qdisc_priv(sch);
+	struct sk_buff *skb = q->qdisc->ops->peek(q->qdisc);
+	s64 now = ktime_get_ns();
+
+	if (skb && !q->sending)
+		q->t_c = now + psched_l2t_ns(&q->rate, qdisc_pkt_len(skb));
+	q->sending = skb;
+	if (!skb)
+		return NULL;
+	if (now < q->t_c) {
+		qdisc_watchdog_schedule_ns(&q->watchdog, q->t_c);
+		return NULL;
+	}
+	skb = qdisc_dequeue_peeked(q->qdisc);
+	qdisc_qstats_backlog_dec(sch, skb);
+	qdisc_qlen_dec(sch);
+	qdisc_bstats_update(sch, skb);
+	q->sending = q->qdisc->ops->peek(q->qdisc);
+	if (q->sending)
+		q->t_c += psched_l2t_ns(&q->rate, qdisc_pkt_len(q->sending));
+	return skb;
+}
+""",
+    ),
+    # A page fault of a process takes two switches to the host and back: one fault brings up to 16 pages of memory.
+    (
+        "arch/um/kernel/trap.c",
+        r"(\} while \(!pte_present\(\*pte\)\);\n)\terr = 0;\n",
+        r"""\1	err = 0;
+	while (is_write && vma_is_anonymous(vma)) {
+		address += PAGE_SIZE;
+		if (!(address & 0xffff) || address >= vma->vm_end || !pte_none(*++pte))
+			break;
+		handle_mm_fault(vma, address, flags & ~(FAULT_FLAG_ALLOW_RETRY | FAULT_FLAG_KILLABLE), NULL);
+	}
+""",
+    ),
     # All switches share one table of flows, and so one cache of which mask a packet matched last. Without the port in
     # its key each switch on a path writes over what the one before it has learned, and all masks are tried again.
     ("net/openvswitch/flow_table.c", r"(#define MC_DEFAULT_HASH_ENTRIES\s+)256\n", r"\g<1>4096\n"),

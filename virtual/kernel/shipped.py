@@ -121,8 +121,8 @@ def _record() -> Path:
 
 
 def test(linux: Path) -> str:
-    """Boot the kernel; check that its time travels and that a limited link has the right goodput. Returns the mode of
-    its processes.
+    """Boot the kernel; check that its time travels, and that a limited link has the right goodput and stores and
+    forwards. Returns the mode of its processes.
 
     Raises Unavailable with the reason if a check fails.
     """
@@ -130,7 +130,8 @@ def test(linux: Path) -> str:
     try:
         with Guest(linux, program, folder=Path("/"), real_s=120, memory_mib=512) as guest:
             ended = guest.wait()
-            goodput = float(read_small(guest.results / "goodput", 100)) if not ended.status else 0.0
+            measured = read_small(guest.results / "measured", 100).split() if not ended.status else (0, 0)
+            goodput, frame_ms = map(float, measured)
     except (GuestFailed, OSError, ValueError) as reason:
         raise Unavailable(f"the kernel does not run on this machine: {reason}") from None
     if ended.status:
@@ -140,4 +141,6 @@ def test(linux: Path) -> str:
     low, high = (share * smoke.LINK_MBPS for share in smoke.CARRIES)
     if not low <= goodput <= high:
         raise Unavailable(f"a guest's link of {smoke.LINK_MBPS:g} Mb/s carried {goodput:.2f}, not {low:g} to {high:g}")
+    if not 1 <= frame_ms / smoke.FRAME_MS <= 1.005:
+        raise Unavailable(f"a packet crossed a guest's idle link in {frame_ms:.4f} ms, not {smoke.FRAME_MS:g}")
     return ended.mode
