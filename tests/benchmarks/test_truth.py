@@ -47,7 +47,7 @@ def test_an_incast_is_told_by_its_slowest_transfer():
     ]
     first, *others = theory.incasts(seen(*flows, scene=scene, timeouts=5))
     assert len(others) == len(theory.SEEDS) - 1
-    # 4 x 256 kB less two frames that pass at once, at 956.4 Mb/s
+    # 4 x 256 kB at 956.4 Mb/s, after a frame's time on the sender's link
     assert first["ideal_ms"] == pytest.approx(4 * 256_000 * 8 / 956.407e3 + 0.012112, rel=1e-4)
     assert first["took_ms"] == pytest.approx(300, abs=0.2)
     assert first["median_flow_ms"] == pytest.approx(10)
