@@ -160,7 +160,8 @@ def _entries(charts: Sequence[Shares]) -> Iterator[tuple[Any, str]]:
     summary = charts[-1].summary
     for scheme in summary.schemes:
         yield Patch(facecolor=colour(scheme)), "nonblocking (control)" if scheme == CONTROL else scheme
-    levels = f"payload capacity {charts[-1].whole:,.0f} Mb/s"
+    whole = charts[-1].whole
+    levels = f"payload capacity {whole:{',.0f' if whole >= 1000 else '.4g'}} Mb/s"
     yield Line2D([], [], color=INK, lw=0.9, ls=DASHES), ("control; " if len(charts) > 1 else "") + levels
     published = [slot.scheme for slot in slots(charts[-1]) if slot.published]
     if published:
