@@ -1,12 +1,11 @@
 """The same patterns and schemes under different conditions: how much their shares of the control change.
 
 Sweeps are compared pattern by pattern, over the patterns that all of them have. A run counts only if every sweep has a
-valid one, with a valid control, of the same pattern, scheme and seed: a median over different seeds, and so over
+valid one, with a valid control, of the same pattern, scheme and seed: a mean over different seeds, and so over
 different hashed paths, would be another experiment.
 
-A scheme's differences, one for each pattern, have Student's interval, like those of trials (`plots.trials`). It says
-how much their mean depends on the choice of patterns. All patterns share their seeds, so it does not cover other
-seeds.
+A scheme's differences are averaged over the patterns within each seed; from three seeds on their mean has Student's
+interval over the seeds, like those of trials (`plots.trials`). Patterns share their seeds, so they are not repetitions.
 """
 
 from __future__ import annotations
@@ -39,35 +38,38 @@ class Comparison:
     """Folders, which are compared with the first. ``conditions``: the settings of each that differ, by the command
     line's options; ``alike``: the others; ``notes``: a sentence on each thing that does not count or was left out.
 
-    ``frame``: a line for each scheme and pattern that have a share in every folder, and folder, in the order of
-    tables. ``share`` of the control over ``runs``; ``difference_points`` to the first folder. ``invalid``: trials that
-    are invalid or not judged. ``tried``: the same lines, and those without a share everywhere.
+    ``paired``: a line for each run of a pattern, scheme and seed that have a share in every folder, in the order of
+    tables: its ``ratio`` to the control, and ``difference_points`` to the first folder. ``frame``: the same by scheme,
+    pattern and folder, ``share`` and ``difference_points`` as means over ``runs``. ``invalid``: trials that are
+    invalid or not judged, by scheme and folder.
     """
 
     conditions: Mapping[str, Mapping[str, Value]]
+    paired: Any
     frame: Any
-    tried: Any
+    invalid: Mapping[tuple[str, str], int]
     alike: Mapping[str, Value]
     notes: tuple[str, ...]
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each scheme and folder: the mean share over ``patterns``, and of the differences the mean, its
-        interval (None: fewer than three patterns) and the largest; ``invalid`` is over all patterns that all folders
-        have."""
+        interval over ``seeds`` (None: fewer than three) and the largest of a pattern; ``invalid`` is over all patterns
+        that all folders have."""
         return [self._row(scheme, folder) for scheme in self.frame.scheme.unique() for folder in self.conditions]
 
     def _row(self, scheme: str, folder: str) -> dict[str, Any]:
-        own, every = (of[(of.scheme == scheme) & (of.folder == folder)] for of in (self.frame, self.tried))
+        own, runs = (of[(of.scheme == scheme) & (of.folder == folder)] for of in (self.frame, self.paired))
         points = own.set_index("pattern").difference_points.dropna()
-        mean = difference(None, points.tolist())
+        mean = difference(None, runs.groupby("seed").difference_points.mean().dropna().tolist())
         largest = None if points.empty else points.abs().idxmax()
         return {
             "scheme": scheme,
             "folder": folder,
             "conditions": self.conditions[folder],
             "patterns": len(own),
+            "seeds": int(runs.seed.nunique()),
             "runs": int(own.runs.sum()),
-            "invalid": int(every.invalid.sum()),
+            "invalid": self.invalid[scheme, folder],
             "share": own.share.mean(),
             "difference_points": mean.mean,
             "low_points": mean.low,
@@ -95,12 +97,10 @@ class _Sample:
         """Those that are valid, and their control is."""
         return set(self.tries.key[self.tries.ratio.notna()])
 
-    def shares(self, trials: Collection[Trial]) -> Any:
-        """A frame by pattern and scheme: the median ``share`` of the control over ``runs`` of these trials (NaN: none);
-        ``invalid``, how many trials do not count."""
-        own = self.tries[self.tries.counts]
-        shares = own[own.ratio.notna() & own.key.isin(trials)].groupby(BAR).ratio.agg(share="median", runs="size")
-        return own.assign(invalid=~own.valid).groupby(BAR)[["invalid"]].sum().join(shares)
+    def invalid(self, scheme: str, patterns: Collection[str]) -> int:
+        """How many trials of the scheme do not count."""
+        own = self.tries[self.tries.counts & (self.tries.scheme == scheme) & self.tries.pattern.isin(patterns)]
+        return int((~own.valid).sum())
 
     def settings(self, bars: Collection[Bar]) -> dict[str, Value]:
         """The settings of the runs of these bars, by their names in run.json, except those that belong to the
@@ -140,14 +140,13 @@ def compare(folders: Sequence[Path]) -> Comparison:
     )
     bars = {(pattern, scheme) for pattern in patterns for scheme in schemes}
     trials = _all_have(one.trials for one in samples)
-    tried = _tried(samples, bars, trials)
-    frame = tried[tried.everywhere]
-    if frame.empty:
+    paired = _paired(samples, bars, trials)
+    if paired.empty:
         raise ValueError("no pattern has a valid run of a scheme and of the control of the same seed in every folder")
-    order = {
-        name: place for names in (scheme_order(schemes), pattern_order(patterns)) for place, name in enumerate(names)
-    }
-    frame = frame.sort_values(["scheme", "pattern"], key=lambda names: names.map(order), kind="stable")
+    frame = paired.groupby([*BAR, "folder"], sort=False).agg(
+        share=("ratio", "mean"), runs=("ratio", "size"), difference_points=("difference_points", "mean")
+    )
+    frame = frame.reset_index()
     common = set(zip(frame.pattern, frame.scheme, strict=True))
     settings = [one.settings(common) for one in samples]
     differ = [name for name in settings[0] if len({found[name] for found in settings}) > 1]
@@ -158,20 +157,21 @@ def compare(folders: Sequence[Path]) -> Comparison:
     alike = {option_name(name): value for name, value in settings[0].items() if name not in differ}
     with_control = bars | {(pattern, CONTROL) for pattern in patterns}
     notes = [*_not_common(samples, bars, common), *(s for one in samples for s in one.says(with_control, trials))]
-    return Comparison(conditions, frame, tried, alike, tuple(notes))
+    invalid = {(scheme, one.name): one.invalid(scheme, patterns) for one in samples for scheme in schemes}
+    return Comparison(conditions, paired, frame, invalid, alike, tuple(notes))
 
 
-def _tried(samples: Sequence[_Sample], bars: Collection[Bar], trials: Collection[Trial]) -> Any:
-    """The frame ``tried`` of a `Comparison`; ``everywhere``: whether every folder has a share."""
+def _paired(samples: Sequence[_Sample], bars: Collection[Bar], trials: Collection[Trial]) -> Any:
+    """The lines ``paired`` of a `Comparison`."""
     from pandas import concat
 
-    found = [one.shares(trials).assign(folder=one.name) for one in samples]
-    frame = concat([own[own.index.isin(bars)] for own in found]).reset_index()
-    of_bar = frame.groupby(BAR).share
-    everywhere = of_bar.transform("count") == len(samples)
-    others = everywhere & (frame.folder != samples[0].name)
-    difference_points = 100 * (frame.share - of_bar.transform("first")).where(others)
-    return frame.assign(everywhere=everywhere, difference_points=difference_points)
+    found = concat([one.tries.assign(folder=one.name) for one in samples])
+    found = found[found.ratio.notna() & found.key.isin(trials) & found.set_index(BAR).index.isin(bars)]
+    points = 100 * (found.ratio - found.groupby("key").ratio.transform("first"))
+    found["difference_points"] = points.where(found.folder != samples[0].name)
+    names = [*scheme_order(found.scheme), *pattern_order(found.pattern)]
+    order = {name: place for place, name in enumerate(names)}
+    return found.sort_values(["scheme", "pattern"], key=lambda own: own.map(order), kind="stable")
 
 
 def _samples(folders: Sequence[Path]) -> list[_Sample]:

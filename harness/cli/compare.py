@@ -27,7 +27,8 @@ def compare(folders: tuple[Path, ...], as_json: bool) -> None:
     """Compare sweeps (FOLDERS, such as results/runs/NAME): how much each scheme's share of the control changes.
 
     The settings in which the folders differ are found and listed. Each folder is compared with the first, over the
-    patterns and schemes that all of them have. A folder may be the kept data of a sweep (results/figure9).
+    patterns, schemes and seeds that all of them have; intervals are Student's, 95 %, over three seeds or more. A folder
+    may be the kept data of a sweep (results/figure9).
 
     Example: hedera compare results/figure9 results/runs/NAME
     """
@@ -47,15 +48,14 @@ def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
     options = list(dict.fromkeys(option for row in rows for option in row["conditions"]))
     first = next(iter(comparison.conditions))
     title = f"Shares of the control in %, means over the patterns; differences to {first} in points"
-    headings = ["patterns", "runs", "share", "difference", "95 %", "largest"]
+    headings = ["patterns", "seeds", "runs", "share", "difference", "95 %", "largest"]
     made = plain_table(title, "scheme", "folder", *options, *headings, left=2 + len(options))
     for row in rows:
         given = row["conditions"]
         cells = [row["scheme"] if row["folder"] == first else "", row["folder"]]
         cells += [setting_text(given[option]) for option in options]
         cells += [
-            str(row["patterns"]),
-            str(row["runs"]),
+            *(str(row[what]) for what in ("patterns", "seeds", "runs")),
             f"{100 * row['share']:.1f}",
             _points(row["difference_points"]),
         ]

@@ -51,8 +51,10 @@ def test_the_table(folders):
     done = invoked(*folders)
     assert done.exit_code == 0, done.output
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert ["ecmp", "[bold]x", "25", "1500", "3", "3", "75.0"] in lines
-    assert ["k4-100mbps", "100", "9000", "3", "3", "73.0", "-2.0", "-2.0", "to", "-2.0", "-2.0", "stride1"] in lines
+    assert ["ecmp", "[bold]x", "25", "1500", "3", "1", "3", "75.0"] in lines
+    assert ["k4-100mbps", "100", "9000", "3", "1", "3", "73.0", "-2.0", "-2.0", "stride1"] in lines, (
+        "one seed: no interval"
+    )
     assert "They differ in --bw, --mtu." in done.stdout
     assert "-k 4 --seconds 10" in done.stdout
 

@@ -25,20 +25,21 @@ def ecmp(*percents):
     return {(pattern, "ecmp"): percent for pattern, percent in zip(FOUR, percents, strict=False)}
 
 
-def test_differences_are_paired_over_patterns_and_have_student_s_interval(tmp_path):
-    a = sweep(tmp_path / "a", ecmp(90, 70, 60, 80))
-    b = sweep(tmp_path / "b", ecmp(91, 64, 58, 80), link_mbps=100.0, mtu=9000)
+def test_differences_are_paired_and_have_student_s_interval_over_seeds(tmp_path):
+    """By seed +1 and -6, -1 and -2, +3 and -1: the means of the seeds are -2.5, -1.5 and +1."""
+    a = sweep(tmp_path / "a", ecmp([90, 88, 86], [70, 65, 60]), trials=3)
+    b = sweep(tmp_path / "b", ecmp([91, 87, 89], [64, 63, 59]), trials=3, link_mbps=100.0, mtu=9000)
     found = compare([a, b])
     first, second = found.rows()
-    assert (first["share"], first["difference_points"], first["low_points"]) == (pytest.approx(0.75), None, None)
+    assert (first["share"], first["difference_points"], first["low_points"]) == (pytest.approx(0.765), None, None)
     assert first["conditions"] == {"--bw": 10.0, "--mtu": 1500}
     assert second["conditions"] == {"--bw": 100.0, "--mtu": 9000}
-    expected = difference(None, [1, -6, -2, 0])
-    assert second["share"] == pytest.approx(0.7325)
+    expected = difference(None, [-2.5, -1.5, 1])
+    assert second["share"] == pytest.approx(0.755)
     points = [second[f"{name}_points"] for name in ("difference", "low", "high")]
     assert points == pytest.approx([expected.mean, expected.low, expected.high])
-    assert (second["largest_points"], second["largest_pattern"]) == (pytest.approx(-6), "published:stride2")
-    assert (second["patterns"], second["runs"], second["invalid"]) == (4, 4, 0)
+    assert (second["largest_points"], second["largest_pattern"]) == (pytest.approx(-3), "published:stride2")
+    assert [second[what] for what in ("patterns", "seeds", "runs", "invalid")] == [2, 3, 6, 0]
     assert found.alike["--queue"] == 50
     assert "--bw" not in found.alike
     assert found.notes == ()
