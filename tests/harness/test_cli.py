@@ -180,7 +180,7 @@ def test_every_command_that_help_lists_has_help_of_its_own():
 
 def test_a_report_on_no_runs_is_a_mistake(tmp_path):
     """As a copy of what was published of a sweep: its summary, and no runs."""
-    shutil.copy(ROOT / "results/sample/summary.csv", tmp_path)
+    shutil.copy(ROOT / "results/demo/summary.csv", tmp_path)
     assert_one_sentence(hedera("report", tmp_path), 2, str(tmp_path), "no run (run.json)")
     (tmp_path / "run.json").write_text("{")
     assert_one_sentence(hedera("report", tmp_path), 2, "run.json is not JSON, or was cut off")
