@@ -15,7 +15,7 @@ import numpy as np
 
 from hedera.options import Command, field_options, names_option, options, seeds_option
 from hedera.schemes import scheme
-from plots.style import INK, MUTED, house_style, save
+from plots.style import INK, MUTED, house_style, rounded, save
 from plots.trials import Difference, difference
 from results.output import plain_table
 from results.tasks import Runner
@@ -118,7 +118,7 @@ def table(title: str, rows: Sequence[Row]) -> Table:
 
 def _cell(value: object) -> str:
     if isinstance(value, float):
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+        return rounded(value)
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,17 +40,26 @@ class Comparison:
     line's options; ``alike``: the others; ``notes``: a sentence on each thing that does not count or was left out.
 
     ``paired``: a line for each run of a pattern, scheme and seed that have a share in every folder, in the order of
-    tables: its ``ratio`` to the control, and ``difference_points`` to the first folder. ``frame``: the same by scheme,
-    pattern and folder, ``share`` and ``difference_points`` as means over ``runs``. ``invalid``: trials that are
+    tables: its ``ratio`` to the control, and ``difference_points`` to the first folder. ``invalid``: trials that are
     invalid or not judged, by scheme and folder.
     """
 
     conditions: Mapping[str, Mapping[str, Value]]
     paired: Any
-    frame: Any
     invalid: Mapping[tuple[str, str], int]
     alike: Mapping[str, Value]
     notes: tuple[str, ...]
+
+    @cached_property
+    def frame(self) -> Any:
+        """``paired`` by scheme, pattern and folder: ``share`` and ``difference_points`` as means over ``runs``."""
+        found = self.paired.groupby([*BAR, "folder"], sort=False)
+        means = {
+            "share": ("ratio", "mean"),
+            "runs": ("ratio", "size"),
+            "difference_points": ("difference_points", "mean"),
+        }
+        return found.agg(**means).reset_index()
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each scheme and folder: the mean share over ``patterns``, and of the differences the mean, its
@@ -143,11 +153,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
     paired = _paired(samples, bars, trials)
     if paired.empty:
         raise ValueError("no pattern has a valid run of a scheme and of the control of the same seed in every folder")
-    frame = paired.groupby([*BAR, "folder"], sort=False).agg(
-        share=("ratio", "mean"), runs=("ratio", "size"), difference_points=("difference_points", "mean")
-    )
-    frame = frame.reset_index()
-    common = set(zip(frame.pattern, frame.scheme, strict=True))
+    common = set(zip(paired.pattern, paired.scheme, strict=True))
     settings = [one.settings(common) for one in samples]
     differ = [name for name in settings[0] if len({found[name] for found in settings}) > 1]
     conditions = {
@@ -158,7 +164,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
     with_control = bars | {(pattern, CONTROL) for pattern in patterns}
     notes = [*_not_common(samples, bars, common), *(s for one in samples for s in one.says(with_control, trials))]
     invalid = {(scheme, one.name): one.invalid(scheme, patterns) for one in samples for scheme in schemes}
-    return Comparison(conditions, paired, frame, invalid, alike, tuple(notes))
+    return Comparison(conditions, paired, invalid, alike, tuple(notes))
 
 
 def _paired(samples: Sequence[_Sample], bars: Collection[Bar], trials: Collection[Trial]) -> Any:
@@ -168,7 +174,7 @@ def _paired(samples: Sequence[_Sample], bars: Collection[Bar], trials: Collectio
     found = concat([one.tries.assign(folder=one.name) for one in samples])
     found = found[found.ratio.notna() & found.key.isin(trials) & found.set_index(BAR).index.isin(bars)]
     points = 100 * (found.ratio - found.groupby("key").ratio.transform("first"))
-    found["difference_points"] = points.where(found.folder != samples[0].name)
+    found = found.assign(difference_points=points.where(found.folder != samples[0].name))
     names = [*scheme_order(found.scheme), *pattern_order(found.pattern)]
     order = {name: place for place, name in enumerate(names)}
     return found.sort_values(["scheme", "pattern"], key=lambda own: own.map(order), kind="stable")

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hedera.schemes import CONTROL
 from plots.shares import Shares
-from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save
+from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save
 from plots.summary import Summary, summarise
 from results.published import COLUMNS
 from results.record import Run
@@ -160,8 +160,7 @@ def _entries(charts: Sequence[Shares]) -> Iterator[tuple[Any, str]]:
     summary = charts[-1].summary
     for scheme in summary.schemes:
         yield Patch(facecolor=colour(scheme)), "nonblocking (control)" if scheme == CONTROL else scheme
-    whole = charts[-1].whole
-    levels = f"payload capacity {whole:{',.0f' if whole >= 1000 else '.4g'}} Mb/s"
+    levels = f"payload capacity {rounded(charts[-1].whole)} Mb/s"
     yield Line2D([], [], color=INK, lw=0.9, ls=DASHES), ("control; " if len(charts) > 1 else "") + levels
     published = [slot.scheme for slot in slots(charts[-1]) if slot.published]
     if published:

@@ -95,6 +95,11 @@ def option_name(setting: str) -> str:
     return {"link_mbps": "--bw", "k": "-k"}.get(setting, option_of(setting))
 
 
+def rounded(value: float) -> str:
+    """Four digits, and from 1,000 on all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
 def setting_text(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"

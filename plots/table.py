@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hedera.schemes import CONTROL
-from plots.style import short
+from plots.style import rounded, short
 from plots.summary import COLUMNS, WINDOWS, Summary, by_scheme, summarise
 from plots.trials import in_a_sentence
 from results.output import plain_table
@@ -52,7 +52,7 @@ def _tables(summary: Summary) -> list[Table]:
     left_out = bool(schemes.left_out_tries.sum())
     meaning = (
         "Payload received by all hosts in Mb/s, and its share of the control: medians of the valid trials. "
-        f"All links could carry {summary.payload_capacity_mbps:.4g} Mb/s."
+        f"All links could carry {rounded(summary.payload_capacity_mbps)} Mb/s."
     )
     if left_out:
         meaning += " Behind a bar with tries that do not count: the same with them."
