@@ -29,6 +29,7 @@ pivot_root . tmp && cd / && umount -l /tmp || die "no new root"
 exec <dev/null >/dev/console 2>&1
 ip link set lo up
 echo guest >/proc/sys/kernel/hostname
+echo 1 >/proc/sys/vm/panic_on_oom # which is told as the cause; a run without one of its programs would end in riddles
 echo 100 >/proc/sys/vm/dirty_writeback_centisecs # so that what is written is seen outside after a second
 echo 100 >/proc/sys/vm/dirty_expire_centisecs
 cd "$out" || die "no folder for results"

@@ -24,11 +24,12 @@ from harness.jobs.job import Hear, Job
 from harness.jobs.store import RESULT, require_room
 from harness.network import machine
 from harness.run.source import ROOT, first_source
+from harness.run.spec import RunSpec
 from results import record
 from virtual import cache
 from virtual.apt import layer
 from virtual.errors import GuestFailed, Unavailable
-from virtual.guest import Guest
+from virtual.guest import MEMORY_MIB, Guest
 from virtual.kernel import kernel as booted_kernel
 from virtual.kernel.shipped import Kernel
 from virtual.results import copy_results, read_small
@@ -99,6 +100,7 @@ class Guests:
             files={"job.json": job.encoded()},
             environment=_environment() | {machine.TOLD: ground.told},
             layers=ground.layers,
+            memory_mib=memory_mib(job.spec),
             real_s=SLOWEST * longest_s(job.spec),
             seed=job.spec.seed,
         )
@@ -128,6 +130,13 @@ class Guests:
             run = msgspec.structs.replace(run, verdict="invalid", reasons=(reason, *run.reasons))
         (place / RESULT).unlink()
         record.write(place / RESULT, run)
+
+
+def memory_mib(spec: RunSpec) -> int:
+    """The limit of a run's memory: some twice what was measured, 210 MiB and 3.4 for each host with its switches and
+    its flow (k = 4, 8 and 16). Never below a guest's own, from which TCP's limits follow."""
+    hosts, switches = (topo := spec.network()).num_hosts, topo.num_switches
+    return max(MEMORY_MIB, 512 + 5 * (hosts + switches) + 2 * hosts * (spec.flows_per_host - 1))
 
 
 def _environment() -> dict[str, str]:

@@ -123,9 +123,10 @@ def test_it_runs_on_one_processor_that_no_other_guest_has(linux, tmp_path, monke
             r"has stood at [4-6] s while it computed for \d+ s in 'sh -c sleep 5",
         ),
         ("sleep infinity", {"real_s": 4}, "did not finish within 4 s"),
+        ("tail /dev/zero", {}, "used up its memory"),
     ],
 )
-def test_a_guest_that_hangs_or_is_never_done_is_ended(linux, script, limit, said):
+def test_a_guest_that_hangs_is_never_done_or_has_no_memory_left_is_ended(linux, script, limit, said):
     with Guest(linux, ["sh", "-c", script], **SMALL | limit) as guest:
         with pytest.raises(GuestFailed, match=said):
             guest.wait()
