@@ -23,13 +23,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from virtual import TIED, cache
+from virtual import TIED, cache, limits
 from virtual.errors import GuestFailed, Unavailable
 from virtual.results import read_small
 
 INIT = Path(__file__).with_name("init.sh")
 MEMORY_MIB = 3072
 """The limit of a guest's memory, which is allocated as it is used: k = 4 takes 250 MiB, k = 8 610."""
+PROCESSES = 200
+"""So many processes a guest has room for if nobody says how many it takes: a run of k = 8 has 138."""
 STALLED_S = 300.0
 """The guest's clock never stands still for this long unless it hangs (numba's compiler takes 40 s): processor
 seconds, or real seconds if it does not compute at all (`Stall`)."""
@@ -51,6 +53,14 @@ START_S = 1_767_225_600
 VIRTUAL: tuple[str, ...] = ("time-travel=inf-cpu", f"time-travel-start={START_S * 10**9}")
 """The parameters of a clock that waits for what computes."""
 CAUSES = (
+    (
+        r"errno = 24\b|[Tt]oo many open files",
+        "it had no open files left (EMFILE): ulimit -Hn tells how many it may have",
+    ),
+    (
+        r"errno = 23\b|[Tt]oo many open files in system",
+        "this machine has no open files left (ENFILE): sysctl fs.file-max",
+    ),
     (r"panic_on_oom", "it used up its memory, which is given by the network's size, or by hedera guest --memory"),
     (
         r"set fp regs failed",
@@ -67,12 +77,30 @@ CAUSES = (
         "mounted noexec",
     ),
     (
-        r"setup_physmem|map_memory|Cannot allocate memory|Too few physical memory|just ran out of space|Out of memory",
+        r"No space left on device|Disk quota exceeded",
+        "what it wrote did not fit on the disk of this user's cache: make room there, or set XDG_CACHE_HOME",
+    ),
+    (r"Read-only file system", "what it wrote could not be written: this user's cache is read-only"),
+    (r"File too large", "what it wrote is larger than a file may be here: ulimit -Hf tells"),
+    (
+        r"errno = 11\b|Resource temporarily unavailable",
+        "this user may have no more processes (EAGAIN): ulimit -Hu tells how many",
+    ),
+    (
+        r"setup_physmem|map_memory|errno = 12\b|Cannot allocate memory|Too few physical memory|just ran out of space|"
+        r"Out of memory",
         "there was no memory left for it, on this machine or within a limit on this user or container: run fewer "
         "guests at once",
     ),
 )
-"""What the console of a guest that does not boot, or does not go on, says: an expression, and what to do."""
+"""What the console of a guest that does not boot, or does not go on, says: an expression, and what to do. The first one
+found is the cause: a program that could not start for want of a file says "memory"."""
+SIGNALS = {
+    signal.SIGXFSZ: "it was ended because a file grew larger than it may here: ulimit -Hf tells",
+    signal.SIGXCPU: "it was ended because its processor time was used up: ulimit -Ht tells",
+}
+CONSOLES = 20
+"""So many consoles of guests that failed are kept."""
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -109,10 +137,12 @@ class Guest:
 
     ``linux``: the kernel. ``command``: run as the guest's root, in ``folder``, with ``environment`` (and PATH, HOME);
     it puts its results into ``RESULTS``. ``layers``: folders laid over the guest's root (`virtual.apt`). ``files``:
-    what it finds in ``FILES``, by relative paths without links. ``seed``: of its random numbers. ``real_s``: it is
-    killed after this many real seconds; ``stalled_s``: and when it hangs (`Stall`). ``parameters``: of its clock; none:
-    real time. ``lines``: open files that /dev/ttyS0, ttyS1 ... read (None: nothing) and write. Leave it in the thread
-    that entered it: it dies with that thread.
+    what it finds in ``FILES``, by relative paths without links. ``processes``: so many at once. ``seed``: of its random
+    numbers. ``real_s``: it is killed after this many real seconds; ``stalled_s``: and when it hangs (`Stall`).
+    ``parameters``: of its clock; none: real time. ``lines``: open files that /dev/ttyS0, ttyS1 ... read (None: nothing)
+    and write. Leave it in the thread that entered it: it dies with that thread.
+
+    Entering raises Unavailable, before anything is made, where a limit of this machine is too low for it.
     """
 
     linux: Path
@@ -122,6 +152,7 @@ class Guest:
     layers: Sequence[Path] = ()
     files: Mapping[str, bytes] = field(default_factory=dict)
     memory_mib: int = MEMORY_MIB
+    processes: int = PROCESSES
     real_s: float = 3600.0
     stalled_s: float = STALLED_S
     seed: int = 0
@@ -129,6 +160,7 @@ class Guest:
     lines: Sequence[tuple[int | None, int]] = ()
 
     def __enter__(self) -> Guest:
+        self._allowed = limits.raised(limits.Needs(self.processes, self.memory_mib))
         with contextlib.ExitStack() as undo:
             self.job = undo.enter_context(_job())
             self.results = self.job / "out" / "results"
@@ -174,15 +206,15 @@ class Guest:
 
     def _ended(self, last: Progress) -> Ended:
         out = self.job / "out"
-        if (out / "full").exists():
-            raise GuestFailed(f"what the guest wrote did not fit on the disk of {self.job}")
+        if (out / "unwritten").exists():
+            raise GuestFailed(f"what the guest wrote did not all come out{self._why()}")
         try:
             status = int(read_small(out / "status", 10))
             facts = re.fullmatch(r"(\d{1,12}) (\S{1,40}) (\S{1,80})\n", read_small(out / "facts", 200))
             if facts is None:
                 raise ValueError("no facts")
         except (OSError, ValueError):
-            raise GuestFailed(f"the guest ended without a result{self._last_words()}") from None
+            raise GuestFailed(f"the guest ended without a result{self._why()}") from None
         return Ended(
             status,
             last.simulated_s,
@@ -194,18 +226,32 @@ class Guest:
             read_small(out / "stderr"),
         )
 
-    def _last_words(self) -> str:
-        if self._process.returncode == -signal.SIGKILL:
+    def _why(self) -> str:
+        """The cause of a failure as the end of a sentence: by what ended it, or by its console. If that does not tell,
+        the console's last words, and where all of it is kept."""
+        status = -(self._process.returncode or 0)
+        if status == signal.SIGKILL:
+            if limits.killed_for_memory() > self._killed_before:
+                return ": the kernel killed it, as the memory of this control group (a container's) was used up"
             return ": it was killed, perhaps because this machine has no memory left"
-        try:
-            said = read_small(self.job / "console").strip().splitlines()
-        except OSError:
-            return ""
+        if status in SIGNALS:
+            return f": {SIGNALS[signal.Signals(status)]}"
+        said = read_small(self.job / "console")
         for expression, cause in CAUSES:
-            if any(re.search(expression, line) for line in said):
+            if re.search(expression, said):
                 return f": {cause}"
-        telling = [line for line in said if line.startswith("guest: ")] + [line for line in said if "panic" in line]
-        return "".join(f": {line}" for line in (telling + said[-1:])[:1])
+        lines = said.strip().splitlines() or ["nothing"]
+        telling = [line for line in lines if line.startswith("guest: ")] + [line for line in lines if "panic" in line]
+        return f": its console ends with {(telling or lines)[-1].strip()[:200]!r} (all of it: {self._keep(said)})"
+
+    def _keep(self, console: str) -> Path:
+        """Keep a console; the oldest of many go."""
+        folder = cache.folder("consoles")
+        kept = folder / f"{self.job.name}.txt"
+        kept.write_text(console, encoding="utf-8")
+        for old in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)[:-CONSOLES]:
+            old.unlink(missing_ok=True)
+        return kept
 
     @contextlib.contextmanager
     def _booted(self) -> Iterator[subprocess.Popen[bytes]]:
@@ -227,11 +273,12 @@ class Guest:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         self._began, self._seen = time.monotonic(), 0.0
+        self._killed_before = limits.killed_for_memory()
         with contextlib.ExitStack() as held:
             processor = held.enter_context(_processor())
             console = held.enter_context((self.job / "console").open("wb"))
             process = subprocess.Popen(
-                [*TIED, str(os.getpid()), "taskset", "-c", str(processor), *self._boot_line()],
+                [*self._allowed, *TIED, str(os.getpid()), "taskset", "-c", str(processor), *self._boot_line()],
                 env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": self._memory_folder()},
                 cwd="/", stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
                 pass_fds=[end for line in self.lines for end in line if end is not None],
@@ -310,7 +357,9 @@ def _processor() -> Iterator[int]:
 
 def require_programs() -> None:
     """Raise Unavailable if this machine lacks a program that booting a guest needs."""
-    if missing := [name for name in ("setpriv", "taskset", "bash", "ip") if shutil.which(name, path=PATH) is None]:
+    if missing := [
+        name for name in ("setpriv", "taskset", "prlimit", "bash", "ip") if shutil.which(name, path=PATH) is None
+    ]:
         raise Unavailable(f"{', '.join(missing)} missing: apt-get install util-linux bash iproute2")
 
 

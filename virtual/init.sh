@@ -56,5 +56,6 @@ status=$?
 read -r up _ </proc/uptime
 printf '%s\n' "$up" >clock
 # A status promises that everything written is outside. (Closing a file loses its last errors; this asks for them.)
-sync -f . && printf '%s\n' "$status" >status && sync -f . || : >full
+{ sync -f . && printf '%s\n' "$status" >status && sync -f . ; } 2>/run/why ||
+    { mapfile -t why </run/why; echo "guest: ${why[*]}"; : >unwritten; } # no program: there may be no file left for one
 "$python" -ISc 'import ctypes; ctypes.CDLL(None).reboot(0x4321FEDC)' # RB_POWER_OFF: no program that every system has does that

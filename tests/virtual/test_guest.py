@@ -210,7 +210,72 @@ def test_a_full_disk_is_told_and_not_a_result(linux, tmp_path):
     with parent(linux, command, inside, os.environ | {"XDG_CACHE_HOME": str(tmp_path)}) as process:
         _, said = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert "GuestFailed: what the guest wrote did not fit on the disk" in said
+    assert "did not fit on the disk" in said
+
+
+@pytest.mark.parametrize(
+    ("limit", "cause"),
+    [
+        ("ulimit -n 300", "open files"),
+        ("ulimit -f 1024", "in one file"),
+        ("ulimit -v 500000", "address space"),
+        ("ulimit -i 0", "pending signals"),
+    ],
+)
+def test_a_limit_that_is_too_low_is_named_before_anything_is_made(linux, tmp_path, limit, cause):
+    with limited(linux, limit, os.environ | {"XDG_CACHE_HOME": str(tmp_path)}) as process:
+        _, said = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert "Unavailable: " in said
+    assert cause in said
+    assert not (tmp_path / "hedera").exists()
+
+
+@pytest.mark.parametrize("limit", ["ulimit -Sn 64", "ulimit -Sf 1024", "ulimit -Si 0", "ulimit -l 0"])
+def test_a_limit_that_a_shell_may_raise_is_raised_for_the_guest_alone(linux, limit):
+    with limited(linux, limit, os.environ) as process:
+        assert process.communicate(timeout=120)[1] == ""
+    assert process.returncode == 0
+
+
+def limited(linux, limit, environment):
+    return parent(linux, "true", ["bash", "-c", f'{limit}; exec "$@"', "bash"], environment)
+
+
+def test_a_guest_holds_few_files_open_however_many_it_reads(linux, tmp_path):
+    for number in range(400):
+        (tmp_path / str(number)).write_text("x" * 5000)
+    with Guest(linux, ["sh", "-c", f"cat {tmp_path}/* | wc -c; sleep 1"], **SMALL) as guest:
+        most = 0
+
+        def count(_):
+            nonlocal most
+            with contextlib.suppress(OSError):
+                most = max(most, len(os.listdir(f"/proc/{guest.pid}/fd")))
+
+        assert guest.wait(count).stdout == "2000000\n"
+    assert 0 < most < 128
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("start_userspace : socketpair failed, errno = 24", "EMFILE"),
+        ("start_userspace : clone failed, errno = 11", "EAGAIN"),
+        ("guest: sync: error syncing: Disk quota exceeded", "disk"),
+        ("guest: sync: error syncing: Read-only file system", "read-only"),
+        ("something nobody foresaw", "something nobody foresaw"),
+    ],
+)
+def test_the_cause_of_what_did_not_come_out_is_read_and_not_guessed(tmp_path, monkeypatch, line, cause):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    linux = tmp_path / "linux"
+    linux.write_text(f"#!/bin/sh\necho '{line}'\nfor last; do :; done; touch $last/out/unwritten\n")
+    linux.chmod(0o755)
+    with Guest(linux, ["true"], **SMALL) as guest, pytest.raises(GuestFailed, match=cause) as failed:
+        guest.wait()
+    kept = list(cache.folder("consoles").iterdir())
+    assert [str(path) in str(failed.value) for path in kept] == [True] * (cause == line)
 
 
 def test_the_test_of_a_kernel_passes_here_and_fails_what_does_not_travel(linux, tmp_path):

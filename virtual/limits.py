@@ -1,0 +1,187 @@
+"""What a guest takes of the limits on a process, a user and a machine.
+
+A login has lower limits than a machine could give: 1,024 open files, of 524,288 that it may ask for. So a guest asks
+for what it takes (`raised`); where the machine does not give it, one sentence says so before anything is built.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from virtual.errors import Unavailable
+
+SPARE = 4 / 3
+"""A third more than was measured."""
+FILES = 128
+"""Files that a guest has open on the host beside a pair of sockets for each process: 126 were measured at most (k = 4
+and 8, hedera-sa), most of them libraries that are mapped."""
+MAPPINGS = 8192
+"""Of one process; 3,999 were measured, at k = 8 under hedera-sa."""
+BESIDE_MIB = 512
+"""Address space beyond a guest's memory, and memory that the host needs for it."""
+NEVER = resource.RLIM_INFINITY
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a guest takes: ``processes`` at once, each of which is a process of the host with a pair of sockets, and
+    ``memory_mib``."""
+
+    processes: int
+    memory_mib: int
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit: how much of it a guest needs, how much it may have, and how much it has without asking.
+
+    ``mend``: what the user can do where ``may`` is less than ``needs``.
+    """
+
+    name: str
+    needs: int
+    may: int
+    has: int
+    mend: str
+
+    @property
+    def enough(self) -> bool:
+        return self.may >= self.needs
+
+    def sentence(self) -> str:
+        return f"a guest of this size takes {self.needs:,} {self.name}, and there are {self.may:,} at most: {self.mend}"
+
+
+@dataclass(frozen=True)
+class _Resource:
+    number: int
+    option: str
+    name: str
+    needs: Callable[[Needs], int]
+    mend: str
+    unit: int = 1
+
+
+_RESOURCES = (
+    _Resource(
+        resource.RLIMIT_NOFILE,
+        "nofile",
+        "open files",
+        lambda guest: round(SPARE * (FILES + guest.processes)),
+        "ulimit -Hn tells; /etc/security/limits.conf (nofile), or docker run --ulimit nofile=65536",
+    ),
+    _Resource(
+        resource.RLIMIT_NPROC,
+        "nproc",
+        "processes beside this user's others",
+        lambda guest: round(SPARE * guest.processes) + _running(),
+        "ulimit -Hu tells; /etc/security/limits.conf (nproc), or docker run --ulimit nproc=65536",
+    ),
+    _Resource(
+        resource.RLIMIT_AS,
+        "as",
+        "MiB of address space",
+        lambda guest: guest.memory_mib + BESIDE_MIB,
+        "ulimit -Hv tells; /etc/security/limits.conf (as), or less memory (hedera guest --memory)",
+        1 << 20,
+    ),
+    _Resource(
+        resource.RLIMIT_FSIZE,
+        "fsize",
+        "MiB in one file",
+        lambda guest: guest.memory_mib,
+        "ulimit -Hf tells; /etc/security/limits.conf (fsize), or less memory (hedera guest --memory)",
+        1 << 20,
+    ),
+    _Resource(
+        resource.RLIMIT_SIGPENDING,
+        "sigpending",
+        "pending signals",
+        lambda guest: 64,
+        "ulimit -Hi tells; /etc/security/limits.conf (sigpending)",
+    ),
+)
+
+
+def limits(guest: Needs) -> Iterator[Limit]:
+    """Every limit on a guest here."""
+    for each in _RESOURCES:
+        if each.number == resource.RLIMIT_NPROC and os.geteuid() == 0:
+            continue  # root has as many as there are, but where it is root of a container alone
+        has, may = (value // each.unit for value in map(_finite, resource.getrlimit(each.number)))
+        yield Limit(each.name, each.needs(guest), may, has, each.mend)
+    mappings = int(Path("/proc/sys/vm/max_map_count").read_text())
+    yield Limit("mappings of a process", MAPPINGS, mappings, mappings, f"sysctl vm.max_map_count={MAPPINGS}")
+    memory = memory_mib()
+    mend = "docker run --memory, a larger virtual machine, or less memory (hedera guest --memory)"
+    yield Limit("MiB of memory", guest.memory_mib, memory, memory, mend)
+
+
+def require(guest: Needs) -> None:
+    """Unavailable names the first limit that is too low, what it takes, and what to do."""
+    for limit in limits(guest):
+        if not limit.enough:
+            raise Unavailable(limit.sentence())
+
+
+def raised(guest: Needs) -> list[str]:
+    """A prefix for the command of a guest: it raises what is too low, where it may. Raises Unavailable as `require`."""
+    require(guest)
+    options = []
+    for each in _RESOURCES:
+        soft, hard = resource.getrlimit(each.number)
+        if soft != NEVER and soft < (needed := each.needs(guest) * each.unit):
+            options.append(f"--{each.option}={needed}:{'unlimited' if hard == NEVER else hard}")
+    return ["prlimit", *options, "--"] if options else []
+
+
+def memory_mib() -> int:
+    """The memory of the machine, or of the control group that we are in, whichever is less."""
+    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for path in _groups():
+        for file in ("memory.max", "memory.limit_in_bytes"):
+            text = _read(path / file)
+            if text.isdecimal():
+                found.append(int(text))
+    return min(found) >> 20
+
+
+def killed_for_memory() -> int:
+    """How often the kernel has killed a process of our control group for want of memory; 0 where it does not say."""
+    texts = (_read(path / "memory.events") for path in _groups())
+    return sum(int(count) for text in texts for count in re.findall(r"^oom_kill (\d+)$", text, re.MULTILINE))
+
+
+def _groups() -> Iterator[Path]:
+    """The control groups that limit our memory, from our own up to the one that we see as the root."""
+    for line in _read(Path("/proc/self/cgroup")).splitlines():
+        _, controllers, group = line.split(":", 2)
+        if controllers in ("", "memory"):
+            root, place = Path("/sys/fs/cgroup", controllers), Path(group.lstrip("/"))
+            yield from (root / part for part in (place, *place.parents))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _running() -> int:
+    """Processes of this user, threads too."""
+    count = 0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        text = _read(status)
+        if f"\nUid:\t{os.getuid()}\t" in text and (found := re.search(r"\nThreads:\t(\d+)", text)):
+            count += int(found[1])
+    return count
+
+
+def _finite(value: int) -> int:
+    return (1 << 63) - 1 if value == NEVER else value
