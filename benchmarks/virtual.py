@@ -19,6 +19,7 @@ from typing import NamedTuple
 import click
 
 from harness.jobs import guests
+from harness.jobs.job import job_of
 from harness.jobs.loop import run as run_job
 from harness.run.spec import RunSpec
 from results.output import plain_table, wide_console
@@ -67,7 +68,7 @@ def main(whole: bool) -> None:
         )  # fmt: skip
         meter = Meter()
         with tempfile.TemporaryDirectory() as folder:
-            run = run_job(spec, Path(folder, "run"), where, meter)
+            run = run_job(job_of(spec), Path(folder, "run"), where, meter)
         name = f"k={case.k}, {case.link_mbps:g} Mb/s in {case.mtu} bytes, {case.scheme}"
         if not run.valid:
             raise RuntimeError(f"{name}: {'; '.join(run.reasons)}")

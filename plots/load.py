@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,7 @@ import msgspec
 
 from results.archive import ARCHIVE, unpacked
 from results.files import find_files
-from results.record import Run, decode, read
+from results.record import ASIDE, Run, decode, read
 
 VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows", "large_flows")
 """Settings that may differ between the runs of one figure, because they belong to the pattern or follow from it. Runs
@@ -41,6 +41,20 @@ class Sweep:
     skipped: tuple[Skipped, ...]
     tries: tuple[Run, ...] = ()
 
+    @property
+    def mixture(self) -> str:
+        """A sentence that names the emulators of runs that more than one of them has made; empty where it is one."""
+        return mixture(self.runs)
+
+
+def mixture(runs: Iterable[Run]) -> str:
+    """As `Sweep.mixture`."""
+    made = Counter(run.emulated_by for run in runs)
+    counts = "; ".join(f"{count} by {name}" for name, count in sorted(made.items()))
+    return f"These runs are not of one emulator, so small differences between them say nothing: {counts}." * (
+        len(made) > 1
+    )
+
 
 def load_sweep(folder: str | Path) -> Sweep:
     """All runs below ``folder``, sorted by path, or else those of the folder's archive.
@@ -56,6 +70,9 @@ def load_sweep(folder: str | Path) -> Sweep:
     skipped = []
     files = find_files(folder, "run.json")  # not hidden ones, which are being written
     for path in files:
+        if ASIDE.fullmatch(path.parent.name):
+            skipped.append(Skipped(path, "is of other files or of another emulator than the run in its place"))
+            continue
         try:
             found[path] = read(path)
         except (OSError, ValueError) as error:  # the file may be gone by now

@@ -27,6 +27,8 @@ Positive = Annotated[float, Meta(gt=0, le=1e9)]
 Percent = Annotated[float, Meta(ge=-1000, le=1000)]
 """A percentage of a second. By two clocks, so it may be a little below 0 or above 100."""
 Milliseconds = Annotated[float, Meta(ge=0, le=1e9)]
+Digits = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
+"""The beginning of a SHA-256, hexadecimal."""
 Cable = Name
 """``A-B``, the names of its two ends."""
 Port = Name

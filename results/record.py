@@ -18,14 +18,17 @@ from numpy.typing import NDArray
 
 from results import parts
 from results.files import write_whole
-from results.parts import Count, Fact, Mbps, Name, Port, Positive, Record, Seconds, Sentence, written
+from results.parts import Count, Digits, Fact, Mbps, Name, Port, Positive, Record, Seconds, Sentence, written
 from topos.wire import payload_share
 from traffic.textfile import read_regular
 
 SCHEMA: Literal[2] = 2
 """Version of run.json."""
-NOT_JUDGED = "not judged"
-Verdict = Literal["ok", "invalid", "not judged"]
+NOT_JUDGED, LOST = "not judged", "lost"
+Verdict = Literal["ok", "invalid", "not judged", "lost"]
+OLDER = "before-1.1"
+ASIDE = re.compile(rf"trial-\d+(?:-again)?\.(?:[0-9a-f]{{16}}|{OLDER})(?:\.\d+)?")
+"""The folder of a run that was set aside: its key, or OLDER, follows the name it had."""
 MAX_BYTES = 256 << 20
 """Larger files are not read: 16,000 flows of ten minutes make about 150 MB."""
 
@@ -48,6 +51,13 @@ class Run(Record, frozen=True, kw_only=True):
     """From 1."""
     seed: Count
     """Of everything that was drawn."""
+    key: Digits | None = None
+    """A hash of all that was asked for, of the contents of the files that it names, and of the emulator: two runs with
+    one key are one run. Runs before 1.1 have none."""
+    inputs: Mapping[Name, Digits] = {}
+    """The user's files that the run was made of, and hashes of their contents."""
+    emulator: Name | None = None
+    """What it was emulated by; another version may give other results."""
     started: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
     """When, UTC."""
     capacity_mbps: Positive
@@ -69,7 +79,7 @@ class Run(Record, frozen=True, kw_only=True):
     payload_mbps: Mbps | None = written(None)
     """As the result, but payload that sockets received (iperf), which section 6.2 of the paper counts."""
     verdict: Verdict
-    """`ok`, `invalid` or `not judged`."""
+    """`ok`, `invalid`, `not judged`, or `lost`: the machine ended it before there was anything to judge."""
     reasons: tuple[Sentence, ...]
     """Of a verdict that is not `ok`. A run that broke off is invalid and has no result."""
     remarks: tuple[Sentence, ...] = ()
@@ -133,6 +143,19 @@ class Run(Record, frozen=True, kw_only=True):
     @property
     def judged(self) -> bool:
         return self.verdict != NOT_JUDGED
+
+    @property
+    def lost(self) -> bool:
+        """Whether the machine lost it: it is no result, and is made again."""
+        return self.verdict == LOST
+
+    @property
+    def emulated_by(self) -> str:
+        """The emulator in words, also of runs that were made before they told it."""
+        if self.emulator is not None:
+            return self.emulator
+        kernel = str(self.environment.get("guest_kernel_sha256", "not recorded"))[:12]
+        return "real time before 1.1" if self.spec.time == "real" else f"virtual time before 1.1, kernel {kernel}"
 
     @property
     def may_be_tried_again(self) -> bool:

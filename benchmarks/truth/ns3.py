@@ -16,6 +16,7 @@ import numpy as np
 
 from harness.cli.options import tell_user
 from harness.jobs import guests
+from harness.jobs.job import job_of
 from harness.jobs.loop import run as run_job
 from harness.run.spec import RunSpec
 from packets.result import parse
@@ -61,7 +62,7 @@ def in_guest(mbps: float, seconds: float, kept: Path) -> Run:
             "ecmp", f"file:{flows}", seconds=seconds, seed=SEED, link_mbps=mbps, time="virtual", new_flows="controller",
             scale_sizes=False, congestion_control=TCP,
         )  # fmt: skip
-        run_job(spec, folder, guests.Guests(guests.prepare(tell_user), 1))
+        run_job(job_of(spec), folder, guests.Guests(guests.prepare(tell_user), 1))
     return read(folder / "run.json")
 
 

@@ -68,7 +68,7 @@ def carrier(
         if asked == "auto":
             why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"
             tell_user(f"{why}: virtual time, in a Linux that is a process (docs/virtual-time.md)")
-        yield Guests(prepare(tell_user), at_once or processors())
+        yield Guests(prepare(tell_user, spec), at_once or processors())
     else:
         from harness.network.machine import require_tools
 

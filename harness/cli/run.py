@@ -30,6 +30,7 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
     from harness.jobs import loop
+    from harness.jobs.job import job_of
     from harness.jobs.store import require_writable, slug
     from results.record import encode
 
@@ -49,7 +50,7 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
             tell_user(f"{loop.stage_words(stage, progress)} ...")
 
     with carrier(spec, 1, asked=asked) as where:
-        result = loop.run(spec, out, where, hear)
+        result = loop.run(job_of(spec), out, where, hear)
     if as_json:
         click.echo(encode(result, indent=0), nl=False)
     else:

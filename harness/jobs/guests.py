@@ -26,10 +26,10 @@ from harness.network import machine
 from harness.run.source import ROOT, first_source
 from harness.run.spec import RunSpec
 from results import record
-from virtual import cache
+from virtual import cache, limits
 from virtual.apt import layer
 from virtual.errors import GuestFailed, Unavailable
-from virtual.guest import MEMORY_MIB, Guest
+from virtual.guest import Guest
 from virtual.kernel import kernel as booted_kernel
 from virtual.kernel.shipped import Kernel
 from virtual.results import copy_results, read_small
@@ -51,9 +51,14 @@ class Ground:
     compiled: Path | None
 
 
-def prepare(say: Callable[[str], None]) -> Ground:
-    """What guests need, made now where it is not there yet. UnfitMachine, with what to install, where that fails."""
+def prepare(say: Callable[[str], None], spec: RunSpec | None = None) -> Ground:
+    """What guests need, made now where it is not there yet. UnfitMachine, with what to install, where that fails.
+
+    ``spec``: of runs that will be made; what their guests take is asked for before anything else.
+    """
     try:
+        if spec is not None:
+            limits.require(needs(spec))
         kernel = booted_kernel(say)
         missing = [tool.package for tool in machine.TOOLS if machine.version_of(tool) is None]
         over = layer(list(dict.fromkeys(missing))) if missing else None
@@ -100,7 +105,8 @@ class Guests:
             files={"job.json": job.encoded()},
             environment=_environment() | {machine.TOLD: ground.told},
             layers=ground.layers,
-            memory_mib=memory_mib(job.spec),
+            processes=needs(job.spec).processes,
+            memory_mib=needs(job.spec).memory_mib,
             real_s=SLOWEST * longest_s(job.spec),
             seed=job.spec.seed,
         )
@@ -132,11 +138,19 @@ class Guests:
         record.write(place / RESULT, run)
 
 
-def memory_mib(spec: RunSpec) -> int:
-    """The limit of a run's memory: some twice what was measured, 210 MiB and 3.4 for each host with its switches and
-    its flow (k = 4, 8 and 16). Never below a guest's own, from which TCP's limits follow."""
+PROGRAMS, SPARE_MIB = 16, 512
+"""Of a run beside what hosts have: 9 were measured."""
+LEAST_MIB = 1024
+"""From here on TCP's buffers have Linux's usual limits; they follow from a machine's memory."""
+
+
+def needs(spec: RunSpec) -> limits.Needs:
+    """What a run's guest takes. Processes: one for each flow that lasts, or two for each host (k = 4, 6, 8: 26, 64,
+    138). Memory: some twice what was measured, 210 MiB and 3.4 for each host with its switches and its flow (k = 4, 8
+    and 16)."""
     hosts, switches = (topo := spec.network()).num_hosts, topo.num_switches
-    return max(MEMORY_MIB, 512 + 5 * (hosts + switches) + 2 * hosts * (spec.flows_per_host - 1))
+    flows = hosts * (spec.flows_per_host - 1)
+    return limits.Needs(PROGRAMS + 2 * hosts + flows, max(LEAST_MIB, SPARE_MIB + 5 * (hosts + switches) + 2 * flows))
 
 
 def _environment() -> dict[str, str]:

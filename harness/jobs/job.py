@@ -5,10 +5,12 @@ Whoever carries it out reads none of the user's files: they are looked up in the
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +19,7 @@ import msgspec
 from controllers.pox_main import find_pox, pox_version, too_old
 from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
+from harness.run.source import EMULATOR
 from harness.run.spec import RunSpec
 from hedera.schemes import file_of
 from traffic.textfile import given
@@ -30,7 +33,7 @@ Hear = Callable[[str, "Progress | None"], None]
 """Hears the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
 
 
-class Job(msgspec.Struct, frozen=True):
+class Job(msgspec.Struct, frozen=True, dict=True):
     """``spec``: without any ``auto``. ``files``: by the names in the spec; the rows of a pattern or a network of the
     user's own."""
 
@@ -45,12 +48,35 @@ class Job(msgspec.Struct, frozen=True):
         return data
 
     @property
+    def emulator(self) -> str:
+        """What carries it out, where that may change the result."""
+        from virtual.kernel.shipped import NAMED
+
+        other = os.environ.get(NAMED) if self.spec.time == "virtual" else None
+        return f"{self.spec.time} time, version {EMULATOR}" + (f", kernel {other}" if other else "")
+
+    @property
+    def inputs(self) -> dict[str, str]:
+        """Hashes of its files' contents, by name."""
+        return {name: _digits(content.encode("utf-8", "surrogatepass")) for name, content in self.files.items()}
+
+    @cached_property
+    def key(self) -> str:
+        """What a run is known by: all that decides its result. The number of its trial is only a name."""
+        spec = {name: value for name, value in self.spec.as_json().items() if name != "trial"}
+        return _digits(msgspec.json.encode([spec, self.inputs, self.emulator], order="sorted"))
+
+    @property
     def scheduler(self) -> str | None:
         path = file_of(self.spec.scheme)
         return None if path is None else str(path)
 
     def files_given(self) -> AbstractContextManager[None]:
         return have(self.files)
+
+
+def _digits(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 class _Files(msgspec.Struct):

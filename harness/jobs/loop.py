@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from harness.errors import WorkerFailed
-from harness.jobs.job import Hear, Job, job_of
+from harness.jobs.job import Hear, Job
 from harness.jobs.store import RESULT, Planned, new_folder
 from harness.run.source import first_source
 from harness.run.spec import RunSpec
@@ -50,26 +50,26 @@ class Stopped(Exception):
     """Nobody waits for this run any more."""
 
 
-def run(spec: RunSpec, folder: Path, where: Where, hear: Hear = lambda stage, progress: None) -> Run:
+def run(job: Job, folder: Path, where: Where, hear: Hear = lambda stage, progress: None) -> Run:
     """Carry out one run and publish it in ``folder``.
 
-    What a guest or a worker loses is published as an invalid run, with the reason. Raises UserMistake and UnfitMachine
-    before anything is built, RunFailed when ``folder`` is taken or a disk full, and what ``hear`` raises.
+    What a guest or a worker loses is published as a lost run, with the reason. Raises UnfitMachine before anything is
+    built, RunFailed when ``folder`` is taken or a disk full, and what ``hear`` raises.
     """
-    job = job_of(spec)
     make_folder(folder.parent)
     with new_folder(folder) as place:
         try:
             where.carry(job, place, hear)
-            return _checked(place, job.spec)
+            found = _checked(place, job.spec)
         except WorkerFailed as reason:
             from harness.verdict.result import failed_run
 
             for path in place.iterdir():
                 path.unlink()
             made = {"source": first_source().fingerprint, "time": job.spec.time}
-            lost = msgspec.structs.replace(failed_run(job.spec, str(reason)), environment=made)
-            return record.write(place / RESULT, lost)
+            found = msgspec.structs.replace(failed_run(job.spec, str(reason)), verdict=record.LOST, environment=made)
+        known = {"key": job.key, "inputs": job.inputs, "emulator": job.emulator}
+        return record.write(place / RESULT, msgspec.structs.replace(found, **known))
 
 
 def carry_out(
@@ -93,7 +93,7 @@ def carry_out(
                 doing[planned] = (stage, progress)
 
         try:
-            return None if folder is None or stop.is_set() else run(planned.spec, folder, where, hear)
+            return None if folder is None or stop.is_set() else run(planned.job, folder, where, hear)
         finally:
             doing.pop(planned, None)
 
@@ -107,7 +107,7 @@ def carry_out(
                     if (result := future.result()) is None:
                         continue
                     done(planned, result)
-                    if not planned.done:
+                    if not result.lost and not planned.done:
                         waiting[pool.submit(attempt, planned)] = planned
                 look(dict(doing))
         except BaseException:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import hashlib
 import os
 import re
 import secrets
@@ -15,12 +16,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.errors import RunFailed, UserMistake
-from harness.run.spec import RunSpec
 from results import record
 from results.files import make_folder
-from results.record import Run
+from results.record import OLDER, Run
+
+if TYPE_CHECKING:
+    from harness.jobs.job import Job
+    from harness.run.spec import RunSpec
 
 RESULT = "run.json"
 ROOM = 32 << 20
@@ -30,8 +35,14 @@ PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial")
 
 
 def slug(text: str) -> str:
-    """A pattern or scheme as a folder name: letters, digits and ``.-_,`` stay, all else becomes ``_``."""
+    """A name of the user's as a folder name: letters, digits and ``.-_,`` stay, all else becomes ``_``."""
     return re.sub(r"[^A-Za-z0-9.,_-]+", "_", text).strip("_.") or "_"
+
+
+def folder_of(name: str) -> str:
+    """The folder of a pattern or scheme, another one for each: what a user spells may have characters that `slug` makes
+    alike, our own names do not."""
+    return slug(name) + ("-" + hashlib.sha256(name.encode()).hexdigest()[:6] if re.search("[_/]", name) else "")
 
 
 def require_writable(folder: Path) -> None:
@@ -82,12 +93,17 @@ def read_run(folder: Path) -> Run | None:
         return None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Planned:
-    """One run to do and the folder it will be published in."""
+    """One run to do and the folder it will be published in. A run of another key that lies there, as of a scheduler
+    that was edited since, moves aside (`set_aside`)."""
 
-    spec: RunSpec
+    job: Job
     folder: Path
+
+    @property
+    def spec(self) -> RunSpec:
+        return self.job.spec
 
     @property
     def attempts(self) -> tuple[Path, ...]:
@@ -108,25 +124,61 @@ class Planned:
         return next((run for run in tries if run.valid), tries[-1] if tries else None)
 
     def next_folder(self) -> Path | None:
-        """Where the next try goes; None when the job is done: valid, nothing to be judged by, or tried twice."""
+        """Where the next try goes; None when the job is done: valid, nothing to be judged by, or tried twice. What the
+        machine lost was no try."""
         found = self.outcome()
         if found is not None and not found.may_be_tried_again:
             return None
-        return next((folder for folder in self.attempts if not os.path.lexists(folder)), None)
+        return next((folder for folder in self.attempts if not os.path.lexists(folder) or was_lost(folder)), None)
 
     @property
     def done(self) -> bool:
         return self.next_folder() is None
 
+    def set_aside(self) -> str | None:
+        """Give runs of other keys that lie in its folders names of their own, and those of its key that were set aside
+        before their places. Returns why, a sentence; None where there was nothing to do."""
+        why = None
+        for folder in self.attempts:
+            found = read_run(folder)
+            if found is not None and found.key != self.job.key:
+                folder.rename(_free(folder.with_name(f"{folder.name}.{found.key or OLDER}")))
+                why = why or self._unlike(found)
+            kept = folder.with_name(f"{folder.name}.{self.job.key}")
+            if not os.path.lexists(folder) and os.path.lexists(kept):
+                kept.rename(folder)
+        return why
+
+    def _unlike(self, other: Run) -> str:
+        here = self.job.inputs
+        edited = [name for name in here if other.key and other.inputs.get(name) != here[name]]
+        if edited:
+            return f"{', '.join(edited)} changed since"
+        if other.emulated_by != self.job.emulator:
+            return f"made by another emulator ({other.emulated_by}; now {self.job.emulator})"
+        return "asked for with other options"
+
+
+def was_lost(folder: Path) -> bool:
+    found = read_run(folder)
+    return found is not None and found.lost
+
+
+def _free(folder: Path) -> Path:
+    """A path like that one that nothing has yet."""
+    names = (folder, *(folder.with_name(f"{folder.name}.{n}") for n in range(2, 1000)))
+    return next(path for path in names if not os.path.lexists(path))
+
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """A folder that becomes ``folder`` when the block ends without an exception, and is gone otherwise.
+    """A folder that becomes ``folder`` when the block ends without an exception, and is gone otherwise. What a machine
+    lost there makes room.
 
     Raises RunFailed when ``folder`` is already taken, and when the disk is full: tools that could not write all they
     saw would make a result that looks like one.
     """
-    if os.path.lexists(folder):
+    if os.path.lexists(folder) and not was_lost(folder):
         raise RunFailed(f"{folder} is already there, and results are never overwritten")
     partial = folder.with_name(f".{folder.name[:200]}.{secrets.token_hex(8)}.partial")
     try:
@@ -134,6 +186,8 @@ def new_folder(folder: Path) -> Iterator[Path]:
         require_room(partial)
         yield partial
         require_room(partial)
+        if was_lost(folder):
+            shutil.rmtree(folder)
         os.rename(partial, folder)
     except OSError as error:
         if is_full(error):

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.errors import UserMistake
-from harness.jobs.store import Planned, require_writable, slug
+from harness.jobs.job import job_of
+from harness.jobs.store import Planned, folder_of, require_writable
 from harness.run.spec import RunSpec
 from hedera.schemes import SCHEMES
 from hedera.text import one_line
@@ -45,14 +46,15 @@ def split_schemes(text: str) -> list[str]:
 def plan(
     base: RunSpec, workloads: Sequence[TrafficSpec], schemes: Sequence[str], trials: int, folder: Path
 ) -> list[Planned]:
-    """Every run of a sweep, trial by trial, so that a sweep cut short still has whole trials.
+    """Every run of a sweep, trial by trial, so that a sweep cut short still has whole trials. What is named twice is
+    done once.
 
     Trial t has seed ``base.seed + t - 1``, the same for all schemes: they face the same matrix and ports.
     """
     jobs = []
     for trial in range(1, trials + 1):
-        for workload in workloads:
-            for scheme in schemes:
+        for workload in dict.fromkeys(workloads):
+            for scheme in dict.fromkeys(schemes):
                 spec = replace(
                     base,
                     scheme=scheme,
@@ -63,12 +65,13 @@ def plan(
                     trial=trial,
                     seed=base.seed + trial - 1,
                 )
-                jobs.append(Planned(spec, folder / _folder_name(workload) / slug(scheme) / f"trial-{trial}"))
+                place = folder / _folder_name(workload) / folder_of(scheme) / f"trial-{trial}"
+                jobs.append(Planned(job_of(spec), place))
     return jobs
 
 
 def _folder_name(workload: TrafficSpec) -> str:
-    name = slug(workload.traffic)
+    name = folder_of(workload.traffic)
     if workload.flows_per_host != 1 or workload.keep != 1:
         name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
     return name

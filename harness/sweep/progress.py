@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from harness.jobs.loop import Doing, Where, carry_out, stage_words
 from harness.jobs.store import Planned, alone_in, remove_partial
 from plots.style import short
 from results.output import quiet
-from results.record import NOT_JUDGED, Run
+from results.record import LOST, Run
 
 PAGE_EVERY_S = 10.0
 """A page of many runs takes seconds: while a sweep is unfinished it is written no more often."""
@@ -35,8 +36,16 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Where)
         _conclude(jobs, folder)
 
 
+def _set_aside(jobs: Sequence[Planned], console: Console) -> None:
+    """Older runs, of which the files have been edited since or which another emulator made, make room, and are told."""
+    for why, count in Counter(filter(None, (job.set_aside() for job in jobs))).items():
+        runs = "a run that is here" if count == 1 else f"{count} runs that are here"
+        console.print(escape(f"{why}: {runs} moved aside, to be made again"), highlight=False, soft_wrap=True)
+
+
 def _carry_out(jobs: Sequence[Planned], folder: Path, where: Where) -> None:
     console = Console(stderr=True, quiet=quiet())
+    _set_aside(jobs, console)
     left = [job for job in jobs if not job.done]
     done = len(jobs) - len(left)
     console.print(f"{len(jobs)} runs, {done} already done. Results: {folder}", highlight=False, soft_wrap=True)
@@ -74,14 +83,20 @@ class Shown:
         self._bar.update(self._task, description=escape("; ".join(words)))
 
     def done(self, planned: Planned, run: Run) -> None:
-        again = not planned.done
+        again = not run.lost and not planned.done
         if not again:
             self._unfinished.remove(planned)
             self._bar.advance(self._task)
         spec = planned.spec
         text = f"{escape(short(spec.traffic)):28} {escape(spec.scheme):14} trial {spec.trial}  "
         rate = run.bisection_mbps
-        text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / run.capacity_mbps:4.0%} of all links"
+        text += (
+            "           lost"
+            if run.lost
+            else "      no result"
+            if rate is None
+            else f"{rate:7.1f} Mb/s {rate / run.capacity_mbps:4.0%} of all links"
+        )
         if not run.valid:
             text += f"  [red]{run.verdict}[/]{', trying once more' if again else ''}: {escape(run.reasons[0])}"
         # In a log, where there is no live line, every line tells its time.
@@ -111,6 +126,8 @@ def _conclude(jobs: Sequence[Planned], folder: Path) -> None:
 
     sweep = load_sweep(folder)
     print(show(sweep.runs, sweep.tries), flush=True)
+    if sweep.mixture:
+        print(sweep.mixture)
     if pictures := write_all(folder):
         print(f"pictures and tables: {pictures[0].parent}/")
     print(f"the page: {write_report(folder)}")
@@ -119,7 +136,7 @@ def _conclude(jobs: Sequence[Planned], folder: Path) -> None:
         which = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
         print(f"{found.verdict}: {which}: {found.reasons[0]}", file=sys.stderr)
     if bad:
-        unjudged = sum(found.verdict == NOT_JUDGED for _, found in bad)
-        counts = [(len(bad) - unjudged, "invalid"), (unjudged, NOT_JUDGED)]
-        said = " and ".join(f"{n} {'is' if n == 1 else 'are'} {verdict}" for n, verdict in counts if n)
-        raise RunFailed(f"of {len(jobs)} runs {said}, and shown as such; the reasons are above")
+        counts = Counter[str](found.verdict for _, found in bad)
+        said = " and ".join(f"{n} {'is' if n == 1 else 'are'} {verdict}" for verdict, n in counts.items())
+        again = "; this machine lost runs, which the same command makes again" if counts[LOST] else ""
+        raise RunFailed(f"of {len(jobs)} runs {said}, and shown as such; the reasons are above{again}")

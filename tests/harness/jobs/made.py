@@ -2,6 +2,7 @@
 
 import msgspec
 
+from harness.jobs.job import Job
 from harness.jobs.loop import run
 from harness.jobs.store import RESULT
 from harness.run.source import first_source
@@ -36,4 +37,4 @@ class Carrier:
 
 
 def carried(folder, makes=result, spec=SPEC):
-    return run(spec, folder, Carrier(makes))
+    return run(Job(spec, {}), folder, Carrier(makes))

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from harness.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
+from harness.jobs.job import Job
 from harness.jobs.loop import carry_out
 from harness.jobs.store import RESULT, Planned, alone_in, new_folder, read_run, remove_partial
 from harness.sweep.plan import TrafficSpec, plan
@@ -39,6 +40,7 @@ def partial(folder):
 def test_a_run_is_published_with_its_raw_files_and_never_overwritten(tmp_path):
     run = carried(tmp_path / "a" / "run")
     assert read_run(tmp_path / "a" / "run") == run
+    assert (run.key, run.emulator) == (Job(SPEC, {}).key, Job(SPEC, {}).emulator)
     assert (tmp_path / "a" / "run" / "controller.jsonl").exists()
     assert partial(tmp_path) == []
     with pytest.raises(RunFailed, match="never overwritten"):
@@ -60,22 +62,22 @@ def test_a_run_is_published_with_its_raw_files_and_never_overwritten(tmp_path):
 )
 def test_what_is_not_the_run_that_was_asked_for_does_not_count(tmp_path, changed, words):
     run = carried(tmp_path / "run", lambda spec: result(spec, **changed))
-    assert run.verdict == "invalid"
+    assert run.verdict == "lost"
     assert words in run.reasons[0]
     assert run.bisection_mbps is None
     assert os.listdir(tmp_path / "run") == [RESULT], "nothing that came is kept"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}'])
-def test_a_result_that_cannot_be_read_is_an_invalid_run(tmp_path, text):
+def test_a_result_that_cannot_be_read_is_a_lost_run(tmp_path, text):
     class Broken(Carrier):
         def carry(self, job, place, hear):
             (place / RESULT).write_text(text)
 
     from harness.jobs.loop import run
 
-    assert run(SPEC, tmp_path / "run", Broken()).verdict == "invalid"
-    assert read_run(tmp_path / "run").verdict == "invalid"
+    assert run(Job(SPEC, {}), tmp_path / "run", Broken()).verdict == "lost"
+    assert read_run(tmp_path / "run").verdict == "lost"
 
 
 def raising(error):
@@ -85,8 +87,15 @@ def raising(error):
     return makes
 
 
-def test_a_lost_worker_is_the_reason_of_an_invalid_run(tmp_path):
-    assert carried(tmp_path / "run", raising(WorkerFailed("it is lost"))).reasons == ("it is lost",)
+def test_what_a_machine_lost_is_told_and_made_again_in_its_place(tmp_path):
+    jobs, failing = jobs_in(tmp_path, trials=1), Carrier(raising(WorkerFailed("it is lost")))
+    watcher = Watcher()
+    carry_out(jobs, failing, watcher.done, watcher.look)
+    assert [verdict for *_, verdict in watcher.ran] == ["lost", "lost"], "and not tried at once again"
+    assert all(job.outcome().reasons == ("it is lost",) and not job.done for job in jobs)
+    carry_out(jobs, Carrier(), watcher.done, watcher.look)
+    assert all(job.outcome().valid and job.done for job in jobs)
+    assert partial(tmp_path) == []
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), UnfitMachine("no"), UserMistake("no"), RunFailed("full")])
@@ -127,7 +136,7 @@ def test_in_real_time_a_run_that_does_not_count_is_tried_once_more(tmp_path, mon
 
 def test_the_second_try_counts_where_the_first_does_not(tmp_path):
     spec = replace(SPEC, time="real", controller_delay_ms=None)
-    planned = Planned(spec, tmp_path / "trial-1")
+    planned = Planned(Job(spec, {}), tmp_path / "trial-1")
     (tmp_path / "trial-1").mkdir()
     (tmp_path / "trial-1" / RESULT).write_text("{")
     assert planned.next_folder() == tmp_path / "trial-1-again"
