@@ -50,7 +50,7 @@ def imported(package):
     return names - set(sys.stdlib_module_names) - set(PACKAGES)
 
 
-@pytest.mark.parametrize(("part", "whole"), [("", "-cluster"), ("-cluster", "-check"), ("-check", "-measure")])
+@pytest.mark.parametrize(("part", "whole"), [("", "-cluster"), ("-cluster", "-check")])
 def test_a_smaller_lock_is_part_of_a_larger_one_in_the_same_versions(part, whole):
     small, large = pins(f"requirements{part}.lock"), pins(f"requirements{whole}.lock")
     assert set(small) < set(large)
@@ -61,7 +61,6 @@ def test_everything_declared_is_locked_and_what_only_checks_need_is_not_installe
     run, check = set(pins("requirements.lock")), set(pins("requirements-check.lock"))
     assert declared() | declared("build") <= run
     assert declared("cluster") <= set(pins("requirements-cluster.lock"))
-    assert declared("measure") <= set(pins("requirements-measure.lock"))
     assert declared("test") <= check
     assert not declared("test") & run
 
@@ -70,7 +69,7 @@ def test_everything_declared_is_locked_and_what_only_checks_need_is_not_installe
 def test_everything_imported_is_declared(package):
     extras = declared("cluster")
     if package == "benchmarks":
-        extras |= declared("test") | declared("measure") | {"tests"}  # whose made submissions it grades
+        extras |= declared("test") | {"tests"}  # whose made submissions it grades
     of = packages_distributions()
     for module in imported(package) - FOUND_AT_RUN_TIME:
         names = {name.lower().replace("_", "-") for name in of.get(module, [module])}
