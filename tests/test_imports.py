@@ -27,6 +27,26 @@ from harness.jobs.guests import Guests
 from harness.sweep.progress import carry_out_with_progress
 carry_out_with_progress([], Path({folder!r}), types.SimpleNamespace(at_once=1))
 """
+LOST = """
+from pathlib import Path
+from types import SimpleNamespace
+sys.modules["mininet"] = None
+from harness.errors import WorkerFailed
+from harness.jobs import guests, job
+from harness.run.spec import RunSpec
+from virtual.errors import GuestFailed
+class Guest:
+    def __init__(self, *told, **more): pass
+    def __enter__(self): raise GuestFailed("lost")
+    def __exit__(self, *error): pass
+guests.Guest = Guest
+carrier = guests.Guests(guests.Ground(SimpleNamespace(linux=Path("linux")), (), "{{}}", None), 1)
+spec = RunSpec("hedera-sa", "stride:4", seconds=3.0, time="virtual")
+try:
+    carrier.carry(job.Job(spec, {{}}), Path({folder!r}), lambda *stage: None)
+except WorkerFailed:
+    import harness.cli.guest, harness.cli.run, harness.sweep.progress
+"""
 
 
 def imported(program):
@@ -54,3 +74,10 @@ def test_the_end_of_a_sweep_imports_few_modules_of_ours(tmp_path):
     found = imported(END.format(folder=str(sweep_of(tmp_path / "s"))))
     assert "plots.report.page" in found
     assert len(found) <= 88, "\n".join(found)
+
+
+def test_the_host_s_side_of_virtual_time_imports_nothing_of_mininet(tmp_path):
+    """Up to a guest's boot, and after one that was lost; a Mininet of the machine's would be no help."""
+    found = imported(LOST.format(folder=str(tmp_path)))
+    assert {"harness.cli.guest", "harness.cli.run"} <= set(found), "the guest was lost, as told"
+    assert "harness.network.fabric" not in found

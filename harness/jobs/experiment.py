@@ -18,10 +18,9 @@ from harness.jobs.store import RESULT, full, is_full, require_room
 from harness.network.footprint import run_folder, sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
 from harness.network.processes import deadline
-from harness.run.iperf import linger_s
 from harness.run.observation import Say
 from harness.run.source import described
-from harness.run.spec import RunSpec
+from harness.run.spec import RunSpec, longest_s
 from harness.verdict.result import describe, failed_run
 from results import record
 from results.parts import Timing
@@ -29,12 +28,6 @@ from results.record import Run
 
 if TYPE_CHECKING:
     from harness.run.emulation import Emulation
-
-SLOWEST = 400.0
-"""Real seconds per second of a guest's after which that is taken to hang; 31 were measured at 1 Gb/s, k = 4."""
-PATIENCE_S = 300.0
-PATIENCE_PER_NODE_S = 2.0
-"""What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
 
 
 def run_experiment(
@@ -90,13 +83,6 @@ def run_experiment(
         except OSError as error:
             raise (full(raw) if is_full(error) else error) from None
     return run
-
-
-def longest_s(spec: RunSpec) -> float:
-    """Seconds after which a run is taken to hang."""
-    topo = spec.network()
-    nodes = topo.num_hosts + topo.num_switches
-    return spec.seconds + linger_s(spec.slowest_mbps) + PATIENCE_S + PATIENCE_PER_NODE_S * nodes
 
 
 def _attempt(emulation: Emulation, raw: Path, say: Say) -> Run:

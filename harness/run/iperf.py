@@ -15,15 +15,12 @@ from harness.errors import RunFailed
 from harness.network.fabric import Fabric
 from harness.network.namespaces import inside
 from harness.network.processes import Children, wait_until
-from harness.run.spec import RunSpec
-from harness.run.traffic import LINGER_S, EmulatedFlow, Traffic
+from harness.run.spec import RunSpec, linger_s
+from harness.run.traffic import EmulatedFlow, Traffic
 from traffic.flows import Matrix
 from traffic.iperf import FlowReport, client_command, parse_report, server_command
 from traffic.ports import SERVER_PORT, source_ports
 
-LINGERING_BYTES = 1 << 20
-"""What a client may have written when its time is over and still has to get through a link that it shares: iperf's
-block, what TCP holds of it, and two windows."""
 BLOCK_BYTES = 128 << 10
 """What iperf writes at once."""
 SINK = str(Path(__file__).parents[1] / "hosts" / "sink.py")
@@ -39,11 +36,6 @@ def unsent_bytes(mbps: float) -> int:
     at 10 Mb/s by a second and a half (docs/notes/emulation.md).
     """
     return max(BLOCK_BYTES, round(mbps * 1e6 / 8 * HELD_S))
-
-
-def linger_s(mbps: float) -> float:
-    """Seconds a client may take longer than asked on links of that rate."""
-    return LINGER_S + LINGERING_BYTES * 8e-6 / mbps
 
 
 class Iperf(Traffic):

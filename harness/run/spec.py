@@ -39,6 +39,15 @@ LINUX_MIN_RTO_MS = 200
 MAX_DELAY_MS = 1000.0
 """Beyond it Open vSwitch takes its controller for dead, and asks again and again."""
 
+LINGER_S = 5.0
+"""How long after its end a program of a host may be there before it is taken to hang."""
+LINGERING_BYTES = 1 << 20
+"""What a client may have written when its time is over and still has to get through a link that it shares: iperf's
+block, what TCP holds of it, and two windows."""
+PATIENCE_S = 300.0
+PATIENCE_PER_NODE_S = 2.0
+"""What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
+
 SIGNALS = {"kill": signal.SIGKILL, "freeze": signal.SIGSTOP}
 _DISTURBANCE = re.compile(r"controller:(kill|freeze)@([0-9]{1,9}(?:\.[0-9]{1,9})?)", re.ASCII)
 
@@ -231,6 +240,18 @@ def lasting(workload: Workload) -> Matrix | None:
     """The flows of traffic that all begin at once and last for the whole run; None for all other traffic."""
     matrix = workload.matrix
     return None if matrix is None or matrix.sequential else matrix
+
+
+def linger_s(mbps: float) -> float:
+    """Seconds an iperf client may take longer than asked on links of that rate."""
+    return LINGER_S + LINGERING_BYTES * 8e-6 / mbps
+
+
+def longest_s(spec: RunSpec) -> float:
+    """Seconds after which a run is taken to hang."""
+    topo = spec.network()
+    nodes = topo.num_hosts + topo.num_switches
+    return spec.seconds + linger_s(spec.slowest_mbps) + PATIENCE_S + PATIENCE_PER_NODE_S * nodes
 
 
 def parsed_disturbances(texts: Sequence[str], seconds: float) -> tuple[Disturbance, ...]:

@@ -17,9 +17,6 @@ from harness.run.spec import RunSpec
 from traffic.graph import Collective
 from traffic.iperf import FlowReport
 
-LINGER_S = 5.0
-"""How long after its end a program of a host may be there before it is taken to hang."""
-
 
 @dataclass
 class EmulatedFlow:

@@ -21,8 +21,8 @@ from harness.hosts import peer, records
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
 from harness.network.fabric import Fabric
 from harness.network.processes import Children, wait_until
-from harness.run.spec import RunSpec
-from harness.run.traffic import LINGER_S, EmulatedFlow, Traffic
+from harness.run.spec import LINGER_S, RunSpec
+from harness.run.traffic import EmulatedFlow, Traffic
 from topos.wire import ETHERNET_HEADER
 from traffic.graph import FlowGraph, completed
 from traffic.iperf import FlowReport, Interval

@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.run.iperf import BLOCK_BYTES, LINGERING_BYTES, Iperf, linger_s, listens_on, unsent_bytes
-from harness.run.spec import RunSpec
+from harness.run.iperf import BLOCK_BYTES, Iperf, listens_on, unsent_bytes
+from harness.run.spec import LINGERING_BYTES, RunSpec, linger_s
 from traffic.flows import Matrix
 
 

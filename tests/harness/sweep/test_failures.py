@@ -10,11 +10,11 @@ from msgspec.structs import replace
 
 from harness.errors import RunFailed, UnfitMachine
 from harness.jobs import experiment
-from harness.jobs.experiment import first_of, longest_s, run_experiment
+from harness.jobs.experiment import first_of, run_experiment
 from harness.jobs.store import RESULT, read_run
 from harness.network import footprint, machine
 from harness.run.emulation import Emulation
-from harness.run.spec import RunSpec
+from harness.run.spec import RunSpec, longest_s
 from harness.verdict.result import unmeasured
 from results import record
 
