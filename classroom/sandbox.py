@@ -23,12 +23,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
 from pathlib import Path
+from typing import Any
 
 from classroom.submission import ONE_THREAD, READY, ROOT, START_S, Start, Unfit, answering, own
 from hedera.text import one_line
 from results.temporary import temporary_folder
 
+SYSTEM_PACKAGES = "/usr/lib/python3/dist-packages"
 PROCESSES = 64
 """Processes and threads that a submission may have."""
 LIMITS = {"AS": 4 << 30, "FSIZE": 16 << 20, "NOFILE": 128, "MEMLOCK": 64 << 10, "SIGPENDING": 1024}
@@ -161,13 +165,15 @@ def _filter() -> bytes:
     belong to users, not namespaces, so submissions could pass data through them. If root grades, no option of
     bubblewrap prevents either. Calls unknown to libseccomp belong to newer kernels, and are refused as well.
     """
-    try:
-        import seccomp  # type: ignore[import-not-found, unused-ignore]
-    except ImportError:
+    # The system's, whether or not this environment sees its packages.
+    found = PathFinder.find_spec("seccomp", [*sys.path, SYSTEM_PACKAGES])
+    if found is None or found.loader is None:
         raise Unfit(
             "grading has the kernel refuse namespaces, mounts and keyrings to submissions, by Python's libseccomp, "
-            "which is not installed (apt-get install python3-seccomp)"
-        ) from None
+            f"which is not installed for {sys.executable} (apt-get install python3-seccomp: for /usr/bin/python3)"
+        )
+    seccomp: Any = module_from_spec(found)
+    found.loader.exec_module(seccomp)
     rules, machine = seccomp.SyscallFilter(seccomp.ALLOW), seccomp.Arch()
     refuse, unknown = seccomp.ERRNO(errno.EPERM), seccomp.ERRNO(errno.ENOSYS)
     for number in range(_MAX):
@@ -222,9 +228,10 @@ def packages() -> tuple[str, ...]:
 @cache
 def allowed_modules(*more: str) -> frozenset[str]:
     """The names of our modules that a submission can import; ``more``: with these and what they need."""
-    code = "import importlib, sys; list(map(importlib.import_module, sys.argv[1:])); print(*sys.modules)"
-    command, environment = [sys.executable, "-c", code, *_ALWAYS, *more], {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    code = "import importlib, sys; sys.path.insert(0, sys.argv.pop(1)); "
+    code += "list(map(importlib.import_module, sys.argv[1:])); print(*sys.modules)"
+    command = [sys.executable, "-I", "-c", code, str(ROOT), *_ALWAYS, *more]  # -I: the current folder has hand-ins
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return frozenset(name for name in done.stdout.split() if name.split(".")[0] in packages())
 
 

@@ -1,10 +1,12 @@
-"""`pip install .` gives a package that works anywhere, with nothing of ours beside the code."""
+"""`pip install .` gives a package that works anywhere and for any user, with nothing of ours beside the code."""
 
+import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -12,13 +14,22 @@ import numba
 import pytest
 
 ROOT = Path(__file__).parents[2]
+SOMEBODY = 54321
 NOT_CODE = (".*", "tests", "docs", "runs", "__pycache__", "*.egg-info", "build")
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
+def place():
+    """A folder that every user can reach."""
+    with tempfile.TemporaryDirectory(prefix="hedera-wheel-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def wheel(place):
     """The wheel of this clone, in which somebody has run sweeps."""
-    folder = tmp_path_factory.mktemp("wheel")
+    folder = place
     shutil.copytree(ROOT, folder / "clone", ignore=shutil.ignore_patterns(*NOT_CODE))
     for name in ("runs/mine", "simulated"):
         (folder / "clone/results" / name).mkdir(parents=True, exist_ok=True)
@@ -42,19 +53,26 @@ def installed(wheel):
     return environment / "bin"
 
 
-@pytest.fixture
-def elsewhere(tmp_path):
-    """A folder where somebody keeps modules that are called like ours and like the library's."""
+@pytest.fixture(scope="module")
+def elsewhere(installed):
+    """The home of an ordinary user's, who keeps modules there that are called like ours and like the library's."""
+    home = installed.parent / "home"
+    home.mkdir()
     for name in ("controllers", "hedera", "results", "json", "click"):
-        (tmp_path / f"{name}.py").write_text(f"raise SystemExit('took {name} from the current folder')\n")
-    return tmp_path
+        (home / f"{name}.py").write_text(f"raise SystemExit('took {name} from the current folder')\n")
+    if os.geteuid() == 0:
+        os.chown(home, SOMEBODY, SOMEBODY)
+    return home
 
 
 def hedera(installed, folder, *arguments):
-    environment = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
-    return subprocess.run(
-        [installed / "hedera", *arguments], cwd=folder, env=environment, capture_output=True, text=True
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(installed.parent / "home")}
+    somebody = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+    done = subprocess.run(
+        [installed / "hedera", *arguments], cwd=folder, env=environment, capture_output=True, text=True, **somebody
     )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_a_wheel_has_the_code_and_its_data_and_nothing_that_was_run(wheel):
@@ -76,12 +94,30 @@ def test_a_wheel_has_the_code_and_its_data_and_nothing_that_was_run(wheel):
 
 
 def test_the_commands_work_from_any_folder(installed, elsewhere):
-    done = hedera(installed, elsewhere, "--help")
-    assert done.returncode == 0, done.stderr
-    assert "explain-ecmp" in done.stdout
-    done = hedera(installed, elsewhere, "collective", "figure", ROOT / "results/collectives/collectives.csv")
-    assert done.returncode == 0, done.stderr
+    assert "explain-ecmp" in hedera(installed, elsewhere, "--help")
+    figure = ("collective", "figure", ROOT / "results/collectives/collectives.csv", "--out", "collectives.png")
+    hedera(installed, elsewhere, *figure)
     assert (elsewhere / "collectives.png").exists()
-    done = hedera(installed, elsewhere, "simulate", "--scheme", "hedera-sa", "--traffic", "published:stride4", "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["bisection_mbps"] > 10_000
+    asked = ("simulate", "--scheme", "hedera-sa", "--traffic", "published:stride4", "--json")
+    assert json.loads(hedera(installed, elsewhere, *asked))["bisection_mbps"] > 10_000
+
+
+@pytest.mark.virtual
+@pytest.mark.timeout(1200)
+def test_guests_and_grading_of_an_ordinary_user_s(installed, elsewhere):
+    """In an environment that sees none of the system's packages, Mininet's neither."""
+    python = subprocess.run([installed / "python", "-c", "import mininet"], capture_output=True, text=True)
+    assert "No module named 'mininet'" in python.stderr
+    assert hedera(installed, elsewhere, "guest", "--", "id", "-u") == "0\n"
+    short = ("--bw", "2", "--seconds", "3", "--out", "run")
+    assert ", ok\n" in hedera(installed, elsewhere, "run", "--scheme", "ecmp", "--traffic", "stride:4", *short)
+    patterns = ("--patterns", "stride:4", "--schemes", "nonblocking,ecmp", "--bw", "2", "--name", "s")
+    assert "stride:4" in hedera(installed, elsewhere, "sweep", "1", "3", *patterns)
+    assert "report.html" in hedera(installed, elsewhere, "report", "results/runs/s")
+    if "HEDERA_LONG" in os.environ:
+        assert "demo-virtual" in hedera(installed, elsewhere, "demo")
+    if shutil.which("bwrap") is None or importlib.util.find_spec("seccomp") is None:
+        pytest.skip("no bubblewrap, or no python3-seccomp: grading was not tried")
+    (elsewhere / "in").mkdir()
+    (elsewhere / "in/scheduler.py").write_text("")
+    assert "0.0 of 100" in hedera(installed, elsewhere, "grade", "in", "--seed", "7")
