@@ -84,7 +84,7 @@ def tested(names: list[str], which: str, ground: Ground, stop: threading.Event) 
     kept = {name: value for name, value in os.environ.items() if name.startswith(("HEDERA_", "POX_"))}
     with Guest(
         ground.kernel.linux,
-        [*at_home, *pytest],
+        [*at_home, str(ROOT / "tests/reachable.sh"), *pytest],
         folder=ROOT,
         environment={**kept, "HOME": str(HOME)},
         layers=ground.layers,
