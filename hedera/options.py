@@ -15,7 +15,7 @@ from hedera.parameter import Parameter, option_of, parameters_of
 
 Command = Callable[..., Any]
 
-OUT = Path("results/simulated")
+OUT = Path("results/runs/paper")
 QUIET = "hedera.quiet"
 """Where click's context keeps ``--quiet``."""
 

@@ -12,7 +12,7 @@ import click
 from hedera.options import in_words, json_option, options, quiet_option, to_write
 from results.output import conclude
 
-RESULTS, QUICK = Path("results/hifi"), Path("results/runs/hifi-quick")
+RESULTS, QUICK = Path("results/runs/hifi"), Path("results/runs/hifi-quick")
 
 
 @click.group()

@@ -17,7 +17,7 @@ from packets.parameters import SCHEMES, VARIANTS, Parameters, Quantity, unit_of,
 
 KEPT = Path("results/runs/hull")
 """Where results of single runs are kept; not in git."""
-SAMPLE, QUICK = Path("results/hull"), KEPT / "quick"
+SAMPLE, QUICK = KEPT / "full", KEPT / "quick"
 """Where pictures and CSV go, in full and with --quick."""
 SEEDS, QUICK_SEEDS = 5, 2
 QUICK_SHARE = 0.12

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import numpy as np
 
-from hedera.options import in_words, seeds_option
+from hedera.options import OUT, in_words, seeds_option
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from paper.study import Row, column, grouped, interval, means, picture, table
@@ -213,7 +213,7 @@ def make_table(asked: Computing, seeds: int, quick: bool) -> None:
 @command.command()
 @click.argument("data", type=click.Path(exists=True, path_type=Path, dir_okay=False))
 @click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), default=Path("collectives.png"), show_default=True,
+    "--out", type=click.Path(path_type=Path, dir_okay=False), default=OUT / "collectives.png", show_default=True,
     help="The PNG file to write.",
 )  # fmt: skip
 @in_words

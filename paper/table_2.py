@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from hedera.options import OUT, seeds_option
+from hedera.options import seeds_option
 from paper.study import over_seeds, schemes_option
 from plots.load import load_sweep
 from plots.shuffle import SCHEMES, TRANSFER_BYTES, Shuffle, rows_of, shuffles, told
@@ -95,7 +94,7 @@ def command(
     MB are 2^20 bytes: only then do the paper's columns agree with each other.
     """
     if folder is not None and not simulated:
-        _emulated(replace(asked, out=folder if asked.out == OUT else asked.out), folder, schemes)
+        _emulated(asked, folder, schemes)
         return
     if not simulated:
         raise click.UsageError("name the folder of a sweep (./test.sh 5 252 --suite table2), or add --simulated")

@@ -40,7 +40,7 @@ PARTS = {"theory": make_theory, "ns3": make_ns3}
 @click.command(help=__doc__)
 @click.argument("parts", nargs=-1, type=click.Choice([*PARTS]), metavar="[PART ...]")
 @click.option("--kept", type=click.Path(path_type=Path), default=Path("results/runs/truth"), show_default=True)
-@click.option("--out", type=click.Path(path_type=Path), default=Path("results/virtual"), show_default=True)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("results/runs/truth"), show_default=True)
 @in_words
 def main(parts: tuple[str, ...], kept: Path, out: Path) -> None:
     for part in parts or PARTS:

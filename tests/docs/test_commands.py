@@ -3,17 +3,26 @@
 import importlib.util
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import click
 import pytest
 
+import hifi.cli
+import packets.options
 from harness.cli.group import cli
 from tests.harness.test_cli import asked
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
-    [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("setup/*.md"), *ROOT.glob("results/*/README.md")]
+    [
+        *ROOT.glob("*.md"),
+        *ROOT.glob("docs/**/*.md"),
+        *ROOT.glob("setup/*.md"),
+        *ROOT.glob("results/*/README.md"),
+        ROOT / "results/make.sh",
+    ]
 )
 COMMAND = re.compile(r"(?:    )?(?:\$ )?(?:sudo )?(?:[A-Z_]+=\S+ )*\S*?(hedera|test\.sh|python -m) (.*)")
 STANDS_FOR = {"results/runs/NAME": "results/hashes", "results/runs/tutorial": "results/tutorial", "$P": "stride:4"}
@@ -28,7 +37,7 @@ def commands():
         fenced = False
         for line in page.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
             fenced ^= line.startswith("```")
-            if (fenced or line.startswith("    ")) and (found := COMMAND.fullmatch(line)):
+            if (fenced or line.startswith("    ") or page.suffix == ".sh") and (found := COMMAND.fullmatch(line)):
                 program, words = found.groups()
                 words = re.split(r" {2,}(?=\S+ )| +# ", words)[0]
                 if program == "hedera":
@@ -79,3 +88,25 @@ def test_it_does_what_the_page_says(words, monkeypatch):
     done = asked(*shlex.split(words))
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def outs(group, name=""):
+    """Where commands write, unless told otherwise."""
+    for each in group.list_commands(click.Context(group)):
+        command = group.get_command(click.Context(group), each)
+        if isinstance(command, click.Group):
+            yield from outs(command, f"{name} {each}")
+        else:
+            yield from (
+                (f"{name} {each}", Path(param.default)) for param in command.params if isinstance(param.default, Path)
+            )
+
+
+def test_no_command_writes_where_the_project_keeps_its_own():
+    found = [*outs(cli), ("hull", packets.options.SAMPLE), ("hifi", hifi.cli.RESULTS)]
+    assert len(found) > 15
+    kept = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    assert [(name, place) for name, place in found if any(Path(one).is_relative_to(place) for one in kept if one)] == []
+    made = [words for page, _, words in ALL if page == "results/make.sh"]
+    assert made, "and one command makes the project's own"
+    assert all("--out results/" in words for words in made)

@@ -1,0 +1,35 @@
+#!/bin/bash
+# results/make.sh: makes what this project keeps of simulations anew, in its own files; some hours of two processors.
+# Tables 1, 4, 5 and 6 measure this machine. What is emulated: the README.md of each folder below results says how.
+set -euo pipefail
+cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+PATH=$PWD/.venv/bin:$PATH
+set -x
+hedera figure 3 --out results/simulated
+hedera figure 9 --simulated --out results/simulated
+hedera figure 10 --out results/simulated
+hedera figure 11 --out results/simulated
+hedera table 1 --out results/simulated
+hedera table 2 --simulated --out results/simulated
+hedera table 3 --out results/simulated
+hedera table 4 --out results/simulated
+hedera table 5 --out results/simulated
+hedera table 6 --out results/simulated
+hedera explain-ecmp --out results/simulated
+hedera explain-gff --out results/simulated
+hedera explain-sa --out results/simulated
+hedera explain-sa -k 16 --out results/simulated
+hedera flows-per-host --out results/simulated
+hedera flows-per-host -k 16 --engines maxmin --out results/simulated
+hedera completion --out results/simulated
+hedera completion -k 32 --seconds 3 --loads 0.3 --schemes nonblocking,ecmp,hedera-gff --intervals 0.1 --out results/simulated
+hedera collective table --out results/collectives
+hedera collective figure results/collectives/collectives.csv --out results/collectives/collectives.png
+hedera table 2 results/table2 --out results/table2
+hedera hull table 2 --variants conforming --out results/hull
+hedera hull figure 1 --variants conforming --out results/hull
+hedera hull figure 1 --drain 0.95 --schemes hull --out results/hull
+hedera hull figure 1 --link-delay 100us --variants conforming --out results/hull
+hedera hull figure 4 --schemes tcp,dctcp-30k,hull --out results/hull
+hedera hull figure 5 --variants conforming --out results/hull
+hedera hull figure 5 --variants reproduction --schemes tcp,dctcp-30k,hull --out results/hull/reproduction
