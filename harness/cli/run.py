@@ -75,12 +75,12 @@ def _tell(result: Run, out: Path) -> None:
 
 def _outcome(result: Run) -> str:
     which = f"{result.scheme} on {result.traffic}"
-    if result.bisection_mbps is None:
+    if result.bisection_mbps is None or result.payload_mbps is None:
         return f"{which}: no result"
     if result.collective is not None and all(flow.size_bytes for flow in result.flows):
         from traffic.graph import Collective
 
         return f"{which}: {Collective(**msgspec.structs.asdict(result.collective)).in_words()}, {result.verdict}"
-    share = result.bisection_mbps / result.capacity_mbps
+    carried, most = result.payload_mbps, result.payload_capacity_mbps
     own = f", {result.bisection_mbps / bound:.0%} of the network's own bound" if (bound := result.bound_mbps) else ""
-    return f"{which}: {result.bisection_mbps:.1f} of {result.capacity_mbps:g} Mb/s ({share:.0%}{own}), {result.verdict}"
+    return f"{which}: {carried:.1f} of {most:.1f} Mb/s of payload ({carried / most:.0%}{own}), {result.verdict}"

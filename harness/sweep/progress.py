@@ -89,14 +89,12 @@ class Shown:
             self._bar.advance(self._task)
         spec = planned.spec
         text = f"{escape(short(spec.traffic)):28} {escape(spec.scheme):14} trial {spec.trial}  "
-        rate = run.bisection_mbps
-        text += (
-            "           lost"
-            if run.lost
-            else "      no result"
-            if rate is None
-            else f"{rate:7.1f} Mb/s {rate / run.capacity_mbps:4.0%} of all links"
-        )
+        rate = run.payload_mbps  # as in the table and the picture
+        most = run.payload_capacity_mbps
+        if run.lost:
+            text += "           lost"
+        else:
+            text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / most:4.0%} of all links"
         if not run.valid:
             text += f"  [red]{run.verdict}[/]{', trying once more' if again else ''}: {escape(run.reasons[0])}"
         # In a log, where there is no live line, every line tells its time.
