@@ -49,8 +49,9 @@ def lists(suite: str = "") -> list[str]:
 
 
 def missing_with(packages: Sequence[str], options: Sequence[str] = ()) -> list[str]:
-    """Those of the packages and their dependencies that are not installed, as ``NAME=VERSION``."""
-    told = _run(["apt-get", *_SIGNED, *options, "-s", "--no-install-recommends", "install", *packages])
+    """The packages, of which something is missing even where apt has them installed, and those of their dependencies
+    that are not installed, as ``NAME=VERSION``."""
+    told = _run(["apt-get", *_SIGNED, *options, "-s", "--no-install-recommends", "--reinstall", "install", *packages])
     found = re.findall(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) ", told, re.MULTILINE)
     return [f"{name}={version}" for name, version in found]
 

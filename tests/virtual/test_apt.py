@@ -1,6 +1,8 @@
+import subprocess
+
 import pytest
 
-from virtual.apt import merge
+from virtual.apt import merge, missing_with
 
 
 @pytest.mark.parametrize(("linked", "found"), [(True, "usr/sbin/tc"), (False, "sbin/tc")])
@@ -20,3 +22,12 @@ def test_folders_that_the_system_has_as_links_move_to_where_those_lead(tmp_path,
         "usr/sbin/ip",
         found,
     }
+
+
+def test_a_package_is_fetched_where_its_files_are_gone_though_apt_has_it_installed():
+    asked = ["dpkg-query", "-W", "-f", "${Version}", "util-linux"]
+    installed = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
+    offered = subprocess.run(["apt-cache", "madison", "util-linux"], capture_output=True, text=True).stdout
+    if f" {installed} " not in offered:
+        pytest.skip("this machine's lists of packages do not have what is installed")
+    assert missing_with(["util-linux"]) == [f"util-linux={installed}"]
