@@ -1,11 +1,12 @@
 """The tutorial's commands print what it says they do."""
 
-import csv
 import shlex
 from pathlib import Path
 
 import pytest
 
+from plots.load import load_sweep
+from plots.table import show
 from tests.harness.test_cli import asked
 
 ROOT = Path(__file__).parents[2]
@@ -38,12 +39,8 @@ def test_the_check_prints_what_the_page_has(monkeypatch):
     assert [line for line in done.stderr.splitlines() if line.startswith("ok ")][:6] == wanted
 
 
-def test_its_bars_are_those_of_the_runs_that_are_kept():
-    with (ROOT / "results/tutorial/summary.csv").open(newline="") as file:
-        bars = [(row["scheme"], float(row["median_mbps"]), float(row["median_ratio"])) for row in csv.DictReader(file)]
-    table = " ".join(after("hedera sweep"))
-    assert len(bars) == 6
-    for scheme, mbps, ratio in bars:
-        assert f"{mbps:.1f}" in table
-        assert scheme in table
-        assert scheme == "nonblocking" or f"{mbps:.1f} {ratio:.0%}" in table
+@pytest.mark.parametrize(("page", "kept"), [("README.md", "demo"), ("docs/tutorial.md", "tutorial")])
+def test_a_page_s_table_is_what_is_printed_of_the_runs_that_are_kept(page, kept):
+    sweep = load_sweep(ROOT / "results" / kept)
+    table = show(sweep.runs, sweep.tries).splitlines()[1 : 2 + len({run.traffic for run in sweep.runs})]
+    assert "".join(f"\n    {line}" for line in table) + "\n" in (ROOT / page).read_text()

@@ -38,17 +38,9 @@ def test_it_is_one_pattern_under_the_control_ecmp_and_hedera(planned, tmp_path):
     assert planned["folder"].name == "demo-virtual-seed2", "unlike runs are not mixed"
 
 
-def test_the_readme_shows_what_came_out():
-    """Its row, as the table of the kept demonstration tells it."""
-    with (ROOT / "results" / "demo" / "summary.csv").open() as file:
-        bars = {row["scheme"]: row for row in csv.DictReader(file)}
-    assert tuple(bars) == tuple(sweep.SCHEMES.split(","))
-    cells = [
-        f"{float(row['median_mbps']):.1f}" + ("" if name == "nonblocking" else f" {float(row['median_ratio']):.0%}")
-        for name, row in bars.items()
-    ]
-    lines = [line.split() for line in (ROOT / "README.md").read_text().splitlines()]
-    assert ["stride4", *" ".join(cells).split()] in lines
+def payloads(path):
+    with path.open() as file:
+        return {row["scheme"]: float(row["median_payload_mbps"]) for row in csv.DictReader(file)}
 
 
 @pytest.mark.virtual
@@ -66,4 +58,5 @@ def test_root_s_test_sh_makes_a_table_and_a_picture_in_a_minute_or_two(tmp_path)
     figures = tmp_path / "runs" / "demo-virtual" / "figures"
     assert (figures / "figure9.png").stat().st_size > 10_000
     assert done.stdout.endswith(f"the picture: {figures / 'figure9.png'}\n")
-    assert "hedera-sa" in done.stdout
+    kept, fresh = payloads(ROOT / "results/demo/summary.csv"), payloads(figures / "summary.csv")
+    assert fresh == pytest.approx(kept, abs=4), "what the README shows, to 3 % of all links"
