@@ -30,6 +30,7 @@ def test_compose_gives_virtual_time_no_privilege():
     services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
     plain = services["hedera"]
     assert (plain["cap_drop"], plain["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
+    assert plain["ulimits"]["nofile"] > 1024, "some engines' limit, and less than a guest needs"
     assert not {"privileged", "cap_add", "devices", "user"} & set(plain)
     real = services["real"]
     assert real["profiles"] == ["real"], "compose up alone starts nothing with privileges"
