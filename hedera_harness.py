@@ -4,6 +4,7 @@ Their names (`results`, `plots`) are ordinary ones, which another package of the
 installed copy keeps them in a folder of its own, and ahead of the others only in processes of this command.
 """
 
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,11 @@ def main() -> None:
     from harness.jobs.root import start
 
     start()
+    if not os.access(__file__, os.R_OK):
+        place = Path(__file__).parent
+        words = f"hedera: user {os.geteuid()}, for whom sudo runs this, cannot read {place}: "
+        sys.stderr.write(words + "have it where that user can, or use a root shell (sudo -i)\n")
+        sys.exit(3)
     from harness.cli import main as command
 
     command()

@@ -197,7 +197,8 @@ def grade(
                 write_csv(path, [asdict(made[n][0]) for n in sorted(made)])  # after each, so that nothing is lost
                 done(len(made))
         except Unfit as error:
-            click.echo(f"Error: {error}; or use --unprotected, for submissions that you trust", err=True)
+            more = "" if unprotected else "; or use --unprotected, for submissions that you trust"
+            click.echo(f"Error: {error}{more}", err=True)
             raise SystemExit(3) from None
     if form != "csv":
         for n, graded_one in made.items():

@@ -81,6 +81,8 @@ def prepared(hidden: Sequence[Path] = ()) -> Iterator[Place]:
 def unclosed(cpu_s: int, hash_seed: int = 0) -> Start:
     """Others' code with limits, but without isolation from files, network and other processes."""
     drop = _become(_NOBODY) if os.geteuid() == 0 else []
+    if drop and subprocess.run([*drop, "test", "-r", __file__], check=False).returncode:
+        raise Unfit(f"unprotected, root's submissions run as user {_NOBODY}, who cannot read {ROOT}")
     alive = ("setpriv", "--pdeathsig", "KILL", "--")
     command = (*drop, *alive, *answering(sys.executable, ROOT, {**LIMITS, "CPU": cpu_s}))
     return Start(command, own(hash_seed).environment)

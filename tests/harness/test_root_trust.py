@@ -2,8 +2,11 @@
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +16,7 @@ from tests.harness.real_runs import HEDERA, LONG, footprint, sends, working_for
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
 USER = 65534
+ROOT = Path(__file__).parents[2]
 
 
 SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
@@ -92,3 +96,17 @@ def test_no_module_is_taken_from_where_the_user_stands_nor_from_a_root_shell_s_p
     )  # fmt: skip
     assert not taken.exists(), taken.read_text()
     assert "Mb/s" in done.stdout, done.stderr
+
+
+def test_a_person_who_cannot_read_the_clone_is_told_so(tmp_path):
+    tmp_path.chmod(0o700)
+    shutil.copy(ROOT / "hedera_harness.py", tmp_path)
+    (tmp_path / "harness").symlink_to(ROOT / "harness")
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; sys.path.insert(0, sys.argv[1]); import hedera_harness as h; h.main()",
+    ]
+    done = subprocess.run([*command, tmp_path], env=SUDO, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
+    assert f"user {USER}, for whom sudo runs this" in done.stderr
