@@ -13,12 +13,14 @@ if [[ " $* " == *" --help "* ]]; then
     if [ ! -x "$root/.venv/bin/hedera" ]; then
         echo "./test.sh --demo               a first look: three runs and a page"
         echo "./test.sh TRIALS SECONDS       Figure 9, such as ./test.sh 1 10; with sudo in real time, without it in virtual time"
+        echo "With --platform pox the controller runs on POX, which is fetched if missing; else on os-ken, if there is no POX."
         echo "Either sets itself up first. From then on .venv/bin/hedera sweep --help has all options."
         exit
     fi
 else
     extra=()
     [[ " $* " != *" --cluster"* ]] || extra=(--cluster)
+    [[ " $* " != *" --platform pox "* && " $* " != *" --platform=pox "* ]] || extra+=(--pox)
     "$root/setup/install.sh" "${extra[@]}"
 fi
 env=$(readlink -f "$root/.venv")

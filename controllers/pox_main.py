@@ -20,7 +20,8 @@ import controllers
 
 
 def find_pox(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The POX checkout named by POX_DIR, else the first of ~/pox and /opt/pox that is there, else None.
+    """The POX checkout named by POX_DIR, else the first of ~/pox, /opt/pox and what setup/install.sh --pox fetched that
+    is there, else None.
 
     Under sudo, ~ is also the home of the user who called it. Raises ValueError, with one sentence, when
     POX_DIR is set and names something else.
@@ -31,8 +32,9 @@ def find_pox(environ: Mapping[str, str] = os.environ) -> Path | None:
             raise ValueError(f"POX_DIR is {named}, but there is no POX checkout (no pox.py) there")
         return Path(named)
     users = ["~", *(f"~{user}" for user in [environ.get("SUDO_USER")] if user)]
-    homes = [Path(os.path.expanduser(user)) / "pox" for user in users]
-    return next((place for place in [*homes, Path("/opt/pox")] if _is_checkout(place)), None)
+    homes = [Path(os.path.expanduser(user)) for user in users]
+    places = [*(home / "pox" for home in homes), Path("/opt/pox"), *(home / ".cache/hedera/pox" for home in homes)]
+    return next((place for place in places if _is_checkout(place)), None)
 
 
 def pox_version(checkout: Path) -> str:

@@ -117,8 +117,7 @@ def _pox() -> Finding:
     except ValueError as error:
         return _optional("POX", "POX_DIR is wrong", "optional", str(error))
     if pox is None:
-        clone = "git clone -b halosaur https://github.com/noxrepo/pox ~/pox"
-        return _optional("POX", "not found", "optional", clone)
+        return _optional("POX", "not found", "optional", "setup/install.sh --pox")
     old = f"it needs Python 2: git -C {pox} checkout halosaur" if too_old(pox) else ""
     return _optional("POX", f"{pox_version(pox)} in {pox}", "optional", old)
 

@@ -2,7 +2,7 @@
 # Installs what is missing, and nothing else: Debian packages with apt; Python packages, pinned with their hashes in
 # requirements.lock, in an environment below .venvs that .venv points to. Quick when nothing is missing.
 # With --check, also what only the checks need; with --packets, what the packet simulator needs; with --cluster, what
-# sweeps and simulations on many machines need.
+# sweeps and simulations on many machines need; with --pox, the other controller platform (docs/controllers.md).
 # Debian 12 or Ubuntu 22.04 and later.
 #
 # Without root it installs no Debian packages: `hedera` finds what virtual time needs of them (docs/virtual-time.md).
@@ -21,12 +21,15 @@ cd "$root"
 say() { echo "setup: $*" >&2; }
 fail() { say "$1"; exit "${2:-3}"; }
 
-case "${1:-}" in
-    "" | --check | --packets | --cluster) ;;
-    *) fail "usage: setup/install.sh [--check | --packets | --cluster]" 2 ;;
-esac
-check=${1:-} cluster=
-[ "$check" != --cluster ] || check='' cluster=yes
+check='' cluster='' pox=''
+for option; do
+    case $option in
+        --check | --packets) check=$option ;;
+        --cluster) cluster=yes ;;
+        --pox) pox=yes ;;
+        *) fail "usage: setup/install.sh [--check | --packets | --cluster | --pox]" 2 ;;
+    esac
+done
 user=
 [ "$EUID" -eq 0 ] || user=yes # who may install no packages, and runs in virtual time
 python=/usr/bin/python3
@@ -216,4 +219,26 @@ if [ "$(readlink .venv)" != "$env" ]; then
 fi
 if [ "$owner" != 0 ] && [ -z "$user" ]; then # so that root, who must not, need not (clone.pth)
     as_owner "$env/bin/python" -I -m compileall -q "${packages[@]%/__init__.py}" || true
+fi
+
+# --- POX, which is in no package index: PyPI's pox is another project ---------------------------------------------
+as_user() { # who called sudo, into whose cache it goes
+    if [ -z "$user" ] && [ "${SUDO_UID:-0}" != 0 ] && entry=$(getent passwd "$SUDO_UID"); then
+        HOME=$(cut -d: -f6 <<<"$entry") \
+            setpriv --reuid "$SUDO_UID" --regid "$(cut -d: -f4 <<<"$entry")" --init-groups -- "$@"
+    else
+        "$@"
+    fi
+}
+pox_source=https://github.com/noxrepo/pox
+pox_commit=20d291825de5e1038e4500382e842e4f95b5731a # of branch halosaur, November 2022
+# git checks what it fetches against its hashes; a checkout is whole when it gets its name.
+fetch_pox='place=$HOME/.cache/hedera/pox && mkdir -p "$place.fetching" && cd "$place.fetching" && git init -q && {
+    git cat-file -e "$2" 2>/dev/null || timeout 300 git fetch -q --depth 1 "$1" "$2"; } &&
+    git checkout -q --force --detach "$2" && [ "$(git rev-parse HEAD)" = "$2" ] && mv -T "$place.fetching" "$place"'
+if [ -n "$pox" ] && ! as_user "$env/bin/python" -I -c "import sys; sys.path.insert(0, '.')
+from controllers.pox_main import find_pox; sys.exit(find_pox() is None)" 2>/dev/null; then
+    say "fetching POX from $pox_source"
+    GIT_TERMINAL_PROMPT=0 as_user sh -c "$fetch_pox" sh "$pox_source" "$pox_commit" 9>&- 2>"$log" ||
+        fail "POX could not be fetched from $pox_source ($(tail -n 1 "$log")): on a machine that reaches it, git clone -b halosaur $pox_source, and copy that to ~/pox here"
 fi

@@ -130,8 +130,8 @@ def choose_platform(asked: str) -> str:
     if asked == "pox":
         old = "" if found is None else f" ({found} holds POX {pox_version(found)}, which needs Python 2)"
         raise UnfitMachine(
-            f"POX was not found{old}: put a checkout of its branch halosaur at ~/pox or /opt/pox, or name it in "
-            "POX_DIR (git clone -b halosaur https://github.com/noxrepo/pox ~/pox), or use --platform os-ken"
+            f"POX was not found{old}: setup/install.sh --pox fetches it; or put a checkout of its branch halosaur at "
+            "~/pox or /opt/pox, or name it in POX_DIR, or use --platform os-ken"
         )
     return "os-ken"
 

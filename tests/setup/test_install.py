@@ -208,3 +208,27 @@ def test_neither_set_up_nor_the_command_hears_anything_of_the_environment(clone,
     command = [clone / ".venv/bin/hedera"]
     subprocess.run(command, cwd=tmp_path, env=os.environ | settings, stdin=subprocess.DEVNULL, check=True)
     assert not taken.exists()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("known", [True, False], ids=["the pinned commit", "another one"])
+def test_pox_is_fetched_into_the_user_s_cache_by_its_hash(clone, tmp_path, known):
+    """From a repository that stands for the one on the network, which has the commit, or has not."""
+    source, git = tmp_path / "source", ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", tmp_path / "source"]
+    subprocess.run(["git", "init", "--quiet", source], check=True)
+    subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message", "pox"], check=True)
+    made = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    script = clone / "setup/install.sh"
+    pinned = made if known else made[::-1]
+    script.write_text(re.sub(r"(?m)^pox_commit=\w+", f"pox_commit={pinned}", script.read_text()))
+    (tmp_path / ".gitconfig").write_text(f'[url "{source}"]\ninsteadOf = https://github.com/noxrepo/pox\n')
+    quiet = {name: value for name, value in os.environ.items() if not name.startswith(("POX_", "SUDO_"))}
+    with start(clone, "--pox", environment=quiet | {"HOME": str(tmp_path)}) as running:
+        said = running.communicate(timeout=PATIENCE_S)[1]
+    place = tmp_path / ".cache/hedera/pox"
+    assert (running.returncode, place.exists()) == ((0, True) if known else (3, False)), said
+    if known:
+        head = subprocess.run(["git", "-C", place, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        assert head.stdout.strip() == made
+    else:
+        assert "git clone -b halosaur https://github.com/noxrepo/pox" in said
