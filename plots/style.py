@@ -74,8 +74,8 @@ def colour(scheme: str) -> str:
 
 
 def short(pattern: str) -> str:
-    """A pattern for a table, without ``published:``; a file without its folder."""
-    parts = (part.removeprefix("published:") for part in pattern.split(" + "))
+    """A pattern for a table, without ``published:`` or ``replication:``; a file without its folder."""
+    parts = (part.removeprefix("published:").removeprefix("replication:") for part in pattern.split(" + "))
     return " + ".join(_without_folder(part) for part in parts)
 
 

@@ -19,7 +19,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,36 +41,37 @@ _HOSTS_PER_HOT_HOST = 8
 
 
 PUBLISHED_HOSTS = 16
-_PUBLISHED = Path(__file__).with_name("published.csv")
 
 
 @cache
-def _receivers() -> dict[str, tuple[tuple[int, ...], ...]]:
-    """For each matrix, the receivers of host 0, of host 1, and so on."""
-    with _PUBLISHED.open(encoding="utf-8", newline="") as file:
+def _receivers(whose: str) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """For each matrix of the paper (``published``) or the ``replication`` report, the receivers of each host."""
+    with Path(__file__).with_name(f"{whose}.csv").open(encoding="utf-8", newline="") as file:
         rows = csv.reader(line for line in file if not line.startswith("#"))
         next(rows)
         return {name: tuple(tuple(int(host) for host in cell.split()) for cell in cells) for name, *cells in rows}
 
 
-PUBLISHED: tuple[str, ...] = tuple(_receivers())
-"""The names of the matrices, in the order of Figure 9."""
+PUBLISHED: tuple[str, ...] = tuple(_receivers("published"))
+"""The names of the paper's matrices, in the order of Figure 9."""
+REPLICATION: tuple[str, ...] = tuple(_receivers("replication"))
+"""The names of the replication report's: one flow per host (``1x``), two (``2x``), half of six (``6x``)."""
 
 
-def published(name: str) -> Matrix:
-    """The flows behind a bar of the paper's Figure 9 (k = 4, 16 hosts), in the order of their senders.
+def published(name: str, whose: str = "published") -> Matrix:
+    """The flows behind a bar of the paper's Figure 9 or the ``replication`` report (k = 4, 16 hosts), by their senders.
+    A host that is its own receiver (the report's ``1xrandbij2``) sends nothing.
 
-    ``name`` is one of PUBLISHED, for example ``stag0(0.2,0.3)``. Raises ValueError, listing the names.
+    ``name`` is one of PUBLISHED, for example ``stag0(0.2,0.3)``, or of REPLICATION. ValueError, listing the names.
     """
     try:
-        receivers = _receivers()[name]
+        receivers = _receivers(whose)[name]
     except KeyError:
         raise ValueError(
-            f"there is no published traffic matrix {name!r}; the names are {' '.join(PUBLISHED)}"
+            f"there is no {whose} traffic matrix {name!r}; the names are {' '.join(_receivers(whose))}"
         ) from None
-    src = np.repeat(np.arange(PUBLISHED_HOSTS, dtype=np.int32), [len(hosts) for hosts in receivers])
-    dst = np.array([host for hosts in receivers for host in hosts], dtype=np.int32)
-    return Matrix(src, dst, PUBLISHED_HOSTS, f"published:{name}")
+    flows = np.array([(src, dst) for src, hosts in enumerate(receivers) for dst in hosts if src != dst], dtype=np.int32)
+    return Matrix(flows[:, 0], flows[:, 1], PUBLISHED_HOSTS, f"{whose}:{name}")
 
 
 class _Pairs(NamedTuple):
@@ -270,8 +271,8 @@ def _shuffle(argument: str, network: Network, rng: np.random.Generator) -> Matri
     )
 
 
-def _published(argument: str, network: Network, _: np.random.Generator) -> Matrix:
-    matrix = published(argument)
+def _published(argument: str, network: Network, _: np.random.Generator, whose: str = "published") -> Matrix:
+    matrix = published(argument, whose)
     if network.num_hosts != PUBLISHED_HOSTS:
         raise ValueError(f"this matrix is for {PUBLISHED_HOSTS} hosts (k=4), and this network has {network.num_hosts}")
     return matrix
@@ -298,6 +299,11 @@ _PATTERNS: dict[str, _Pattern] = {
         _Pattern("all-to-all", "every host sends to every other host at once", _all_to_all),
         _Pattern("shuffle:BYTES", "every host sends BYTES to every other host, one after another", _shuffle),
         _Pattern("published:NAME", "a matrix of the paper's Figure 9, such as published:stride4", _published),
+        _Pattern(
+            "replication:NAME",
+            "a workload of the replication report, such as replication:2xrandbij3",
+            partial(_published, whose="replication"),
+        ),
         _Pattern("file:PATH", "flows from a file: CSV with src_host,dst_host, or load generator lines", _file),
     )
 }

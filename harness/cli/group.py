@@ -80,7 +80,9 @@ def cli() -> None:
 
 def _numbered(kind: str, numbers: Mapping[str, str], timed: str = "") -> click.Group:
     """One command per number of the paper, in a module of its own, or with the others that measure times."""
-    modules = {number: (f"paper.{kind}_{number}", "command", about) for number, about in numbers.items()}
+    modules = {
+        n: (f"paper.{kind}_{n}" if n.isdigit() else f"paper.{n}", "command", about) for n, about in numbers.items()
+    }
     modules |= {number: ("paper.times", f"{kind}_{number}", numbers[number]) for number in timed}
     return _Commands(modules, name=kind, help=f"Reproduce a {kind} of the paper.")
 
@@ -90,6 +92,7 @@ figure = _numbered("figure", {
     "9": "All published traffic matrices, simulated.",
     "10": "The suite of patterns on 8,192 hosts, simulated.",
     "11": "Bisection bandwidth over time on 1,024 hosts, simulated.",
+    "replication": "The replication report's four pictures.",
 })  # fmt: skip
 table = _numbered("table", {
     "1": "How both placements' time and space grow.",
@@ -120,11 +123,12 @@ def schemes() -> None:
 @click.command()
 def patterns() -> None:
     """List the traffic patterns: who sends to whom. docs/workloads.md describes each."""
-    from traffic.patterns import PUBLISHED
+    from traffic.patterns import PUBLISHED, REPLICATION
     from traffic.workload import SPELLINGS
 
     _tell(SPELLINGS)
     click.echo(f"\nPublished matrices, as published:NAME: {' '.join(PUBLISHED)}")
+    click.echo(f"\nThe replication report's workloads, as replication:NAME: {' '.join(REPLICATION)}")
 
 
 def _tell(meanings: Mapping[str, str]) -> None:

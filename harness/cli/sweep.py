@@ -12,8 +12,8 @@ from harness.cli.options import carrier, experiment_options, jobs_option, result
 from harness.errors import RunFailed
 from harness.jobs.store import slug
 from harness.run.spec import RunSpec
-from harness.sweep.plan import TrafficSpec, keep_settings, plan, split_schemes
-from harness.sweep.plan import suite as workloads_of
+from harness.sweep.plan import SUITES, Suite, TrafficSpec, keep_settings, plan, split_schemes
+from harness.sweep.plan import suite as suite_of
 from hedera.options import cluster_option, field_options, quiet_option
 from topos.wire import DEFAULT_MTU
 from traffic.patterns import split_specs
@@ -29,8 +29,8 @@ SECONDS = 15.0
 @click.argument("trials", type=click.IntRange(1))
 @click.argument("seconds", type=float)
 @click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
-@click.option("--suite", default="figure9", help="figure9, replication, dynamic or all.", show_default=True)
-@click.option("--schemes", default="all", metavar="LIST", help="Comma-separated, or all.", show_default=True)
+@click.option("--suite", default="figure9", help=f"One of {', '.join(SUITES)}.", show_default=True)
+@click.option("--schemes", metavar="LIST", help="Comma-separated, or all [default: all; replication: the report's].")
 @click.option(
     "--vary",
     multiple=True,
@@ -50,7 +50,7 @@ def sweep(
     seconds: float,
     patterns: str | None,
     suite: str,
-    schemes: str,
+    schemes: str | None,
     vary: tuple[str, ...],
     name: str | None,
     results: Path,
@@ -66,6 +66,7 @@ def sweep(
     \b
     ./test.sh 1 10                                   all of Figure 9, quickly (about 30 minutes)
     ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials (12 hours)
+    ./test.sh 5 60 --suite replication               the replication report's workloads and schemes
     ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
     ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
     ./test.sh 1 10 --vary bw=10,40 --vary interval=1,2,5   six sweeps, and one table
@@ -79,9 +80,11 @@ def sweep(
 
     varied = values_of(vary, context)
     base = timed(RunSpec(scheme="ecmp", traffic="stride:1", seconds=seconds, **options), on_cluster=bool(cluster))
+    asked = suite_of(suite)
+    chosen = split_schemes(schemes or ("all" if patterns else asked.schemes))
     folder, parts, failed = results / slug(name or _name(base, varied)), [], []
     for spec, place, values in combinations(base, varied, folder):
-        jobs = plan(spec, _workloads(spec, suite, patterns), split_schemes(schemes), trials, place)
+        jobs = plan(spec, _workloads(spec, asked, patterns), chosen, trials, place)
         parts.append((spec, place, values, jobs))
     for job in (job for *_, jobs in parts for job in jobs):
         job.spec.workload()  # a mistake in any pattern is found before the first run
@@ -103,10 +106,10 @@ def sweep(
     return swept
 
 
-def _workloads(base: RunSpec, suite: str, patterns: str | None) -> list[TrafficSpec]:
+def _workloads(base: RunSpec, suite: Suite, patterns: str | None) -> list[TrafficSpec]:
     """The patterns asked for; some suites scale with the link rate. UsageError if there is none."""
     if patterns is None:
-        return workloads_of(suite, base)
+        return suite.workloads(base)
     workloads = [TrafficSpec(spec, base.flows_per_host, base.keep) for spec in split_specs(patterns)]
     if not workloads:
         raise click.UsageError("--patterns is empty")

@@ -15,7 +15,7 @@ from harness.run.spec import RunSpec
 from hedera.schemes import SCHEMES
 from hedera.text import one_line
 from results.files import read_json, write_whole
-from traffic.patterns import PUBLISHED
+from traffic.patterns import PUBLISHED, REPLICATION
 
 SETTINGS = "sweep.json"
 MAX_SIZE = 16 << 20
@@ -108,14 +108,15 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
 
 FIGURE_9 = [TrafficSpec(f"published:{name}") for name in PUBLISHED]
 """The 20 published matrices, in Figure 9's order."""
-REPLICATION = [
+SEVERAL_FLOWS = [
     TrafficSpec(traffic, flows, keep)
     for flows, keep in ((2, 1.0), (6, 0.5))
     for traffic in (
         *(f"stride:{i}" for i in (1, 2, 4, 8)), "staggered:0.2,0.3", "staggered:0.5,0.3", "random", "randbij",
     )
 ]  # fmt: skip
-"""The multi-flow workloads of the replication report: 2 flows per host, and 6 with half of them dropped."""
+"""As the replication report's with several flows per host (2, and 6 with half of them dropped), drawn by our rules anew
+in each trial, and all of its families with both numbers."""
 
 
 def dynamic(base: RunSpec) -> list[TrafficSpec]:
@@ -147,17 +148,29 @@ def _in_time(base: RunSpec, times: float) -> int:
     return max(1, round(base.link_mbps * 1e6 / 8 * base.seconds / times / (base.tree.num_hosts - 1)))
 
 
-SUITES: dict[str, Callable[[RunSpec], list[TrafficSpec]]] = {
-    "figure9": lambda base: FIGURE_9,
-    "replication": lambda base: REPLICATION,
-    "dynamic": dynamic,
-    "table2": table_2,
-    "all": lambda base: FIGURE_9 + REPLICATION,
+@dataclass(frozen=True)
+class Suite:
+    """Workloads for runs like a given one, and the schemes under which they are run where none are asked for."""
+
+    workloads: Callable[[RunSpec], list[TrafficSpec]]
+    schemes: str = "all"
+
+
+SUITES = {
+    "figure9": Suite(lambda base: FIGURE_9),
+    "replication": Suite(
+        lambda base: [TrafficSpec(f"replication:{name}") for name in REPLICATION],
+        "ecmp,hedera-gff,nonblocking,spanning-tree,random",
+    ),
+    "several-flows": Suite(lambda base: SEVERAL_FLOWS),
+    "dynamic": Suite(dynamic),
+    "table2": Suite(table_2),
+    "all": Suite(lambda base: FIGURE_9 + SEVERAL_FLOWS),
 }
 
 
-def suite(name: str, base: RunSpec) -> list[TrafficSpec]:
-    """The workloads of a suite, for runs like ``base``; UserMistake when there is no such suite."""
+def suite(name: str) -> Suite:
+    """UserMistake when there is no such suite."""
     if name not in SUITES:
         raise UserMistake(f"there is no suite {name!r}; the suites are {', '.join(SUITES)}")
-    return SUITES[name](base)
+    return SUITES[name]

@@ -126,6 +126,8 @@ def family(pattern: str) -> str:
             return "staggered" + staggered[1]
         kind, space, load = name.partition(" ")
         return kind.rstrip("0123456789") + space + load
+    if ours := re.fullmatch(r"replication:([0-9]x)([a-z]+)[0-9]+(\(.*\))?", pattern):
+        return f"replication's {ours[1]} {ours[2]}{ours[3] or ''}"
     head, _, rest = name.partition(":")
     if head in ("stride", "randx"):
         return " ".join((f"drawn {head}", *rest.split()[1:]))

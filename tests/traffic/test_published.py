@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from traffic.patterns import PUBLISHED, draw, published
+from traffic.patterns import PUBLISHED, REPLICATION, draw, published
 
 # The shares of flows that stay on the edge switch, and in the pod besides.
 LOCALITY = {
@@ -50,3 +50,17 @@ def test_locality():
 def test_unknown_name_lists_the_names():
     with pytest.raises(ValueError, match=r"no published traffic matrix 'stride3'.* stride4 "):
         published("stride3")
+
+
+def test_the_replications_workloads():
+    """One flow per host, two, and half of six; of randbij with seed 2 two hosts send to themselves, so nothing."""
+    matrices = {name: published(name, "replication") for name in REPLICATION}
+    assert len(matrices) == 27
+    for name, matrix in matrices.items():
+        flows = {"1x": 16, "2x": 32, "6x": 48}[name[:2]]
+        assert len(matrix) == flows - 2 * (name == "1xrandbij2")
+        assert not (matrix.src == matrix.dst).any()
+        assert draw(f"replication:{name}", 16).dst.tolist() == matrix.dst.tolist(), "whatever the seed"
+    assert matrices["1xstride4"].dst.tolist() == published("stride4").dst.tolist()
+    assert matrices["1xrandbij1"].dst.tolist()[:4] == [1, 13, 9, 14]
+    assert sorted(np.bincount(matrices["6xrandom4"].src, minlength=16))[0] < 3, "hosts have different numbers"

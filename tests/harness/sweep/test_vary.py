@@ -13,6 +13,17 @@ from tests.harness.test_cli import asked, assert_one_sentence
 SWEEP = ("sweep", 1, 5, "--patterns", "stride:4", "--schemes", "ecmp", "--time", "virtual", "--results")
 
 
+@pytest.mark.parametrize(("more", "schemes"), [((), 5), (("--schemes", "ecmp,random"), 2)])
+def test_a_suite_may_have_schemes_of_its_own(more, schemes, tmp_path, monkeypatch):
+    """The replication report's five, unless others are asked for."""
+    found = []
+    monkeypatch.setattr("harness.sweep.progress.carry_out_with_progress", lambda jobs, *_: found.extend(jobs))
+    monkeypatch.setattr(sweep, "carrier", lambda *asked, **named: nullcontext())
+    command = ("sweep", 1, 5, "--suite", "replication", "--time", "virtual", "--results", tmp_path)
+    asked(*command, *more)
+    assert len({(job.spec.traffic, job.spec.scheme) for job in found}) == len(found) == 27 * schemes
+
+
 @pytest.fixture
 def done(monkeypatch):
     """What was carried out, as rates and periods: every run fails, and is kept."""
