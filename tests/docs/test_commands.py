@@ -1,4 +1,5 @@
-"""Every command of every page: each is understood down to its last option, and the quick ones are run."""
+"""Every command of every page, and in cells of the one on what is here: each is understood down to its last option, and
+the quick ones are run."""
 
 import importlib.util
 import re
@@ -37,8 +38,10 @@ def commands():
         fenced = False
         for line in page.read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
             fenced ^= line.startswith("```")
-            if (fenced or line.startswith("    ") or page.suffix == ".sh") and (found := COMMAND.fullmatch(line)):
-                program, words = found.groups()
+            lines = [line] if fenced or line.startswith("    ") or page.suffix == ".sh" else []
+            if page.name == "coverage.md" and line.startswith("|"):
+                lines = re.findall("`([^`]* [^`]*)` ", line.rpartition(" | ")[2])
+            for program, words in (found.groups() for one in lines if (found := COMMAND.fullmatch(one))):
                 words = re.split(r" {2,}(?=\S+ )| +# ", words)[0]
                 if program == "hedera":
                     words = re.sub(r"[][]", "", words)
