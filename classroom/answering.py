@@ -10,7 +10,6 @@ import json
 import os
 import sys
 import traceback
-import types
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from hedera.placement import LargeFlows
 from hedera.schemes import Options
 from topos.fattree import FatTree
 from traffic.streams import Stream, generator
+from traffic.textfile import module_of
 
 _REPORTED = ("core_of", "energy", "initial_energy")
 """Further attributes that a scheduler may report."""
@@ -45,11 +45,7 @@ class Host:
 
     def load(self, file: str, source: str, attribute: str) -> Message:
         """Run a file's text as a module, and take its ``attribute``."""
-        module = types.ModuleType("submission")
-        module.__file__ = file
-        sys.modules["submission"] = module  # dataclasses look their module up
-        exec(compile(source, file, "exec"), module.__dict__)
-        self._what: Any = getattr(module, attribute, None)
+        self._what: Any = getattr(module_of("submission", file, source), attribute, None)
         return {} if callable(self._what) else {"odd": f"a {type(self._what).__name__}"}
 
     def make(self, k: int, seed: int, iterations: int) -> Message:

@@ -226,7 +226,7 @@ def own(spelled: str, oversubscribe: float | None) -> Own:
     """The network of that name: ``leaf-spine:LEAVES,SPINES,HOSTS``, or FILE.py:CLASS, which the user's own process
     alone runs. Whoever was given its rows, and a controller, which has them in an open file, make it of these.
     ValueError, one sentence, for one that is none."""
-    from traffic.textfile import MAX_CODE_BYTES, given, own_code, read_text
+    from traffic.textfile import MAX_CODE_BYTES, given, own_code, read_text, running_own_code
 
     if spelled in given or spelled.startswith(OPEN):
         rows = given[spelled] if spelled in given else read_text(Path(spelled), MAX_CODE_BYTES)
@@ -235,7 +235,8 @@ def own(spelled: str, oversubscribe: float | None) -> Own:
         what, name = f"topology {spelled!r}", spelled.rpartition(":")[2]
         if not isinstance(plan := own_code(what, path, name), type):
             raise ValueError(f"{what}: there is no class {name} in {path}")
-        return _made(spelled, plan, oversubscribe)
+        with running_own_code(what):
+            return _made(spelled, plan, oversubscribe)
     if found := re.fullmatch("leaf-spine:([1-9][0-9]{0,2}),([1-9][0-9]{0,2}),([1-9][0-9]{0,2})", spelled, re.ASCII):
         return _made(spelled, LeafSpine(*map(int, found.groups())), oversubscribe)
     raise ValueError(f"there is no topology {spelled!r}; there are leaf-spine:LEAVES,SPINES,HOSTS and FILE.py:CLASS")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,6 +13,7 @@ from hedera.linkstate import UNIT, LinkState
 from topos.arrays import Float64, Int32, Int64
 from topos.links import NO_LINK, Cores, num_links, path_links
 from topos.network import Network
+from traffic.textfile import running_own_code
 
 
 def in_units(demand: ArrayLike) -> Int64:
@@ -52,6 +54,20 @@ class Placement(Protocol):
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
         """The core for each flow, int32 (flows,). A flow that is absent has expired."""
         ...
+
+
+class OwnPlacement:
+    """The user's class as a `Placement`; ValueError, one sentence that begins with ``what``, where it fails."""
+
+    def __init__(self, what: str, make: Callable[..., Any], *given: object) -> None:
+        self.what = what
+        with running_own_code(what):
+            self._made = make(*given)
+
+    def place(self, flows: LargeFlows, links: LinkState) -> Cores:
+        with running_own_code(self.what):
+            answer: Cores = self._made.place(flows, links)
+            return answer
 
 
 def exceeded_capacity(

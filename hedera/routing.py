@@ -21,7 +21,7 @@ from topos.arrays import Bool, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, edge_numbers
 from topos.network import Network
-from traffic.textfile import short
+from traffic.textfile import running_own_code, short
 
 
 class FiveTuples(NamedTuple):
@@ -181,17 +181,13 @@ class OwnRouting(Routing):
     def __init__(self, what: str, make: Callable[..., Any], tree: Network, *given: object) -> None:
         super().__init__(tree)
         self._what = what
-        self._made = self._try(make, tree, *given)
-
-    def _try(self, function: Callable[..., Any], *given: object) -> Any:
-        try:
-            return function(*given)
-        except (Exception, SystemExit) as error:
-            raise ValueError(f"{self._what}: {type(error).__name__}: {error}") from error
+        with running_own_code(what):
+            self._made = make(tree, *given)
 
     def _choose(self, flows: FiveTuples) -> Int64:
         fields = zip(*(field.tolist() for field in flows), strict=True)
-        cores = [self._try(self._made.route, NewFlow(*flow), self.links) for flow in fields]
+        with running_own_code(self._what):
+            cores = [self._made.route(NewFlow(*flow), self.links) for flow in fields]
         most = self.tree.num_cores - 1
         for core in cores:
             if not isinstance(core, (int, np.integer)) or not 0 <= core <= most:

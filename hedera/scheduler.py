@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from hedera.demand import estimate_demands
 from hedera.linkstate import LinkState
-from hedera.placement import LargeFlows, Placement
+from hedera.placement import LargeFlows, OwnPlacement, Placement
 from topos.arrays import Float64, Int32, Int64
 from topos.links import Cores, canonical_cores
 from topos.network import Network
@@ -123,15 +123,15 @@ class Scheduler:
 
     def _place(self, large: LargeFlows) -> Cores:
         answer = np.asarray(self.placement.place(large, self.links))
-        who = type(self.placement).__name__
+        who = self.placement.what if isinstance(self.placement, OwnPlacement) else type(self.placement).__name__
         if answer.shape != large.key.shape or answer.dtype.kind not in "iu":
             raise ValueError(
-                f"{who}.place must answer with one whole number per flow, shape {large.key.shape}, "
+                f"{who}: place must answer with one whole number per flow, shape {large.key.shape}, "
                 f"not {answer.dtype} of shape {answer.shape}"
             )
         if answer.size and not 0 <= answer.min() <= answer.max() < self.tree.num_cores:
             raise ValueError(
-                f"{who}.place answers with cores {answer.min()} to {answer.max()}; "
+                f"{who}: place answers with cores {answer.min()} to {answer.max()}; "
                 f"there are 0 to {self.tree.num_cores - 1}"
             )
         return canonical_cores(self.tree, large.src, large.dst, answer)

@@ -240,7 +240,13 @@ def scheme(name: str) -> Scheme:
     absolute = f"{path.resolve()}:{name.rpartition(':')[2]}"
     found = _own_class(name, path)
     if not hasattr(found, "route"):
-        return Scheme(name, "a scheduler of the user's own", _ecmp, found, absolute=absolute)
+
+        def scheduler(*given: object) -> Placement:
+            from hedera.placement import OwnPlacement
+
+            return OwnPlacement(f"scheme {name!r}", found, *given)
+
+        return Scheme(name, "a scheduler of the user's own", _ecmp, scheduler, absolute=absolute)
 
     def routing(tree: Network, seed: int) -> Routing:
         from hedera.routing import OwnRouting

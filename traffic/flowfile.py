@@ -40,7 +40,7 @@ from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic.flows import LASTING, Flows, columns
 from traffic.streams import Stream, generator
-from traffic.textfile import given, own_code, read_text, short
+from traffic.textfile import given, own_code, read_text, running_own_code, short
 
 MAX_BYTES = 20_000_000
 """Larger files are refused."""
@@ -176,11 +176,8 @@ def own_rows(spec: str, network: Network, seed: int) -> str:
     found = own_code(what, Path(file), function)
     if not callable(found):
         raise ValueError(f"{what}: there is no function {function} in {file}")
-    try:
+    with running_own_code(what):
         return _rows(found, network.tree if isinstance(network, NonBlocking) else network, seed)
-    except (Exception, SystemExit) as error:
-        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        raise ValueError(f"{what}: {kind}{' '.join(str(error).split())}") from error
 
 
 @lru_cache(maxsize=16)

@@ -7,9 +7,14 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from traceback import FrameSummary, extract_tb
+from types import ModuleType
+from typing import Any, NoReturn
 
 given: dict[str, str] = {}
 """Files that came with a job, by the names in its spec: in the place of those on the disk. One character is one byte
@@ -90,15 +95,48 @@ def own_code(what: str, path: Path, name: str) -> Any:
         raise ValueError(f"{what}: whoever carries out a job does not run {path}")
     if os.geteuid() == 0 and path.exists() and path.stat().st_mode & stat.S_IWOTH:
         raise ValueError(f"{what}: root does not run {path}, which other users can write")
-    try:
-        return _run(str(path), read_text(path, MAX_CODE_BYTES)).get(name)
-    except (Exception, SystemExit) as error:
-        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        raise ValueError(f"{what}: cannot import {path}: {kind}{error}") from error
+    with running_own_code(f"{what}: cannot import {path}"):
+        return getattr(_module(str(path), read_text(path, MAX_CODE_BYTES)), name, None)
 
 
 @lru_cache(maxsize=16)
-def _run(path: str, source: str) -> dict[str, Any]:
-    names: dict[str, Any] = {"__name__": f"own_{Path(path).stem}", "__file__": path}
-    exec(compile(source, path, "exec"), names)
-    return names
+def _module(path: str, source: str) -> ModuleType:
+    return module_of(path, path, source)
+
+
+def module_of(name: str, path: str, source: str) -> ModuleType:
+    """A file of the user's, run as a module: `hedera scheduler check`, a grade and a run all load it here.
+
+    Dataclasses, and type hints that are strings, look for it in ``sys.modules``.
+    """
+    module = sys.modules[name] = ModuleType(name)
+    module.__file__ = path
+    exec(compile(source, path, "exec"), module.__dict__)
+    return module
+
+
+@contextmanager
+def running_own_code(what: str) -> Iterator[None]:
+    """While code of the user's runs, whatever it raises but Ctrl-C becomes a ValueError, one sentence that begins with
+    ``what``; ``os._exit`` raises too, or the command would end without a word."""
+    os_exit, os._exit = os._exit, _refuse_exit
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        if isinstance(error, ValueError) and str(error).startswith(what):
+            raise
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        line = next((f" (line {f.lineno})" for f in reversed(extract_tb(error.__traceback__)) if _is_own(f)), "")
+        raise ValueError(f"{what}: {kind}{' '.join(str(error).split())}{line}") from error
+    finally:
+        os._exit = os_exit
+
+
+def _refuse_exit(status: int) -> NoReturn:
+    raise SystemExit(f"os._exit({status})")
+
+
+def _is_own(frame: FrameSummary) -> bool:
+    return frame.filename in sys.modules and frame.filename.endswith(".py")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from classroom.answering import Host
 from harness.errors import UserMistake
 from harness.run.spec import RunSpec
 from hedera.schemes import scheme
@@ -60,6 +61,8 @@ def test_a_class_that_cannot_be_made_from_what_it_gets():
         ("class Mine:\n place = route = print", "own.py:Mine", "and not both"),
         ("1 / 0", "own.py:Mine", "ZeroDivisionError: division by zero"),
         ("class Mine(:", "own.py:Mine", "SyntaxError"),
+        ("class Odd(BaseException): pass\nraise Odd", "own.py:Mine", "Odd"),
+        ("import os; os._exit(0)", "own.py:Mine", "os._exit"),
     ],
 )
 def test_what_cannot_be_had_is_one_sentence(code, name, words, tmp_path, monkeypatch):
@@ -80,6 +83,9 @@ def test_what_cannot_be_had_is_one_sentence(code, name, words, tmp_path, monkeyp
         ("route", "4", "a core, 0 to 3, not '4'"),
         ("route", "1.0", "a core, 0 to 3, not '1.0'"),
         ("route", "1 // 0", "ZeroDivisionError"),
+        ("place", "1 // 0", r"wrong.py.*ZeroDivisionError.*line 3"),
+        ("place", "exec('raise BaseException')", "BaseException"),
+        ("place", "__import__('os')._exit(0)", "os._exit"),
     ],
 )
 def test_a_wrong_answer_is_one_sentence(method, answer, words, tmp_path):
@@ -89,6 +95,18 @@ def test_a_wrong_answer_is_one_sentence(method, answer, words, tmp_path):
     )
     with pytest.raises(ValueError, match=words):
         simulate(Config(f"{file}:Wrong", "stride:4", seconds=12.0, tick_s=0.01))
+
+
+def test_a_dataclass_is_graded_and_runs(tmp_path):
+    code = (
+        "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass Kept:\n"
+        "    tree: object\n    rng: object\n    options: object\n    def place(self, flows, links): return flows.core\n"
+    )
+    file = tmp_path / "kept.py"
+    file.write_text(code)
+    assert Host().answer({"ask": "load", "file": str(file), "source": code, "attribute": "Kept"}) == {}
+    one = {"traffic": "stride:4", "seconds": 12.0, "tick_s": 0.01}
+    assert bisection_mbps(Config(f"{file}:Kept", **one)) == bisection_mbps(Config("ecmp", **one))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has so much to lose")

@@ -49,6 +49,8 @@ def test_flows_with_times_come_in_order_and_are_of_the_size_that_was_given():
         ("def g(tree, rng): return [(0, 1)]", "there is no function f in"),
         ("def f(tree, rng): 1 / 0", "ZeroDivisionError: division by zero"),
         ("import sys; sys.exit(3)", "SystemExit: 3"),
+        ("def f(tree, rng):\n class Odd(BaseException): pass\n raise Odd", "Odd"),
+        ("import os\ndef f(tree, rng):\n yield 0, 1\n os._exit(0)", "os._exit"),
         ("def f(tree, rng):", "IndentationError"),
     ],
 )
