@@ -48,7 +48,7 @@ class Controller:
         self._switches = Switches(self._topo, driver)
         if self._routing is not None and settings.new_flows == "switch":
             assert isinstance(self._topo, FatTree), "`Settings` sees to it"
-            learning = LearnRules(self._topo, self._routing, settings.seed, settings.interval_s)
+            learning = LearnRules(self._topo, self._routing, settings.reading_s)
             self._switches = Switches(self._topo, driver, learning.rules)
             self._learned = LearnedFlows(self._switches, self._flows, self._detour)
         if gap_us is not None:
@@ -131,7 +131,7 @@ class Controller:
             if self._hedera is not None:
                 self._hedera.start()
             elif self._learned is not None:
-                self._learned.start(self._settings.interval_s)
+                self._learned.start(self._settings.reading_s)
 
     def switch_down(self, dpid: int) -> None:
         """The control connection to a switch is lost. The switch goes on forwarding (secure mode)."""

@@ -46,18 +46,17 @@ _BY_FIVE_TUPLE, _BY_DESTINATION = 3, 5
 class LearnRules:
     """The rules of every switch, beside those of `controllers.rules`.
 
-    ``routing`` says what is hashed; a random path is a hash with salts that have nothing to do with those of ECMP. A
-    switch passes over its own ports that are down; a flow that meets a failure further on is moved once its entry has
-    been read. ``interval`` is how often that is, in seconds: entries stay long enough to be seen. Raises ValueError for
-    a routing that no switch can do by itself.
+    ``routing`` says what is hashed, and by its seed with which salts. A switch passes over its own ports that are down;
+    a flow that meets a failure further on is moved once its entry has been read. ``interval`` is how often that is, in
+    seconds: entries stay long enough to be seen. Raises ValueError for a routing that no switch can do by itself.
     """
 
-    def __init__(self, tree: FatTree, routing: Routing, seed: int, interval: float) -> None:
+    def __init__(self, tree: FatTree, routing: Routing, interval: float) -> None:
         if type(routing) not in _ROUTINGS:
             raise ValueError(f"switches cannot choose paths as {type(routing).__name__} does")
         self._tree = tree
         self._by_destination = isinstance(routing, EcmpDestination)
-        self._seed = ~seed if isinstance(routing, RandomPath) else seed
+        self._seed = routing.seed
         self._idle_timeout = max(IDLE_TIMEOUT_S, math.ceil(3 * interval))
         self._up_ports = tuple(tree.up_port(index) for index in range(tree.half))
         if isinstance(routing, SpanningTree):

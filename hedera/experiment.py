@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from traffic.flows import Matrix
     from traffic.workload import Workload
 
+READ_S = 2.0
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -116,6 +118,12 @@ class Experiment:
     @property
     def options(self) -> Options:
         return Options(self.iterations)
+
+    @property
+    def reading_s(self) -> float:
+        """How often a controller reads what switches have counted: with every round, and without rounds, which an
+        interval is for, always alike."""
+        return self.interval_s if self.chosen.scheduler else READ_S
 
     @property
     def topo(self) -> Network:

@@ -153,15 +153,12 @@ class SpanningTree(_Drawn):
         return np.zeros(flows.src.size, dtype=np.uint64)
 
 
-class RandomPath(_Drawn):
-    """A path drawn at random for each flow, anew in every call."""
+class RandomPath(Ecmp):
+    """A path drawn at random for each flow: from the seed and its 5-tuple, by salts that have nothing to do with those
+    of ECMP. So it is the same on every platform, whichever flow's packet comes first."""
 
     def __init__(self, tree: Network, seed: int = 0, links: LinkState | None = None) -> None:
-        super().__init__(tree, seed, links)
-        self._rng = np.random.default_rng(seed)
-
-    def _draw(self, flows: FiveTuples, up: Int64 | None = None) -> Hashes:
-        return self._rng.integers(2**63, size=flows.src.size, dtype=np.uint64)
+        super().__init__(tree, ~seed, links)
 
 
 class NewFlow(NamedTuple):

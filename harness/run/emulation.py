@@ -91,7 +91,7 @@ class Emulation:
         min_rto_ms = None if spec.min_rto_ms == LINUX_MIN_RTO_MS else spec.min_rto_ms
         tcp = Tcp(spec.congestion_control, unsent, spec.sack, min_rto_ms)
         # Processors of a slow machine are not to be spent on counters.
-        counters_ms = min(COUNTERS_MS, round(spec.interval_s * 250)) if spec.time == "virtual" else COUNTERS_MS
+        counters_ms = min(COUNTERS_MS, round(spec.reading_s * 250)) if spec.time == "virtual" else COUNTERS_MS
         return FabricOptions(spec.shape, tcp, spec.controller_delay_ms or 0.0, counters_ms)
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:
@@ -154,7 +154,7 @@ class Emulation:
         traffic.hang_up()
         children.end(children.named("bwm-ng"))
         if spec.new_flows == "switch":
-            time.sleep(spec.interval_s + LAST_READ_S)
+            time.sleep(spec.reading_s + LAST_READ_S)
         controller.read()
         fabric.verify()
         seen.drops = fabric.queue_drops()

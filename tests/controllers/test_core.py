@@ -5,6 +5,8 @@ import itertools
 import pytest
 
 from hedera.schemes import SCHEMES
+from simulator.config import Config
+from simulator.driver import Simulation
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import BROADCAST, Other, Packet, arp_request, between, mac_bytes
 
@@ -45,6 +47,17 @@ def test_every_pair_takes_the_path_its_scheme_chose(scheme, network):
             assert net.packet_ins.total() == seen
     flows = net.log.of("flow")
     assert len({flow["key"] for flow in flows}) == len(flows) == 2 * len(pairs)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_gives_a_flow_the_simulator_s_path_whatever_came_before(seed):
+    work = Simulation(Config("random", "stride:4", seed=seed))
+    flows = list(zip(work.work.src.tolist(), work.work.dst.tolist(), work.ports.tolist(), work.core, strict=True))
+    for order in (flows, flows[::-1]):
+        net = FakeNetwork(scheme="random", k=4, seed=seed)
+        for src, dst, port, core in order:
+            net.send(src, between(net.topo, src, dst, src_port=port, dst_port=5001))
+            assert net.log[-1]["core"] == core
 
 
 def test_entries_sit_in_the_source_pod_alone():

@@ -67,10 +67,13 @@ def test_edge_pair_hash_puts_neighbours_on_one_path() -> None:
         assert (core[0::2] == core[1::2]).all()
 
 
-def test_random_draws_anew() -> None:
-    routing = RandomPath(TREE, 1)
-    draws = [routing.cores(*STRIDE, 1, 2).tolist() for _ in range(3)]
-    assert draws[0] != draws[1] != draws[2]
+def test_random_is_drawn_by_flow_whatever_their_order() -> None:
+    routing, order = RandomPath(TREE, 1), np.random.default_rng(0).permutation(HOSTS.size)
+    core = routing.cores(*STRIDE, 40000 + HOSTS, 5001)
+    again = [routing.cores(STRIDE[0][i], STRIDE[1][i], 40000 + HOSTS[i], 5001)[0] for i in order]
+    assert core[order].tolist() == again
+    assert core.tolist() != Ecmp(TREE, 1).cores(*STRIDE, 40000 + HOSTS, 5001).tolist()
+    assert core.tolist() != RandomPath(TREE, 2).cores(*STRIDE, 40000 + HOSTS, 5001).tolist()
 
 
 @pytest.mark.parametrize("number", range(5))
@@ -84,11 +87,10 @@ def test_failed_links_are_avoided_up_and_down(number: int, where: str) -> None:
     links.fail(links_between(TREE, *where.split()))
     after = routing.cores(src, dst, ports, 5001)
     assert links.usable(src, dst, after).all()
-    if not isinstance(routing, RandomPath):
-        untouched = links.usable(src, dst, before)
-        assert (before[untouched] == after[untouched]).all()
-        links.restore(links_between(TREE, *where.split()))
-        assert (routing.cores(src, dst, ports, 5001) == before).all()
+    untouched = links.usable(src, dst, before)
+    assert (before[untouched] == after[untouched]).all()
+    links.restore(links_between(TREE, *where.split()))
+    assert (routing.cores(src, dst, ports, 5001) == before).all()
 
 
 def test_flows_of_a_failed_switch_spread_over_the_rest() -> None:
