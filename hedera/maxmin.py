@@ -11,28 +11,29 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from heapq import heapify, heappop, heappush
-from itertools import count
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from hedera.linkstate import LinkState
 from topos.arrays import Float64, Int32
-from topos.links import path_links
+from topos.links import NO_LINK, link_rates, path_links
 from topos.network import Network
 
-PLAIN_CALLS, PLAIN_ENTRIES = 200, 2000
-"""So many of a process's calls, of paths with so few entries (6 a flow), are not compiled: importing Numba takes
-longer, and of a guest's processor time a second."""
+PLAIN_ENTRIES = 100_000
+"""So few entries of paths (6 a flow and call) are filled sooner than Numba is imported."""
 MAX_CHOICES = 200_000
 """Flows times paths up to which `most_possible` is computed; more would take minutes."""
 
 
-def max_min_rates(links: ArrayLike, capacity: ArrayLike) -> Float64:
+def max_min_rates(links: ArrayLike, capacity: ArrayLike, part: ArrayLike | None = None, *, calls: int = 1) -> Float64:
     """The max-min fair rate of each flow, float64 (flows,), in the unit of ``capacity``.
 
-    ``links`` is int (flows, L): the directed links of each flow's path, each at most once, with -1 where a
-    path is shorter. ``capacity`` is float (links,), not negative. A flow without any link has rate infinity.
-    Raises ValueError for other shapes or a negative capacity, IndexError for a link without a capacity.
+    ``links`` is int (flows, L): the directed links of each flow's path, with -1 where a path is shorter. ``capacity``
+    is float (links,), not negative. ``part``, float (flows,), is the share of a flow's rate that each entry of its row
+    carries (all of it unless given). A flow without any link has rate infinity. ``calls``: how often it will be asked
+    about flows like these; for many, the loop is compiled. Raises ValueError for other shapes or a negative capacity,
+    IndexError for a link without a capacity.
     """
     paths = np.ascontiguousarray(links, dtype=np.int32)
     limits = np.ascontiguousarray(capacity, dtype=np.float64)
@@ -42,22 +43,47 @@ def max_min_rates(links: ArrayLike, capacity: ArrayLike) -> Float64:
         raise ValueError("a link's capacity must be a number that is not negative")
     if paths.size and (paths.min() < -1 or paths.max() >= limits.size):
         raise IndexError(f"a path uses a link that is not one of the {limits.size} links")
-    if "numba" in sys.modules or paths.size > PLAIN_ENTRIES or next(_calls) >= PLAIN_CALLS:
-        return _compiled_fill()(paths, limits)
-    return _fill(paths, limits)
+    parts = np.ones(len(paths)) if part is None else np.ascontiguousarray(part, dtype=np.float64)
+    fill = _compiled_fill() if "numba" in sys.modules or paths.size * calls > PLAIN_ENTRIES else _fill
+    return fill(paths, limits, parts)
 
 
-_calls = count()
+def sprayed_rates(links: LinkState, src: Int32, dst: Int32, link_mbps: float) -> Float64:
+    """Max-min fair rates, Mb/s, of flows that go in equal parts by all their paths that work: float64 (flows,).
+
+    A flow without a path has none. ``src`` and ``dst``: int32 (flows,).
+    """
+    tree = links.tree
+    usable = links.usable_cores(src, dst) & links.connected(src, dst)[:, None]
+    count, cores = usable.sum(axis=1), tree.num_cores
+    paths = path_links(tree, np.repeat(src, cores), np.repeat(dst, cores), np.tile(np.arange(cores), src.size))
+    paths = np.where(usable.reshape(-1, 1), paths, NO_LINK).reshape(src.size, cores * paths.shape[1])
+    rates = max_min_rates(paths, link_mbps * link_rates(tree), 1.0 / np.maximum(count, 1))
+    return np.where(count > 0, rates, 0.0)
+
+
+def alone_rates(
+    network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike, link_mbps: float, *, sprayed: bool = False
+) -> Float64:
+    """What each flow would have alone on its path, or ``sprayed`` over all of them, Mb/s: float64 (flows,)."""
+    if not sprayed:
+        links = path_links(network, src, dst, core)
+        rates: Float64 = np.where(links == NO_LINK, np.inf, link_mbps * link_rates(network)[links]).min(axis=1)
+        return rates
+    hosts, whole = network.num_hosts, LinkState(network)
+    pairs, which = np.unique(np.asarray(src, dtype=np.int64) * hosts + np.asarray(dst), return_inverse=True)
+    each = [sprayed_rates(whole, *np.divmod([pair], hosts), link_mbps)[0] for pair in pairs.tolist()]
+    return np.array(each, dtype=np.float64)[which]
 
 
 @cache
-def _compiled_fill() -> Callable[[Int32, Float64], Float64]:
+def _compiled_fill() -> Callable[[Int32, Float64, Float64], Float64]:
     from hedera.compiled import compiled
 
     return compiled(_fill)
 
 
-def _fill(paths: Int32, capacity: Float64) -> Float64:
+def _fill(paths: Int32, capacity: Float64, part: Float64) -> Float64:
     flows = paths.shape[0]
     first = np.zeros(capacity.size + 1, dtype=np.int64)  # flows of link l are members[first[l] : first[l + 1]]
     for flow in range(flows):
@@ -66,7 +92,8 @@ def _fill(paths: Int32, capacity: Float64) -> Float64:
                 first[link + 1] += 1
     for link in range(capacity.size):
         first[link + 1] += first[link]
-    growing = np.diff(first)
+    there = np.diff(first)
+    growing = np.zeros(capacity.size)  # how much faster than one flow's rate a link's load grows
     members = np.empty(first[-1], dtype=np.int32)
     end = first[:-1].copy()
     for flow in range(flows):
@@ -74,17 +101,18 @@ def _fill(paths: Int32, capacity: Float64) -> Float64:
             if link >= 0:
                 members[end[link]] = flow
                 end[link] += 1
+                growing[link] += part[flow]
 
     rate = np.full(flows, np.inf)
     room = capacity.copy()
     heap = [(0.0, np.int64(0)) for _ in range(0)]
     for link in range(capacity.size):
-        if growing[link]:
+        if there[link]:
             heap.append((room[link] / growing[link], np.int64(link)))
     heapify(heap)
     while heap:
         share, link = heappop(heap)
-        if not growing[link]:
+        if not there[link]:
             continue
         present = room[link] / growing[link]
         if present > share:
@@ -95,8 +123,9 @@ def _fill(paths: Int32, capacity: Float64) -> Float64:
                 rate[flow] = share
                 for other in paths[flow]:
                     if other >= 0:
-                        room[other] = max(0.0, room[other] - share)
-                        growing[other] -= 1
+                        room[other] = max(0.0, room[other] - share * part[flow])
+                        growing[other] -= part[flow]
+                        there[other] -= 1
     return rate
 
 

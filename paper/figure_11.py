@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,16 +11,56 @@ import click
 import numpy as np
 
 from hedera.options import field_options
+from hedera.parameter import parameter
 from hedera.schemes import label
 from paper.study import Row, at_scale, column, compared, grouped, over_seeds, picture, table, told_seeds
 from plots.style import colour, scheme_order
 from results.tasks import Computing, computed
 from simulator.config import Config
+from simulator.workload import MAX_FLOWS
+from traffic.flows import Flows, Matrix, columns
+from traffic.streams import Stream, generator
 
 if TYPE_CHECKING:
     from simulator.result import Result
 
 STEP_S = 0.5
+
+
+@dataclass(frozen=True)
+class Arriving(Config):
+    """Flows of the paper's own making in the place of a matrix: Poisson arrivals, exponential sizes (section 5.5)."""
+
+    arrivals_per_s: float = parameter(
+        0.1, "Flows that every sending host starts per second (Poisson).", above=0, option="--arrivals"
+    )
+    mean_mbytes: float = parameter(1250.0, "Their mean size (exponential)", unit="MB", above=0, option="--mean-size")
+
+    def flows(self) -> tuple[Flows, None]:
+        matrix = self.matrix()
+        expected = self.arrivals_per_s * self.seconds * matrix.num_hosts
+        if expected > MAX_FLOWS:
+            raise ValueError(f"{expected:.3g} flows in {self.seconds:g} s are too many; {MAX_FLOWS:,} is the limit")
+        rng = generator(self.seed, Stream.SIMULATED_ARRIVALS)
+        return poisson(matrix, self.arrivals_per_s, self.mean_mbytes * 1e6, self.seconds, rng), None
+
+
+def poisson(
+    matrix: Matrix, arrivals_per_s: float, mean_bytes: float, seconds: float, rng: np.random.Generator
+) -> Flows:
+    """Poisson arrivals at every sending host, exponential sizes.
+
+    A host starts ``arrivals_per_s`` flows per second on average, each to one of its receivers in ``matrix``,
+    drawn uniformly; sizes have the mean ``mean_bytes``. Flows come in the order of their starts, all of them
+    before ``seconds``.
+    """
+    senders = np.bincount(matrix.src, minlength=matrix.num_hosts)
+    mean = arrivals_per_s * seconds / senders[matrix.src]
+    flow = np.repeat(np.arange(len(matrix)), rng.poisson(mean))
+    start = rng.uniform(0.0, seconds, flow.size)
+    order = np.argsort(start, kind="stable")
+    flow = flow[order]
+    return columns(matrix.src[flow], matrix.dst[flow], start[order], rng.exponential(mean_bytes, flow.size))
 
 
 def series(result: Result) -> list[Row]:
@@ -57,13 +97,13 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
 
 @click.command()
 @at_scale(k=16)
-@field_options(Config, "arrivals_per_s mean_mbytes", arrivals_per_s=0.1, mean_mbytes=1250.0)
+@field_options(Arriving, "arrivals_per_s mean_mbytes")
 @computed
 def command(asked: Computing, schemes: tuple[str, ...], seeds: int, **fields: Any) -> None:
     """Simulate bisection bandwidth over time: 1,024 hosts, random bijection, flows that arrive and end."""
     from simulator.driver import simulate
 
-    base = Config("ecmp", "randbij", **fields)
+    base = Arriving("ecmp", "randbij", **fields)
     cases = [replace(base, scheme=scheme) for scheme in schemes]
     results = over_seeds(asked.runner(f"Figure 11, k={base.k}"), simulate, cases, seeds)
     rows = [row for own in results for result in own for row in series(result)]

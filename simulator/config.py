@@ -7,12 +7,15 @@ from typing import ClassVar
 
 from hedera.experiment import Experiment, middle
 from hedera.parameter import parameter
+from simulator.workload import bounded
+from traffic.flows import NOTHING, Flows, joined
+from traffic.graph import FlowGraph
 
 ENGINES = ("aimd", "maxmin")
 INCREASE = 0.12
 """Of the link's rate: a flow's first rate, and its growth per tick, 15 MB/s at 1 Gb/s (section 5.5)."""
 MAX_TICKS = 100_000_000
-"""Whose rates fit into a gigabyte."""
+"""8 bytes a tick: their rates take 0.8 GB."""
 
 
 @dataclass(frozen=True)
@@ -24,16 +27,6 @@ class Config(Experiment):
 
     engine: str = parameter("aimd", "Rates of flows: aimd (section 5.5) or maxmin (ideal shares).", choices=ENGINES)
     tick_s: float = parameter(0.001, "Length of a tick", unit="s", above=0)
-    increase_mbps: float | None = parameter(
-        None, "A flow's first rate, and its growth per tick (section 5.5; default: 0.12 of --bw)", unit="Mb/s", above=0
-    )
-    arrivals_per_s: float = parameter(
-        0.0,
-        "Flows that every sending host starts per second (Poisson); 0: they start at once and last.",
-        least=0,
-        option="--arrivals",
-    )
-    mean_mbytes: float = parameter(125.0, "Their mean size (exponential)", unit="MB", above=0, option="--mean-size")
     detect_s: float = parameter(
         0.0,
         "Global First Fit re-routes upon detection (section 4.5), looking this often; 0: with the period",
@@ -65,7 +58,15 @@ class Config(Experiment):
     @property
     def first_mbps(self) -> float:
         """A flow's first rate, and its growth per tick in congestion avoidance."""
-        return INCREASE * self.link_mbps if self.increase_mbps is None else self.increase_mbps
+        return INCREASE * self.link_mbps
+
+    def flows(self) -> tuple[Flows, FlowGraph | None]:
+        """The flows of this simulation, and the graph of the first of them, if there is one.
+
+        ValueError, one sentence, when they make no sense, or are far too many.
+        """
+        work = bounded(self.workload())
+        return joined(list(work.blocks()) or [NOTHING]), work.graph
 
     @property
     def ticks(self) -> int:

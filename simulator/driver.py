@@ -5,18 +5,19 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from functools import partial
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hedera.maxmin import sprayed_rates
 from hedera.scheduler import ActiveFlows, Scheduler
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from simulator.fair import MaxMinEngine
 from simulator.result import Result, RoundLog
-from simulator.workload import flows_of
 from topos.arrays import Float64, Int32
 from topos.links import NO_LINK, link_rates, num_links, path_links
 from traffic.flows import Flows, Matrix
@@ -48,13 +49,15 @@ def simulate(config: Config, progress: Callable[[float], None] | None = None) ->
 class Simulation:
     """One run, ready to start. The same configuration gives the same result, whatever else the machine does.
 
+    Time is a whole number of ticks inside; seconds are for who asks and who is told. ``period``: of scheduling.
+
     Raises ValueError, one sentence, for traffic that does not exist or does not fit the network.
     """
 
     def __init__(self, config: Config) -> None:
         chosen, tree = config.chosen, config.topo
         self.config = config
-        self.work, self.graph = flows_of(config)
+        self.work, self.graph = config.flows()
         self.network = config.network()
         self.routing = chosen.routing(tree, config.seed)
         self.breakage: Breakage | None = None
@@ -74,16 +77,16 @@ class Simulation:
         if placement and self.routing:
             estimated = config.large_flows == "measured-or-estimated"
             self.scheduler = Scheduler(tree, placement, config.threshold, self.routing.links, estimated)
-        self.period_s = config.interval_s
+        self.period = round(config.interval_s / config.tick_s)
         if config.detect_s:
             from hedera.global_first_fit import GlobalFirstFit
 
             if isinstance(placement, GlobalFirstFit):
-                self.period_s = config.detect_s
+                self.period = round(config.detect_s / config.tick_s)
         self.polled_bytes = np.zeros(len(self.work))
         self.rounds: list[RoundLog] = []
         self._window_bytes: list[Float64] = []
-        self._events: list[tuple[float, int, int, Callable[[float], None]]] = []
+        self._events: list[tuple[int, int, int, Callable[[], None]]] = []
         self._number = itertools.count()
 
     def _static(self, flows: NDArray[np.intp]) -> Int32:
@@ -133,6 +136,7 @@ class Simulation:
             sent_bytes=self.engine.sent_bytes,
             # When a flow arrived, as its completion time counts from there; or when its turn came.
             start_s=np.where(known, self.work.start_s, self.engine.started_s),
+            began_s=self.engine.started_s,
             end_s=self.engine.finished_s,
             size_bytes=self.work.size_bytes,
             graph=self.graph,
@@ -151,16 +155,16 @@ class Simulation:
         self._plan(tick)
         totals, order = [], -1
         while order != _END:
-            t, order, _, happen = heappop(self._events)
-            totals.append(self._advance_to(t))
-            happen(t)
+            tick, order, _, happen = heappop(self._events)
+            totals.append(self._advance_to(tick))
+            happen()
             if progress:
-                progress(t)
+                progress(tick * self.config.tick_s)
         return np.concatenate(totals)
 
-    def _advance_to(self, t: float) -> Float64:
-        """Run the engine until the tick nearest to ``t`` seconds, unless nothing is left to move; as `_advance`."""
-        ticks = round(t / self.config.tick_s) - self.engine.tick
+    def _advance_to(self, tick: int) -> Float64:
+        """Run the engine until ``tick``, unless nothing is left to move; as `_advance`."""
+        ticks = tick - self.engine.tick
         if not self.engine.idle:
             return self.engine.advance(ticks)
         self.engine.tick += ticks
@@ -170,17 +174,16 @@ class Simulation:
         """All that is known beforehand to happen until tick ``end``."""
         config = self.config
         for tick in config.window_ticks:
-            self._at(tick, _WINDOW, lambda _: self._window_bytes.append(self.engine.sent_bytes))
+            self._at(tick, _WINDOW, lambda: self._window_bytes.append(self.engine.sent_bytes))
         if self.scheduler:
-            period = round(self.period_s / config.tick_s)
-            for tick in range(period, end, period):
+            for tick in range(self.period, end, self.period):
                 self._at(tick, _ROUND, self._schedule)
         for moment in self.breakage.moments if self.breakage else ():
-            self._at(round(moment / config.tick_s), _FAILURE, lambda _, moment=moment: self._strike(moment))  # type: ignore[misc]
-        self._at(end, _END, lambda _: None)
+            self._at(round(moment / config.tick_s), _FAILURE, partial(self._strike, moment))
+        self._at(end, _END, lambda: None)
 
-    def _at(self, tick: int, order: int, happen: Callable[[float], None]) -> None:
-        heappush(self._events, (tick * self.config.tick_s, order, next(self._number), happen))
+    def _at(self, tick: int, order: int, happen: Callable[[], None]) -> None:
+        heappush(self._events, (tick, order, next(self._number), happen))
 
     def _phases(self, total: Float64) -> tuple[Phase, ...]:
         if not self.config.fail:
@@ -227,8 +230,6 @@ class Simulation:
         return links
 
     def _sprayed_rates(self, flows: Int32) -> Float64:
-        from simulator.paths import sprayed_rates
-
         assert self.routing is not None
         return sprayed_rates(self.routing.links, self.work.src[flows], self.work.dst[flows], self.config.link_mbps)
 
@@ -244,13 +245,14 @@ class Simulation:
         self.core[left] = core[self._connection[left]]
         return np.concatenate([moved[moved >= self._connection.size], left]).astype(np.int32)
 
-    def _polled(self, now: float) -> tuple[Int32, Int32, Float64]:
+    def _polled(self) -> tuple[Int32, Int32, Float64]:
         """What switches tell of the last period: flows, int32 (seen,); by which names; and their bytes per second.
 
         Of a graph they see connections: those that have sent something since, whether they send just now or not. Each
         is the first of its flows that has not ended, by the name of the first that it ever had.
         """
-        engine, period_s = self.engine, self.period_s
+        engine, tick_s = self.engine, self.config.tick_s
+        now, period_s = engine.tick * tick_s, self.period * tick_s
         sent, active = engine.sent_bytes, engine.active
         gained, self.polled_bytes = sent - self.polled_bytes, sent
         nodes = 0 if self._connection is None else self._connection.size
@@ -272,15 +274,16 @@ class Simulation:
             seen = np.concatenate([left[shown], seen]).astype(np.int32)
             name = np.concatenate([first[shown], name]).astype(np.int32)
             since = np.concatenate([begun[shown], since])
-        age = np.maximum(np.minimum(now - since, period_s), self.config.tick_s)
+        age = np.maximum(np.minimum(now - since, period_s), tick_s)
         return seen, name, gained[seen] / age
 
-    def _schedule(self, now: float) -> None:
+    def _schedule(self) -> None:
         """One round of the control loop: poll, let the scheduler decide, move the flows that it moves."""
         assert self.scheduler is not None
         if self.engine.idle:
             return
-        active, name, speed = self._polled(now)
+        now = self.engine.tick * self.config.tick_s
+        active, name, speed = self._polled()
         rate = 8 * speed / (self.config.link_mbps * 1e6)
         if self.breakage is not None:  # what cannot move has no rate, and a controller leaves it out
             there = self.links[active, 0] != self.breakage.nowhere

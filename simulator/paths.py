@@ -1,4 +1,4 @@
-"""Schemes that only a simulator has: paths planned for a collective's graph, and packets sprayed over all paths."""
+"""A scheme that only a simulator has: paths planned for a collective's graph."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from hedera.clos import ClosColouring
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, exceeded_capacity
-from topos.arrays import Bool, Float64, Int32
+from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
-from topos.links import NO_LINK, Cores, link_rates, path_links
+from topos.links import Cores
 from traffic.graph import FlowGraph
 
 ORDERS = 16
@@ -62,30 +62,3 @@ def _coloured(
             break
         order = rng.permutation(src.size)
     return best
-
-
-def sprayed_rates(links: LinkState, src: Int32, dst: Int32, link_mbps: float) -> Float64:
-    """Max-min fair rates, Mb/s, of flows that go in equal parts by all their paths that work: float64 (flows,).
-
-    All rates grow together until a link is full; the flows that have a part on it stop there. A flow without a path
-    has none. ``src`` and ``dst``: int32 (flows,).
-    """
-    tree, flows = links.tree, src.size
-    usable = links.usable_cores(src, dst) & links.connected(src, dst)[:, None]
-    flow, core = np.nonzero(usable)
-    paths = path_links(tree, src[flow], dst[flow], core.astype(np.int32))
-    part = np.broadcast_to((1.0 / usable.sum(axis=1)[flow])[:, None], paths.shape)[paths != NO_LINK]
-    owner = np.broadcast_to(flow[:, None], paths.shape)[paths != NO_LINK]
-    link = paths[paths != NO_LINK]
-    rate = np.zeros(flows)
-    growing: Bool = np.isin(np.arange(flows), flow)
-    room = link_mbps * link_rates(tree)
-    while growing.any():
-        load = np.bincount(link, part * growing[owner], minlength=room.size)
-        used = load > 1e-9
-        share = (room[used] / load[used]).min()
-        rate[growing] += share
-        room -= load * share
-        full = used & (room <= 1e-9 * link_mbps)
-        growing[owner[full[link]]] = False
-    return rate

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from hedera.maxmin import alone_rates
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from topos.arrays import Float64, Int32
@@ -39,7 +40,8 @@ class Result:
 
     ``total_mbps``: the sum of receive rates in every tick, float64 (ticks,). Per flow, shape (flows,): ``src``,
     ``dst``, ``core`` (its last path), ``mbps`` (mean over the measuring window), ``sent_bytes``, ``start_s``,
-    ``end_s`` (nan when it did not happen), ``size_bytes`` (inf for one that lasts). ``rounds``: the scheduler's.
+    ``end_s`` (nan when it did not happen), ``began_s`` (the tick in which it started), ``size_bytes`` (inf for one that
+    lasts). ``rounds``: the scheduler's.
     ``graph``: that of the collective, whose flows are the first. ``failures`` and ``phases``: what broke, and what
     was left of the bandwidth, if anything broke.
     """
@@ -53,6 +55,7 @@ class Result:
     sent_bytes: Float64
     start_s: Float64
     end_s: Float64
+    began_s: Float64
     size_bytes: Float64
     rounds: tuple[RoundLog, ...]
     graph: FlowGraph | None = None
@@ -85,7 +88,7 @@ class Result:
         """Completion times and slowdowns by size class, of the flows that began in the measuring window.
 
         Time counts from the tick in which a flow starts. A flow that the end of the run has cut off counts with what
-        it would have taken had it gone on at the full rate of its link. Classes are by the size at 1 Gb/s.
+        it would have taken had it gone on at what it has alone. Classes are by the size at 1 Gb/s.
         """
         config = self.config
         begin, end = config.window_s
@@ -93,10 +96,11 @@ class Result:
         counted = np.flatnonzero(sized & (self.start_s >= begin) & (self.start_s < end))
         size, left = self.size_bytes[counted], (self.size_bytes - self.sent_bytes)[counted]
         ended = np.isfinite(self.end_s[counted])
-        first = np.ceil(self.start_s[counted] / config.tick_s - 1e-6) * config.tick_s
-        least = config.seconds + left * 8e-6 / config.link_mbps
-        seconds = np.where(ended, self.end_s[counted], least) - first
-        return by_class(size / config.size_scale, seconds, alone_s(config, size), ended)
+        ends = self.src[counted], self.dst[counted], self.core[counted]
+        alone_mbps = alone_rates(config.network(), *ends, config.link_mbps, sprayed=config.chosen.sprays)
+        least = config.seconds + left * 8e-6 / alone_mbps
+        seconds = np.where(ended, self.end_s[counted], least) - self.began_s[counted]
+        return by_class(size / config.size_scale, seconds, alone_s(config, size, alone_mbps), ended)
 
     def collective(self) -> Collective | None:
         link_mbps = self.config.link_mbps
@@ -122,7 +126,7 @@ class Result:
         if np.isfinite(self.end_s).any():
             for flow, start, end, sent in zip(flows, self.start_s, self.end_s, self.sent_bytes, strict=True):
                 flow |= {"start_s": _seconds(start), "end_s": _seconds(end), "sent_bytes": round(sent)}
-        collective, told = self.collective(), asdict(replace(config, increase_mbps=config.first_mbps))
+        collective, told = self.collective(), asdict(config)
         return {
             "scheme": config.scheme,
             "traffic": config.traffic,
@@ -151,20 +155,36 @@ def _seconds(t: float) -> float | None:
     return round(float(t), 6) if np.isfinite(t) else None
 
 
-def alone_s(config: Config, size_bytes: Float64) -> Float64:
+def alone_s(config: Config, size_bytes: Float64, mbps: Float64) -> Float64:
     """The completion time of flows of these sizes, each alone, from the tick in which it starts: float64 (flows,).
 
-    No path is longer than another in either engine, so the size says it all.
+    ``mbps`` (flows,): what each has alone on its path, however long that is.
     """
     if config.engine == "maxmin":
-        return size_bytes * 8e-6 / config.link_mbps
-    longest = float(size_bytes.max(initial=0.0)) * 8e-6 / (config.link_mbps / 2) / config.tick_s
+        return size_bytes * 8e-6 / mbps
+    time = np.empty(size_bytes.size)
+    for rate in np.unique(mbps):
+        time[mbps == rate] = _alone_s(config, size_bytes[mbps == rate], float(rate))
+    return time
+
+
+def _alone_s(config: Config, size_bytes: Float64, mbps: float) -> Float64:
+    longest = float(size_bytes.max()) * 8e-6 / (mbps / 2) / config.tick_s
     ticks = int(min(longest, _MAX_TICKS)) + _SLACK
     nobody = np.zeros(1, dtype=np.int32)
     endless = columns(nobody, nobody + 1, np.zeros(1), np.full(1, LASTING))
-    link, increase = config.link_mbps, config.first_mbps
-    path = np.zeros((1, 1), dtype=np.int32)
-    engine = AimdEngine(endless, path, 1, tick_s=config.tick_s, seed=0, link_mbps=link, increase_mbps=increase)
+    path, shares = np.zeros((1, 1), dtype=np.int32), np.array([mbps / config.link_mbps])
+    increase = config.first_mbps
+    engine = AimdEngine(
+        endless,
+        path,
+        1,
+        tick_s=config.tick_s,
+        seed=0,
+        link_mbps=config.link_mbps,
+        increase_mbps=increase,
+        shares=shares,
+    )
     sent = np.concatenate([[0.0], np.cumsum(engine.advance(ticks)) * 1e6 / 8 * config.tick_s])
     time = np.interp(size_bytes, sent, np.arange(ticks + 1) * config.tick_s)
     beyond = np.maximum(0.0, size_bytes - sent[-1])

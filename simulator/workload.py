@@ -9,11 +9,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.config import Config
-from topos.arrays import Int32, Int64
-from traffic.flows import NOBODY, NOTHING, Flows, Matrix, columns, joined
+from topos.arrays import Float64, Int32, Int64
+from traffic.flows import NOBODY, Flows
 from traffic.graph import FlowGraph, followers
-from traffic.streams import Stream, generator
 from traffic.workload import Workload
 
 MAX_FLOWS = 10_000_000
@@ -21,27 +19,6 @@ MAX_FLOWS = 10_000_000
 FLOW_BYTES = 800
 """What a simulation keeps of a flow, at its end (docs/workloads.md)."""
 _FREE = Path("/proc/meminfo")
-
-
-def flows_of(config: Config) -> tuple[Flows, FlowGraph | None]:
-    """The flows of a simulation, and the graph of the first of them, if there is one.
-
-    ValueError, one sentence, when they make no sense, or are far too many.
-    """
-    if not config.arrivals_per_s:
-        work = bounded(config.workload())
-        return joined(list(work.blocks()) or [NOTHING]), work.graph
-    matrix = config.matrix()
-    if matrix.sequential:
-        raise ValueError(f"traffic {matrix.name!r} says itself when flows start; it cannot have arrivals as well")
-    expected = config.arrivals_per_s * config.seconds * np.unique(matrix.src).size
-    if expected > MAX_FLOWS:
-        raise ValueError(
-            f"{config.arrivals_per_s:g} arrivals per second and host would be {expected:.3g} flows in "
-            f"{config.seconds:g} s; {MAX_FLOWS:,} is the limit"
-        )
-    rng = generator(config.seed, Stream.SIMULATED_ARRIVALS)
-    return poisson(matrix, config.arrivals_per_s, config.mean_mbytes * 1e6, config.seconds, rng), None
 
 
 def bounded(work: Workload) -> Workload:
@@ -60,24 +37,6 @@ def _free_bytes() -> float:
     """What a process can still have without swapping; infinity where the system does not tell."""
     found = re.search(r"^MemAvailable:\s+(\d+) kB$", _FREE.read_text(), re.M) if _FREE.exists() else None
     return int(found[1]) * 1024 if found else math.inf
-
-
-def poisson(
-    matrix: Matrix, arrivals_per_s: float, mean_bytes: float, seconds: float, rng: np.random.Generator
-) -> Flows:
-    """Dynamic traffic (section 5.5): Poisson arrivals at every sending host, exponential sizes.
-
-    A host starts ``arrivals_per_s`` flows per second on average, each to one of its receivers in ``matrix``,
-    drawn uniformly; sizes have the mean ``mean_bytes``. Flows come in the order of their starts, all of them
-    before ``seconds``.
-    """
-    senders = np.bincount(matrix.src, minlength=matrix.num_hosts)
-    mean = arrivals_per_s * seconds / senders[matrix.src]
-    flow = np.repeat(np.arange(len(matrix)), rng.poisson(mean))
-    start = rng.uniform(0.0, seconds, flow.size)
-    order = np.argsort(start, kind="stable")
-    flow = flow[order]
-    return columns(matrix.src[flow], matrix.dst[flow], start[order], rng.exponential(mean_bytes, flow.size))
 
 
 class Waits(NamedTuple):
@@ -101,7 +60,7 @@ def waits(flows: Flows, graph: FlowGraph | None, tick_s: float) -> Waits:
     delay = np.zeros(len(flows), dtype=np.int64)
     if graph is not None:
         waiting, before = np.concatenate([graph.waiting, waiting]), np.concatenate([graph.before, before])
-        delay[: len(graph)] = np.ceil(graph.delay_s / tick_s - 1e-6)
+        delay[: len(graph)] = ticks_until(graph.delay_s, tick_s)
     return Waits(*followers(before, waiting, len(flows)), delay)
 
 
@@ -112,6 +71,15 @@ def start_queue(flows: Flows, tick_s: float) -> tuple[Int32, Int64, int]:
     of both arrays, flows that wait for others' ends, is room in which an engine lines them up when these come.
     """
     queue = np.argsort(flows.start_s, kind="stable").astype(np.int32)
-    start = flows.start_s[queue] / tick_s
+    start = flows.start_s[queue]
     known = np.isfinite(start)
-    return queue, np.ceil(np.where(known, start, 0.0)).astype(np.int64), int(known.sum())
+    return queue, ticks_until(np.where(known, start, 0.0), tick_s), int(known.sum())
+
+
+def ticks_until(seconds: Float64, tick_s: float) -> Int64:
+    """The first tick that begins at these times or after them; int64, of their shape.
+
+    0.057 s are 57 ticks of 1 ms, though in floating point their ratio is a little more: some last digits are forgiven.
+    """
+    ticks = seconds / tick_s
+    return np.ceil(ticks - 4 * np.spacing(ticks)).astype(np.int64)

@@ -12,7 +12,8 @@ import select
 import signal
 import sys
 import threading
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -43,12 +44,8 @@ class Root:
 
     def carry(self, job: Job, place: Path, hear: Hear) -> None:
         """Put a job's results into the folder ``place``. RunFailed, UserMistake or UnfitMachine as root says."""
-        from harness.errors import RunFailed
-
-        try:
+        with _alive():
             self._carry(job.encoded(), place, hear)
-        except (EOFError, ConnectionError):
-            raise RunFailed("the process that is root has ended, and the run with it") from None
 
     def _carry(self, data: bytes, place: Path, hear: Hear) -> None:
         from harness.errors import RunFailed, UnfitMachine, UserMistake
@@ -83,13 +80,24 @@ class Root:
     def _answer(self, asked: bytes, kind: type[Answer]) -> Answer:
         import msgspec
 
-        _send(self.connection, asked, b"")
-        return msgspec.json.decode(_receive(self.connection, MAX_BYTES)[1], type=kind)
+        with _alive():
+            _send(self.connection, asked, b"")
+            return msgspec.json.decode(_receive(self.connection, MAX_BYTES)[1], type=kind)
 
     def close(self) -> None:
         self.connection.close()
         with suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
+
+
+@contextmanager
+def _alive() -> Iterator[None]:
+    from harness.errors import RunFailed
+
+    try:
+        yield
+    except (EOFError, ConnectionError):
+        raise RunFailed("the process that is root has ended, and what it was at with it") from None
 
 
 def root_child(run_as: tuple[int, int] | None = None) -> Root:

@@ -112,13 +112,13 @@ class RunSpec(Experiment):
         LINUX_MIN_RTO_MS, "TCP's shortest retransmission timeout; 200 is Linux's own", unit="ms", least=1, most=60_000
     )
     queue: int = parameter(50, "Queue of every port, full packets.", least=2, most=100_000)
-    # What every IPv4 host takes (RFC 791), to the customary jumbo frame; more gave nothing.
     sink: str = parameter(
         "auto",
         "What takes in flows that last: iperf's server, or a program that reads them in blocks; auto: blocks in "
         "virtual time, where iperf's server takes most of the processor.",
         choices=("auto", "iperf", "blocks"),
     )
+    # From IPv4's least of 576 bytes (RFC 791) to a jumbo frame; larger packets gained nothing.
     mtu: int = parameter(DEFAULT_MTU, "Largest packet", unit="bytes", least=576, most=9000)
     new_flows: str = narrowed(
         Settings,

@@ -99,7 +99,7 @@ def fair(
         capacity = capacities(topo, mbps, links_down_at(outages, now))
         while now < then:
             links = _links(topo, [flows[number] for number in there], now)
-            rates = max_min_rates(links, capacity)
+            rates = max_min_rates(links, capacity, calls=len(times) + len(flows))
             active = np.array(there, dtype=np.int64)
             with np.errstate(divide="ignore"):
                 lasts = np.where(rates > 0, left[active] / np.maximum(rates, 1e-12), np.inf)

@@ -14,7 +14,9 @@ from harness.run.spec import SHORTEST_S, RunSpec, lasting
 from harness.verdict.fair import Fair, Window, fair
 from harness.verdict.flows import MeasuredFlow, measured_flows
 from hedera.experiment import middle
+from hedera.maxmin import alone_rates
 from results.parts import Collective, Completion, Turns
+from topos.arrays import Float64
 from topos.network import Network
 from topos.wire import (
     BARE_FRAME,
@@ -169,20 +171,21 @@ class Outcome:
 
     @property
     def completion(self) -> tuple[Completion, ...]:
-        rows = [row for one in self.flows if (row := self._sized(one)) is not None]
-        size, took, ended = np.array(rows).reshape(-1, 3).T
+        each = zip(self.flows, self._alone_bytes_per_s.tolist(), strict=True)
+        rows = [row for one, alone in each if (row := self._sized(one, alone)) is not None]
+        size, took, ended, per_s = np.array(rows).reshape(-1, 4).T
         sent = [flow.sent for flow in self.seen.flows if flow.sent is not None]
         shakes = [one.connected - one.start for one in sent if one.connected is not None and one.start is not None]
-        alone = size / self._bytes_per_s + 1.5 * min(shakes, default=0.0)
+        alone = size / per_s + 1.5 * min(shakes, default=0.0)
         # The classes are those of links of 1 Gb/s.
         classes = by_class(size / self.workload.size_scale, took, alone, ended.astype(bool))
         return tuple(Completion(**asdict(one)) for one in classes if one.flows)
 
-    def _sized(self, one: MeasuredFlow) -> tuple[float, float, bool] | None:
-        """Bytes, seconds, and whether it ended: of a flow that has a size and was due in the window, so that schemes
-        are compared on the same flows (where the run ends with its last flow: of all). One that was cut off counts
-        with the least that it would have taken, at the full rate of its link. One that failed is none: the verdict
-        names it."""
+    def _sized(self, one: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
+        """Bytes, seconds, whether it ended, and what it has ``alone``, bytes per second: of a flow that has a size and
+        was due in the window, so that schemes are compared on the same flows (where the run ends with its last flow:
+        of all). One that was cut off counts with the least that it would have taken, alone. One that failed is none:
+        the verdict names it."""
         size, sent, arrived = one.seen.size_bytes, one.seen.sent, one.seen.arrived
         if size is None or sent is None or sent.start is None:
             return None
@@ -190,15 +193,20 @@ class Outcome:
         if not self.ends_itself and not self.window[0] <= due < self.window[1]:
             return None
         if one.took is not None:
-            return size, one.took, True
+            return size, one.took, True, alone
         if sent.how != "cut off":
             return None
         left = size - (0 if arrived is None else arrived.bytes)
-        return size, sent.end - sent.start + left / self._bytes_per_s, False
+        return size, sent.end - sent.start + left / alone, False, alone
 
     @property
-    def _bytes_per_s(self) -> float:
-        return self.spec.link_mbps * 1e6 / 8 * payload_share(self.spec.mtu)
+    def _alone_bytes_per_s(self) -> Float64:
+        """The payload that each flow would have alone by its last path, float64 (flows,)."""
+        ends = [(one.seen.src, one.seen.dst, one.routed.core_at(np.inf)) for one in self.flows]
+        src, dst, core = np.array(ends, dtype=np.int32).reshape(-1, 3).T
+        sprayed = self.spec.chosen.sprays
+        mbps = alone_rates(self.topo, src, dst, core, self.spec.link_mbps, sprayed=sprayed)
+        return mbps * 1e6 / 8 * payload_share(self.spec.mtu)
 
     @property
     def collective(self) -> Collective | None:

@@ -31,7 +31,8 @@ def test_agrees_with_fractions(paths: list[list[int]], capacity: list[int]) -> N
     exact = plain_max_min(paths, [Fraction(c) for c in capacity])
     rates = max_min_rates(links, capacity)
     assert rates == pytest.approx([float(r) for r in exact], abs=1e-9)
-    plain, fast = (fill(links, np.array(capacity, float)) for fill in (maxmin._fill, maxmin._compiled_fill()))
+    given = links, np.array(capacity, float), np.ones(len(paths))
+    plain, fast = (fill(*given) for fill in (maxmin._fill, maxmin._compiled_fill()))
     assert rates.tolist() == plain.tolist() == fast.tolist()
 
 

@@ -41,9 +41,7 @@ def figure_10_of(engine, traffic, scheme):
 
 
 def figure_11_again():
-    return figure_11.series(
-        simulate(Config("nonblocking", "randbij", 16, seed=2, arrivals_per_s=0.1, mean_mbytes=1250.0, **AT_SCALE))
-    )
+    return figure_11.series(simulate(figure_11.Arriving("nonblocking", "randbij", 16, seed=2, **AT_SCALE)))
 
 
 def flows_again():

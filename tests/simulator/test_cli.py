@@ -30,8 +30,8 @@ def test_json_is_one_object_with_the_agreed_keys():
 
 
 def test_json_of_flows_that_come_and_go_has_their_times():
-    options = "--scheme ecmp --traffic randbij --seconds 6 --arrivals 2 --mean-size 2 --engine maxmin --json"
-    found = json.loads(run(simulate, *options.split()).stdout)
+    options = ("--scheme", "ecmp", "--traffic", "poisson:exponential:2000000,0.03 to randbij", "--seconds", 6)
+    found = json.loads(run(simulate, *options, "--engine", "maxmin", "--json").stdout)
     assert found["completed"] > 10
     assert found["mean_completion_s"] > 0
     ended = [flow for flow in found["flows"] if flow["end_s"] is not None]

@@ -44,9 +44,10 @@ def test_a_pipeline_fills_and_drains():
 
 
 @pytest.mark.parametrize("engine", ["maxmin", "aimd"])
-def test_computing_takes_no_bandwidth_and_repeats_add_up(engine):
-    once = run("all-to-all:5,5000000", engine=engine, increase_mbps=1000.0)
-    found = run("all-to-all:5,5000000", engine=engine, increase_mbps=1000.0, compute_s=0.05, repeats=3)
+def test_computing_takes_no_bandwidth_and_repeats_add_up(engine, monkeypatch):
+    monkeypatch.setattr("simulator.config.INCREASE", 1.0)
+    once = run("all-to-all:5,5000000", engine=engine)
+    found = run("all-to-all:5,5000000", engine=engine, compute_s=0.05, repeats=3)
     if engine == "maxmin":
         assert once.collective().completion_s == pytest.approx(0.032, rel=1e-9)
         assert found.collective().completion_s == pytest.approx(3 * 0.082, rel=1e-9)
@@ -138,12 +139,11 @@ def test_a_scheduler_sees_connections_and_what_they_sent_since_it_last_looked(en
     path.write_text(graph)
     config = Config(
         "hedera-clos", f"goal:{path}", seconds=0.2, tick_s=TICK, engine=engine, interval_s=0.024,
-        increase_mbps=1000.0,
     )  # fmt: skip
     simulation = Simulation(config)
     seen = []
     polled = simulation._polled
-    simulation._polled = lambda now: seen.append(polled(now)) or seen[-1]
+    simulation._polled = lambda: seen.append(polled()) or seen[-1]
     simulation.run()
     assert [one.large for one in simulation.rounds][:2] == [2, 2]
     assert [one[1].tolist() for one in seen[:2]] == [[0, 1], [0, 1]], "by the same names"

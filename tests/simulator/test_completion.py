@@ -39,6 +39,15 @@ def test_flows_that_meet_nobody_have_a_slowdown_of_1(listed, engine):
         assert large.mean_s == pytest.approx(20_000_000 * 8 / 783.33e6, rel=0.01)
 
 
+@pytest.mark.parametrize(("engine", "scheme"), [("aimd", "ecmp"), ("maxmin", "ecmp"), ("maxmin", "spray")])
+@pytest.mark.parametrize("network", [{"oversubscribe": 4.0}, {"topology": "leaf-spine:4,2,4", "oversubscribe": 8.0}])
+def test_a_flow_alone_on_links_of_several_rates_has_a_slowdown_of_1(listed, engine, scheme, network):
+    spec = listed((0, 4, 0.25, 1_250_000), (0, 1, 0.7, 1_250_000))
+    found = simulate(Config(scheme, spec, seconds=1.2, tick_s=TICK, engine=engine, **network)).completion()[0]
+    assert found.mean_slowdown == pytest.approx(1.0, abs=1e-3)
+    assert found.p99_s > 1.9 * found.median_s / 1.5, "the first takes the slow links"
+
+
 def test_flows_that_share_a_link_slow_each_other_down(listed):
     spec = listed((0, 4, 0.2, 10_000_000), (1, 4, 0.2, 10_000_000))
     found = simulate(Config("nonblocking", spec, seconds=1.0, tick_s=TICK, engine="maxmin"))
@@ -55,6 +64,12 @@ def test_flows_cut_off_by_the_end_count_with_their_bound(listed):
     # Its slowdown is 1.05 at least: above that of the small flow, and not of the other one, which is 2.
     assert large.mean_slowdown == pytest.approx((2 + 1.05) / 2, rel=0.01)
     assert every.known_share == 1 / 3
+
+
+def test_a_start_on_a_tick_is_in_that_tick(listed):
+    spec = listed((0, 4, 0.057, 1000), (1, 5, 0.058, 1000))
+    found = simulate(Config("ecmp", spec, seconds=0.3, tick_s=0.001))
+    assert found.began_s == pytest.approx([0.057, 0.058], abs=1e-9)
 
 
 def test_all_schemes_are_judged_by_the_same_flows():

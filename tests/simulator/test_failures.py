@@ -53,9 +53,9 @@ def test_a_host_that_is_cut_off_sends_nothing_until_it_is_mended():
 
 
 def test_flows_to_come_go_round_it_too():
-    arrivals = {"arrivals_per_s": 3.0, "mean_mbytes": 10.0}
+    arrivals = "poisson:exponential:10000000,0.24 to randbij"
     fail = ("switch:4_1_1@3:6",)
-    result = simulate(Config("spanning-tree", "randbij", seconds=10.0, engine="maxmin", fail=fail, **arrivals))
+    result = simulate(Config("spanning-tree", arrivals, seconds=10.0, engine="maxmin", fail=fail))
     between_pods = result.src // 4 != result.dst // 4
     during = between_pods & (result.start_s > 3) & (result.end_s < 6)
     assert during.sum() > 5

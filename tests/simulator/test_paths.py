@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from hedera.linkstate import LinkState
-from hedera.maxmin import max_min_rates
+from hedera.maxmin import max_min_rates, sprayed_rates
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
-from simulator.paths import sprayed_rates
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
 

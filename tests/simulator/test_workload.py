@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
+from paper.figure_11 import poisson
 from simulator import workload
 from simulator.config import Config
-from simulator.workload import poisson, start_queue, waits
+from simulator.workload import start_queue, waits
 from traffic.flows import WAITS, Matrix
 from traffic.patterns import draw
 from traffic.workload import standing_flows
@@ -52,12 +53,12 @@ def test_the_start_queue_rounds_up_to_ticks_and_leaves_room_for_those_that_wait(
 
 def test_more_flows_than_memory_are_refused_before_any_is_drawn(tmp_path, monkeypatch):
     config = Config("ecmp", "poisson:web-search,0.5", seconds=10.0)
-    assert 5_000 < len(workload.flows_of(config)[0]) < 7_000
+    assert 5_000 < len(config.flows()[0]) < 7_000
     free = tmp_path / "meminfo"
     monkeypatch.setattr(workload, "_FREE", free)
     free.write_text("MemTotal:       16000 kB\nMemAvailable:    2000 kB\n")
     told = r"would be 5\.8\d+e\+03 flows in 10 s, which take some 0\.0 GB of memory; 0\.0 GB are free"
     with pytest.raises(ValueError, match=told):
-        workload.flows_of(config)
+        config.flows()
     free.unlink()
-    assert len(workload.flows_of(config)[0]) > 5_000, "a system that does not tell"
+    assert len(config.flows()[0]) > 5_000, "a system that does not tell"

@@ -2,6 +2,7 @@
 the user's, and it ends what is under way when nobody waits any more."""
 
 import os
+import signal
 import struct
 import time
 from pathlib import Path
@@ -103,6 +104,19 @@ def test_what_nobody_expected_is_told_and_so_is_a_child_that_is_gone(child, tmp_
     monkeypatch.setattr(experiment, "run_experiment", lambda *_, **__: 1 / 0)
     with pytest.raises(RunFailed, match=r"nobody expected .ZeroDivisionError"):
         carried(child(), tmp_path / "b")
+
+
+@pytest.mark.parametrize("asked", ["clean", "examine"])
+@pytest.mark.parametrize("gone", [True, False])
+def test_a_child_that_died_is_told_whatever_it_is_asked(child, asked, gone, monkeypatch):
+    monkeypatch.setattr(footprint, "remove_leftovers", lambda: os._exit(1))
+    monkeypatch.setattr("harness.doctor.examine_as_root", lambda: os._exit(1))
+    one = child()
+    if gone:
+        os.kill(one.pid, signal.SIGKILL)
+        os.waitid(os.P_PID, one.pid, os.WEXITED | os.WNOWAIT)
+    with pytest.raises(RunFailed, match="has ended"):
+        getattr(one, asked)()
 
 
 def stop(stage, progress):

@@ -68,6 +68,16 @@ def test_flows_at_the_rate_of_the_fluid_are_fine():
     assert every.mean_slowdown == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.parametrize("network", [{"oversubscribe": 4.0}, {"topology": "leaf-spine:4,2,4", "oversubscribe": 8.0}])
+def test_a_flow_alone_on_slower_links_has_a_slowdown_of_1(network):
+    spec = RunSpec("ecmp", POISSON.traffic, seconds=SECONDS, link_mbps=10, scale_sizes=False, **network)
+    path = [placed(BEGIN + 3, 1, 0, 4, 20_000), placed(BEGIN + 8, 2, 0, 1, 20_001)]
+    slow, fast = (flow(n, 0, dst, start, took, round(PAYLOAD)) for n, dst, start, took in ((0, 4, 3, 4), (1, 1, 8, 1)))
+    found = Outcome(spec, observation([slow, fast], events=path))
+    assert found.fair.end - [3, 8] == pytest.approx([4, 1], abs=1e-3)
+    assert found.completion[0].p99_slowdown == pytest.approx(1, abs=0.01)
+
+
 def test_two_that_share_are_not_slow_but_one_alone_that_takes_twice_as_long_is():
     size = round(3 * PAYLOAD)
     together = [flow(0, 0, 1, 3, 6, size), flow(1, 2, 1, 3, 6, size)]
