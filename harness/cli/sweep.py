@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from harness.cli.options import carrier, experiment_options, jobs_option, results_option, tell_user, timed
-from harness.errors import RunFailed
+from harness.errors import RunFailed, UserMistake
 from harness.jobs.store import slug
 from harness.run.spec import RunSpec
 from harness.sweep.plan import SUITES, Suite, TrafficSpec, keep_settings, plan, split_schemes
@@ -40,6 +41,7 @@ SECONDS = 15.0
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
 @results_option
 @experiment_options
+@field_options(RunSpec, "topology oversubscribe")
 @cluster_option
 @jobs_option
 @click.pass_context
@@ -72,6 +74,7 @@ def sweep(
     ./test.sh 1 10 --vary bw=10,40 --vary interval=1,2,5   six sweeps, and one table
     ./test.sh 5 60 --cluster tls://HOST:8786         on many machines (docs/cluster.md)
     ./test.sh 1 10 --time virtual --bw 1000 --mtu 9000   at the paper's own rate (docs/virtual-time.md)
+    ./test.sh 3 20 --topology leaf-spine:4,2,4 --oversubscribe 2 --patterns stride:4   on another network
 
     As an ordinary user, and where the kernel has no Open vSwitch, it runs in virtual time.
     """
@@ -81,10 +84,10 @@ def sweep(
     varied = values_of(vary, context)
     base = timed(RunSpec(scheme="ecmp", traffic="stride:1", seconds=seconds, **options), on_cluster=bool(cluster))
     asked = suite_of(suite)
-    chosen = split_schemes(schemes or ("all" if patterns else asked.schemes))
+    chosen = schemes or ("all" if patterns else asked.schemes)
     folder, parts, failed = results / slug(name or _name(base, varied)), [], []
     for spec, place, values in combinations(base, varied, folder):
-        jobs = plan(spec, _workloads(spec, asked, patterns), chosen, trials, place)
+        jobs = plan(spec, _workloads(spec, asked, patterns), _schemes(spec, chosen), trials, place)
         parts.append((spec, place, values, jobs))
     for job in (job for *_, jobs in parts for job in jobs):
         job.spec.workload()  # a mistake in any pattern is found before the first run
@@ -116,10 +119,31 @@ def _workloads(base: RunSpec, suite: Suite, patterns: str | None) -> list[Traffi
     return workloads
 
 
+def _schemes(base: RunSpec, schemes: str) -> list[str]:
+    """The schemes asked for; ``all`` are those that this network can have."""
+    names = split_schemes(schemes)
+    if schemes != "all" or base.plain:
+        return names
+    able = [name for name in names if _is_for(base, name)]
+    if left_out := ", ".join(name for name in names if name not in able):
+        tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {left_out}")
+    return able
+
+
+def _is_for(base: RunSpec, scheme: str) -> bool:
+    try:
+        replace(base, scheme=scheme)
+    except UserMistake:
+        return False
+    return True
+
+
 def _name(base: RunSpec, varied: Iterable[str]) -> str:
     packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
     time = "-virtual" if base.time == "virtual" else ""
-    return "-by-".join([f"k{base.k}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}", *varied])
+    network = f"k{base.k}" if base.topology is None else Path(base.topology).name
+    network += "" if base.oversubscribe is None else f"-over{base.oversubscribe:g}"
+    return "-by-".join([f"{network}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{time}", *varied])
 
 
 @click.command()

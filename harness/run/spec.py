@@ -36,6 +36,8 @@ MEASURED_DELAY_MS = 8.0
 """What polling and deciding took of a round in real time, the median (docs/notes/deviations.md: of which runs)."""
 LINUX_MIN_RTO_MS = 200
 """TCP's shortest retransmission timeout in Linux, unless a route says otherwise (TCP_RTO_MIN)."""
+GUESTS_TCP = ("reno", "cubic", "dctcp", "bbr")
+"""What the kernel of virtual time has (virtual/kernel/linux.config)."""
 MAX_DELAY_MS = 1000.0
 """Beyond it Open vSwitch takes its controller for dead, and asks again and again."""
 
@@ -170,6 +172,8 @@ class RunSpec(Experiment):
                 ) from None
         if re.fullmatch("[a-z0-9_]+", self.congestion_control) is None:
             raise UserMistake(f"--congestion-control names a TCP algorithm, not {self.congestion_control!r}")
+        if self.time == "virtual" and self.congestion_control not in GUESTS_TCP:
+            raise UserMistake(f"--congestion-control is one of {', '.join(GUESTS_TCP)} in virtual time")
         if self.time == "real" and self.controller_delay_ms:
             raise UserMistake("--controller-delay is for virtual time: in real time the controller takes what it takes")
         if self.time != "auto" and self.controller_delay_ms is None:

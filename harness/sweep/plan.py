@@ -145,7 +145,7 @@ def table_2(base: RunSpec) -> list[TrafficSpec]:
 
 def _in_time(base: RunSpec, times: float) -> int:
     """Bytes from each host to every other that at full rate take the run's time, so many times."""
-    return max(1, round(base.link_mbps * 1e6 / 8 * base.seconds / times / (base.tree.num_hosts - 1)))
+    return max(1, round(base.link_mbps * 1e6 / 8 * base.seconds / times / (base.topo.num_hosts - 1)))
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,9 @@ from plots.load import load_sweep
 from plots.style import setting_text
 from plots.table import csv_text
 from results.files import write_whole
+from traffic.patterns import split_specs
 
-_FIXED = {"scheme", "traffic", "seconds", "seed", "time", "fail", "disturb"}
+_FIXED = {"scheme", "traffic", "time", "disturb"}
 _FIELDS = {
     option_of(name, known).lstrip("-"): name for name, known in parameters_of(RunSpec).items() if name not in _FIXED
 }
@@ -59,11 +60,14 @@ def values_of(texts: Sequence[str], context: click.Context) -> dict[str, tuple[A
     options = {each.name: each for each in context.command.params}
     for text in texts:
         name, _, values = text.partition("=")
-        cells = [value.strip() for value in values.split(",")]
-        if name not in _FIELDS or name in varied or not all(cells):
+        # A comma before a number belongs to the value, as in leaf-spine:4,2,4.
+        cells = split_specs(values) if name == "topology" else [value.strip() for value in values.split(",")]
+        if not values or name not in _FIELDS or name in varied or not all(cells):
             raise click.UsageError(f"--vary is OPTION=VALUE,VALUE, once for each of {', '.join(_FIELDS)}; not {text!r}")
         try:
-            varied[name] = tuple(options[_FIELDS[name]].type_cast_value(context, cell) for cell in cells)
+            option = options[_FIELDS[name]]
+            given = [(cell,) if option.multiple else cell for cell in cells]
+            varied[name] = tuple(option.type_cast_value(context, cell) for cell in given)
         except click.BadParameter as error:
             raise click.UsageError(f"--vary {name}: {error.message}") from None
     return varied

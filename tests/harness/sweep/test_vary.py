@@ -1,11 +1,15 @@
 """Sweeps over options: every combination once, in one folder; and what is no value."""
 
 import csv
+import re
 from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 
+import virtual.kernel
 from harness.cli import sweep
+from harness.run.spec import GUESTS_TCP
 from harness.verdict.result import failed_run
 from results import record
 from tests.harness.test_cli import asked, assert_one_sentence
@@ -55,6 +59,42 @@ def test_every_combination_is_a_sweep_and_one_table_has_them_all(done, tmp_path)
 
 
 @pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ("topology=leaf-spine:4,2,4,leaf-spine:2,2,8", ["leaf-spine:4,2,4", "leaf-spine:2,2,8"]),
+        ("oversubscribe=2,4", [2, 4]),
+        ("seed=1,7", [1, 7]),
+        ("seconds=5,6.5", [5, 6.5]),
+        ("fail=link:0_2_1-4_1_1@1,switch:4_1_1@2:3", [("link:0_2_1-4_1_1@1",), ("switch:4_1_1@2:3",)]),
+    ],
+)
+def test_a_network_a_seed_and_a_failure_vary_as_well(done, tmp_path, values, told, monkeypatch):
+    seen, name = [], values.partition("=")[0]
+    carried = "harness.sweep.progress.carry_out_with_progress"
+    monkeypatch.setattr(carried, lambda jobs, *_: seen.extend(getattr(job.spec, name) for job in jobs))
+    monkeypatch.setattr("harness.sweep.vary.Swept.write_table", lambda self: self.folder)
+    assert asked(*SWEEP, tmp_path, "--vary", values).returncode == 0
+    assert seen == told
+
+
+def test_all_schemes_of_another_network_are_those_that_it_can_have(done, tmp_path, monkeypatch):
+    seen = []
+    carried = "harness.sweep.progress.carry_out_with_progress"
+    monkeypatch.setattr(carried, lambda jobs, *_: seen.extend(job.spec.scheme for job in jobs))
+    found = asked(*SWEEP, tmp_path, "--schemes", "all", "--topology", "leaf-spine:4,2,4")
+    assert found.returncode == 0
+    assert {"nonblocking", "ecmp", "hedera-sa"} < set(seen)
+    assert "spanning-tree" not in seen
+    assert "spanning-tree" in found.stderr
+
+
+def test_the_guests_tcps_are_their_kernels():
+    config = (Path(virtual.kernel.__file__).parent / "linux.config").read_text()
+    names = [name.lower() for name in re.findall("^CONFIG_TCP_CONG_([A-Z]+)=y$", config, re.MULTILINE)]
+    assert {*GUESTS_TCP} == {"reno", *names} - {"advanced"}
+
+
+@pytest.mark.parametrize(
     ("values", "words"),
     [
         ("bw=5,0", "--bw must be at least 0.1"),
@@ -64,6 +104,11 @@ def test_every_combination_is_a_sweep_and_one_table_has_them_all(done, tmp_path)
         ("platform=pox,nox", "'nox' is not one of"),
         ("k=4,5", "even k"),
         ("flows-per-host=1,0", "--flows-per-host"),
+        ("topology=leaf-spine:4,2,4,star", "there is no topology 'star'"),
+        ("oversubscribe=1,0", "--oversubscribe"),
+        ("congestion-control=cubic,zzz", "--congestion-control"),
+        ("fail=link:0_2_1-4_1_1@9", "outside the run"),
+        ("seed=", "OPTION=VALUE"),
     ],
 )
 def test_a_bad_value_is_one_sentence_before_anything_is_run(done, tmp_path, values, words):
