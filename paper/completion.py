@@ -112,8 +112,8 @@ HIDDEN = 0.001
 """If at least this share of the flows was cut off, a point is marked as a lower bound."""
 _BASELINE = "ecmp"
 _LIKE_ECMP = ("ecmp-dst", "random")
-_DRAWN = ("small", "large")
-
+_DRAWN = ("small", "medium", "large")
+_SHOWN = {"mean_slowdown": "mean slowdown", "p99_slowdown": "99th percentile"}
 
 _CURVE = ("scheme", "interval_s", "detect_s")
 """The columns that tell the lines in the picture apart."""
@@ -129,7 +129,7 @@ def overloaded(rows: Sequence[Row]) -> list[str]:
 
 
 def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
-    """Small flows and large flows: mean slowdowns above, the ratio to ECMP's below. The CSV file has more.
+    """Small, medium and large flows: slowdowns, their mean and 99th percentile, above the mean's ratio to ECMP's.
 
     Only the longest and shortest of a scheme's periods are drawn, and no variants of ECMP. Hollow marks: many flows
     were cut off at the end of the run.
@@ -140,28 +140,35 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
     curves = [curve for curve in found if curve[1] in ends and curve[0] not in _LIKE_ECMP]
     note = f"hollow: at least, as more than {HIDDEN:.1%} of the flows were cut off"
     title = "\n".join([f"Load against slowdown: {subtitle}", note, *overloaded(rows), ""])
-    with picture(path, 10.4, 7.4, title) as figure:
-        grid = figure.subplots(2, 2, sharex=True, sharey="row")
+    alone = len({row["load"] for row in rows}) == 1  # points side by side, for there are no lines
+    with picture(path, 12.6, 10.4, title) as figure:
+        grid = figure.subplots(3, 3, sharex=True, sharey="row")
         for column, name in enumerate(_DRAWN):
             members = [row for row in rows if row["size_class"] == name and row["flows"]]
             lines = grouped(members, *_CURVE)
-            baseline = {row["load"]: _mean(row) for row in lines.get((_BASELINE, None, None), [])}
-            for curve in curves:
+            baseline = {row["load"]: _value(row) for row in lines.get((_BASELINE, None, None), [])}
+            for place, curve in enumerate(curves):
                 (scheme, period, detects), ours = curve, lines.get(curve, [])
+                loads = [place if alone else row["load"] for row in ours]
                 line = "-" if period in (None, *periods[:1]) else ":"
                 style: dict[str, Any] = {"ls": line, "color": colour(scheme), "lw": 2.6 if detects else 1.5}
-                ratios = [_mean(row) / baseline.get(row["load"], math.nan) for row in ours]
+                style |= {"marker": "D" if detects else "o", "ms": 6} if alone else {}
+                ratios = [_value(row) / baseline.get(row["load"], math.nan) for row in ours]
                 when = ", upon detection" if detects else "" if period is None else f", {period:g} s"
                 named = label(scheme) + when
-                _curve(grid[0, column], ours, [_mean(row) for row in ours], named, style)
-                _curve(grid[1, column], ours, ratios, named, style)
+                for axes, statistic in zip(grid[:2, column], _SHOWN, strict=True):
+                    _curve(axes, loads, ours, [_value(row, statistic) for row in ours], named, style)
+                _curve(grid[2, column], loads, ours, ratios, named, style)
             grid[0, column].set_title(f"{name} flows, {CLASSES[name]}")
-            grid[1, column].set_xlabel("load")
-        if any(len(line.get_xdata()) for axes in grid[0] for line in axes.lines):
-            logarithmic(grid[0, 0])
-        grid[1, 0].set_ylim(bottom=0)
-        grid[0, 0].set_ylabel("mean slowdown")
-        grid[1, 0].set_ylabel("mean over ECMP's")
+            grid[2, column].set_xlabel(f"load {rows[0]['load']:g}" if alone else "load")
+            if alone:
+                grid[2, column].set_xticks([])
+        for row_of_axes, what in zip(grid, _SHOWN.values(), strict=False):
+            row_of_axes[0].set_ylabel(what)
+            if any(len(line.get_xdata()) for axes in row_of_axes for line in axes.lines):
+                logarithmic(row_of_axes[0])
+        grid[2, 0].set_ylim(bottom=0)
+        grid[2, 0].set_ylabel("mean over ECMP's")
         by_label: dict[str, Any] = {}
         for axes in grid[0]:
             by_label |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
@@ -169,15 +176,18 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
     return path
 
 
-def _mean(row: Row) -> float:
-    return math.nan if row["mean_slowdown"] is None else float(row["mean_slowdown"])
+def _value(row: Row, statistic: str = "mean_slowdown") -> float:
+    return math.nan if row[statistic] is None else float(row[statistic])
 
 
-def _curve(axes: Axes, rows: Sequence[Row], values: Sequence[float], label: str, style: dict[str, Any]) -> None:
-    axes.plot([row["load"] for row in rows], values, label=label, **style)
-    bounds = [(r["load"], v) for r, v in zip(rows, values, strict=True) if r["cut_off"] > HIDDEN * r["flows"]]
+def _curve(
+    axes: Axes, loads: Sequence[float], rows: Sequence[Row], values: Sequence[float], label: str, style: dict[str, Any]
+) -> None:
+    axes.plot(loads, values, label=label, **style)
+    each = zip(loads, rows, values, strict=True)
+    bounds = [(load, value) for load, row, value in each if row["cut_off"] > HIDDEN * row["flows"]]
     if bounds:
-        axes.plot(*zip(*bounds, strict=True), "o", mfc="white", color=style["color"], ms=4)
+        axes.plot(*zip(*bounds, strict=True), style.get("marker", "o"), mfc="white", color=style["color"], ms=4)
 
 
 @click.command()

@@ -1,5 +1,7 @@
 """Load against slowdown."""
 
+from matplotlib.axes import Axes
+
 from paper import completion
 from tests.paper.commands import is_png, run, run_json
 
@@ -19,3 +21,14 @@ def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, m
     done = run(completion, *options, "--schemes", "spanning-tree", "--loads", "0.8,0.9")
     assert "spanning tree: not simulated from a load of 0.8 on, as flows would only pile up" in done.stdout
     assert is_png(tmp_path / "completion_k4.png"), "a picture without a curve"
+
+
+def test_one_load_is_a_picture_of_every_class_and_statistic(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Axes, "plot", lambda axes, x, y, *_, **style: drawn.append((x, y, style)))
+    monkeypatch.setattr(completion, "logarithmic", lambda axes: None)
+    run(completion, *QUICK, "--out", tmp_path, "--schemes", "nonblocking,ecmp", "--loads", "0.5")
+    named = [(x, y) for x, y, style in drawn if style.get("label")]
+    assert len(named) == 3 * 3 * 2, "mean, 99th percentile and ratio of three classes under two schemes"
+    assert all(style["marker"] for *_, style in drawn if style.get("label"))
+    assert {x[0] for x, _ in named if x} == {0, 1}, "side by side"
