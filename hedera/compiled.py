@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import stat
 import sys
@@ -18,11 +19,16 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+# Our loops are of one thread; Numba, compiling, ends with a traceback for a number of threads that is none.
+if not re.fullmatch("[1-9][0-9]*", os.environ.get("NUMBA_NUM_THREADS", "1")):
+    del os.environ["NUMBA_NUM_THREADS"]
+
 import numba
 import numpy as np
 from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
+from hedera.hashing import STEP, scatter
 from hedera.linkstate import LinkState
 from topos import links
 from topos.arrays import Int32, Int64
@@ -34,7 +40,6 @@ FOLDERS = 8
 KEPT_S = 86400.0
 """Before it is as old as this, a sweep may go on with it."""
 NO_LINK = links.NO_LINK
-STEP = np.uint64(0x9E3779B97F4A7C15)
 _ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -91,14 +96,14 @@ def sources(root: Path, times: bool = False) -> str:
     return digest.hexdigest()[:16]
 
 
+_scatter = compiled(scatter)
+
+
 @compiled
 def bits(seed: np.uint64, number: np.uint64) -> np.uint64:
-    """The ``number``-th 64 random bits of ``seed`` by SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): numbers of one
-    iteration do not depend on each other, and none need to be stored."""
-    x = seed + number * STEP
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    """The ``number``-th 64 random bits of ``seed`` by SplitMix64: numbers of one iteration do not depend on each other,
+    and none need to be stored."""
+    return _scatter(seed + number * STEP)
 
 
 @compiled

@@ -52,7 +52,9 @@ class Experiment:
         1, "Fixes every draw: matrices, source ports, hashes.", least=0, most=2**63 - 1, controller=True
     )
     interval_s: float = parameter(5.0, "Hedera's scheduling period", unit="s", above=0, controller=True)
-    link_mbps: float = parameter(1000.0, "Rate of every link", unit="Mb/s", above=0, option="--bw", controller=True)
+    link_mbps: float = parameter(
+        1000.0, "Rate of every link", unit="Mb/s", above=0, most=1e9, option="--bw", controller=True
+    )
     threshold: float = parameter(
         0.1, "Share of a link above which a flow is large (section 3.1).", least=0, below=1, controller=True
     )

@@ -7,22 +7,31 @@ switch would pick the same core there.
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Hashes = NDArray[np.uint64]
+Words = TypeVar("Words", Hashes, np.uint64)
+STEP = np.uint64(0x9E3779B97F4A7C15)
+"""What SplitMix64's state grows by from one output to the next."""
 
 
 def mix(words: ArrayLike) -> Hashes:
     """Scatter 64-bit words so that every input bit changes each output bit with probability near one half.
 
-    The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection. Any shape; returns uint64.
+    An output of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection. Any shape; returns uint64.
     """
     with np.errstate(over="ignore"):
-        x = np.asarray(words, dtype=np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(x ^ (x >> np.uint64(31)))
+        return np.asarray(scatter(np.asarray(words, dtype=np.uint64) + STEP))
+
+
+def scatter(x: Words) -> Words:
+    """SplitMix64's finaliser, of one word or many; `hedera.compiled` has it for its loops."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
 
 
 def switch_salts(seed: int, dpids: ArrayLike) -> Hashes:

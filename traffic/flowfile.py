@@ -28,9 +28,10 @@ import csv
 import io
 import math
 import re
+from array import array
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +50,7 @@ MAX_FLOW_BYTES = 1e15
 """What a start and a size may be."""
 OWN_SPELLING = "FILE.py:FUNCTION"
 _OWN_SPELLED = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
-MAX_OWN_ROWS = 2_000_000
+MAX_ROWS = 2_000_000
 _HEADER = ("src_host", "dst_host", "start_s", "size_bytes")
 _LOAD_GENERATOR = (0, 1, 5, 7)  # the columns of these in its lines
 
@@ -81,33 +82,43 @@ def read_listed(path: str | Path, network: Network) -> Flows:
 
 def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> Flows:
     """The flows of a text, or of a function (``own``); ``path`` is what sentences call it. ValueError as above."""
-    lines = list(_lines(text))
-    if not lines:
+    if text.count("\n") > MAX_ROWS:
+        raise ValueError(f"{path} has more than {MAX_ROWS:,} lines")
+    lines = _lines(text)
+    if (head := next(lines, None)) is None:
         raise ValueError(f"{path} holds no flow")
-    number, first = lines[0]
+    number, first = head
     separator = next((mark for mark in ";," if mark in first), "")
     is_csv = bool(separator or re.search(r"\b(src|dst)(_host)?\b", first))
-    rows: list[tuple[int, int, float, float]] = []
+    rows = array("d")
     places: list[int | None] = list(_LOAD_GENERATOR)
     try:
         if is_csv:
-            header = [re.sub("^(src|dst)$", r"\1_host", cell) for cell in _cells(lines.pop(0)[1], separator)]
-            places = [header.index(name) if name in header else None for name in _HEADER]
-            if None in places[:2]:
-                raise ValueError("the header of a CSV file must have the columns src_host,dst_host")
-        for number, line in lines:  # noqa: B007, which is in the sentence below
+            places = _places([re.sub("^(src|dst)$", r"\1_host", cell) for cell in _cells(first, separator)])
+        for number, line in lines if is_csv else chain([head], lines):  # noqa: B007, which is in the sentence below
             cells = _cells(line, separator)
             values = [cells[at] if at is not None and at < len(cells) else "" for at in places]
             src, dst = (_host(value, network) if is_csv else _address(value, network) for value in values[:2])
-            rows.append((src, dst, *_times(src, dst, *values[2:])))
+            rows.extend((src, dst, *_times(src, dst, *values[2:])))
     except ValueError as error:
         where = f"{path} line {number}" if not own else f"{path} flow {number - 2}"
         raise ValueError(f"{where}: {error}") from None
     if not rows:
         raise ValueError(f"{path} holds no flow, only a header in line {number}")
-    src, dst, start_s, size_bytes = np.array(rows, dtype=np.float64).T
+    src, dst, start_s, size_bytes = np.array(rows).reshape(-1, 4).T
     size_bytes = np.where(size_bytes == 0, LASTING, size_bytes)
     return columns(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
+
+
+def _places(header: list[str]) -> list[int | None]:
+    """Where the columns are that count; ValueError for a header that is none, or has a name nearly right."""
+    if twice := [name for name in _HEADER if header.count(name) > 1]:
+        raise ValueError(f"the header of a CSV file names {twice[0]} twice")
+    if not {"src_host", "dst_host"} <= {*header}:
+        raise ValueError("the header of a CSV file must have the columns src_host,dst_host")
+    if near := [name for name in header if re.match("start|size|bytes", name) and name not in _HEADER]:
+        raise ValueError(f"column {short(near[0])} would not be read: a flow's start is start_s, its size size_bytes")
+    return [header.index(name) if name in header else None for name in _HEADER]
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
@@ -183,14 +194,14 @@ def own_rows(spec: str, network: Network, seed: int) -> str:
 @lru_cache(maxsize=16)
 def _rows(function: Any, tree: Network, seed: int) -> str:
     """One function, network and seed have to give the same always: it is asked once."""
-    flows = islice(function(tree, generator(seed, Stream.OWN_PATTERN)), MAX_OWN_ROWS + 1)
+    flows = islice(function(tree, generator(seed, Stream.OWN_PATTERN)), MAX_ROWS + 1)
     return "\n".join([",".join(_HEADER), *_as_csv(flows)])
 
 
 def _as_csv(flows: Iterator[Any]) -> Iterator[str]:
     for number, row in enumerate(flows):
-        if number == MAX_OWN_ROWS:
-            raise ValueError(f"it gives more than {MAX_OWN_ROWS:,} flows")
+        if number == MAX_ROWS:
+            raise ValueError(f"it gives more than {MAX_ROWS:,} flows")
         cells = tuple(row)
         if len(cells) not in (2, 4):
             raise ValueError(f"flow {number} is no (src, dst) and no (src, dst, start_s, size_bytes), but {cells!r}")

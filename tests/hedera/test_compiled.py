@@ -29,7 +29,7 @@ def copy(tmp_path):
 
 def run(copy, cache="cache"):
     """What a process prints that calls a compiled function, and what it says."""
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(copy / cache)}
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(copy / cache), "NUMBA_NUM_THREADS": "-1"}
     ran = subprocess.run([sys.executable, "-B", "-c", CALL], cwd=copy, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.strip(), ran.stderr

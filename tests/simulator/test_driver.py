@@ -133,6 +133,7 @@ def test_a_shuffle_takes_turns_and_ends():
         ({"scheme": "hedera"}, "no scheme 'hedera'"),
         ({"k": 5}, "even k"),
         ({"link_mbps": float("inf")}, "--bw"),
+        ({"link_mbps": 1e308}, "--bw"),
         ({"seed": -1}, "--seed"),
         ({"threshold": 1.0}, "--threshold"),
         ({"iterations": 0}, "--iterations"),

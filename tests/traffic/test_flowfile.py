@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from topos.fattree import FatTree
 from topos.nonblocking import NonBlocking
+from traffic import flowfile
 from traffic.flowfile import read_listed
 from traffic.patterns import draw
 
@@ -60,6 +61,9 @@ def test_what_is_written_is_read(write, pairs):
         ("", "holds no flow"),
         ("src_host,dst_host\n", "holds no flow, only a header in line 1"),
         ("0,4\n", "line 1: the header of a CSV file must have the columns src_host,dst_host"),
+        ("src,src,dst\n0,1,4\n", "line 1: .*src_host twice"),
+        ("src,src_host,dst\n0,1,4\n", "line 1: .*src_host twice"),
+        ("src,dst,size\n0,1,4\n", "line 1: column 'size' .*size_bytes"),
         ("src_host,dst_host\n0,4\n99,1\n", "line 3: there is no host '99', only 0 to 15"),
         ("src_host,dst_host\n0,-1\n", "line 2: there is no host '-1'"),
         ("# c\nsrc_host,dst_host\n7,7\n", "line 3: the flow goes from host 7 to itself"),
@@ -105,3 +109,10 @@ def test_by_spec(write):
     matrix = draw(f"file:{path}", TREE, flows_per_host=2)
     assert flows(matrix) == [(0, 4), (0, 4)]
     assert matrix.name == f"file:{path}"
+
+
+def test_too_many_lines_are_refused_before_any_is_read(write, monkeypatch):
+    monkeypatch.setattr(flowfile, "MAX_ROWS", 3)
+    assert len(read_listed(write("src,dst\n0,4\n1,5\n"), TREE)) == 2
+    with pytest.raises(ValueError, match="more than 3 lines"):
+        read_listed(write("nonsense\n" * 4), TREE)

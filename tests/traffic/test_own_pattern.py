@@ -71,7 +71,7 @@ def test_a_file_that_is_not_there_and_numbers_of_flows_that_are_not_its_to_chang
 
 def test_endless_rows_have_an_end(tmp_path, monkeypatch):
     path = written(tmp_path, "import itertools\nf = lambda t, r: itertools.repeat((0, 1))\n")
-    monkeypatch.setattr(flowfile, "MAX_OWN_ROWS", 1000)
+    monkeypatch.setattr(flowfile, "MAX_ROWS", 1000)
     with pytest.raises(ValueError, match="more than 1,000 flows"):
         workload(f"{path}:f", FatTree(4), seconds=5.0)
 

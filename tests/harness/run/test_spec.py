@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 
 from harness.errors import UserMistake
+from harness.run.emulation import Emulation
 from harness.run.spec import MEASURED_DELAY_MS, Disturbance, RunSpec, parsed_disturbances
 from results.parts import Settings
 
@@ -85,3 +86,13 @@ def test_disturbances_are_in_order_and_inside_the_run():
 def test_results_have_a_place_for_it():
     fields = {each.name: each for each in dataclasses.fields(RunSpec)}
     assert set(Settings.__struct_fields__) - {"datapath"} == set(fields) - {"scheme", "traffic", "trial", "seed"}
+
+
+def test_without_rounds_the_interval_changes_nothing(tmp_path):
+    def options(scheme, interval_s):
+        spec = RunSpec(scheme, "stride:4", interval_s=interval_s, time="virtual")
+        return Emulation(spec, tmp_path, tmp_path, print)._options(), spec.reading_s
+
+    for scheme in ("ecmp", "nonblocking"):
+        assert options(scheme, 1) == options(scheme, 2) == options(scheme, 5)
+    assert options("hedera-gff", 1) != options("hedera-gff", 2)
