@@ -1,7 +1,8 @@
 """The process that runs a submission's code: ``python -m classroom.answering``. Nothing it says is trusted.
 
-It reads requests from its standard input, a line of JSON each, and writes answers to its original standard output;
-the code's own output goes to standard error instead. `classroom.submission` is the other side.
+It reads one request from its standard input, JSON: the code, and all that is asked of it. To its original standard
+output it writes a line of JSON for each answer, beside the number of the question; the code's own output goes to
+standard error instead. `classroom.submission` is the other side.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ import json
 import os
 import sys
 import traceback
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from classroom.histories import History, flows_of, walk
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.schemes import Options
+from topos.arrays import Int32
 from topos.fattree import FatTree
 from traffic.streams import Stream, generator
 from traffic.textfile import module_of
@@ -26,64 +31,81 @@ _REPORTED = ("core_of", "energy", "initial_energy")
 """Further attributes that a scheduler may report."""
 _MOST = 100_000
 """Numbers in an answer; k = 32 has 8,192 flows."""
-_TYPES = {"key": np.int64, "demand": np.float64}
 
 Message = dict[str, Any]
+Tell = Callable[[Message], None]
 
 
-class Host:
-    """Answers requests, one after another: each is the name of a method, and its arguments."""
+class _NoCores(Exception):
+    """The scheduler's answer gives no flow a core, so there is no next period."""
 
-    def answer(self, request: Message) -> Message:
-        """The answer to a request; an exception of the code is an answer, too."""
-        words = dict(request)
+
+def answer(request: Message, tell: Callable[[Message], None]) -> None:
+    """Load the code, and answer each question as far as the code does; an exception of the code is an answer, too."""
+    try:
+        asked = _load(**request["code"])
+        tell({} if callable(asked) else {"odd": f"a {type(asked).__name__}"})
+    except BaseException as error:  # noqa: BLE001, the code may raise anything, SystemExit too
+        tell(_raised(error))
+        return
+    for number, question in enumerate(request["questions"]):
+
+        def numbered(message: Message, number: int = number) -> None:
+            tell({"question": number, **message})
+
         try:
-            answer: Message = getattr(self, words.pop("ask"))(**words)
-        except BaseException as error:  # noqa: BLE001, the code may raise anything, SystemExit too
-            answer = _raised(error)
-        return answer
-
-    def load(self, file: str, source: str, attribute: str) -> Message:
-        """Run a file's text as a module, and take its ``attribute``."""
-        self._what: Any = getattr(module_of("submission", file, source), attribute, None)
-        return {} if callable(self._what) else {"odd": f"a {type(self._what).__name__}"}
-
-    def make(self, k: int, seed: int, iterations: int) -> Message:
-        """Make the class anew, as `hedera.schemes.Scheme.placement` does."""
-        self._tree = FatTree(k)
-        self._made: Any = self._what(self._tree, generator(seed, Stream.PLACEMENT), Options(iterations))
-        return {}
-
-    def place(self, columns: dict[str, list[Any]], down: list[int]) -> Message:
-        """One period of a scheduler, with the columns of `hedera.placement.LargeFlows`, while these links are down."""
-        links = LinkState(self._tree)
-        links.fail(down)
-        given, before = _table(columns), _table(columns)
-        answer = _told("core", self._made.place(LargeFlows(**given), links))
-        answer["touched"] = [name for name in given if not np.array_equal(given[name], before[name])]
-        if np.flatnonzero(~links.up).tolist() != sorted(down):
-            answer["touched"].append("links.up")
-        answer["numbers"] = {}
-        for name in _REPORTED:
-            value = getattr(self._made, name, None)
-            if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and "values" in answer:
-                answer["values"][name] = value.tolist()
-            elif isinstance(value, (int, float, np.integer, np.floating)):
-                answer["numbers"][name] = float(value)
-        return answer
-
-    def estimate(self, src: list[int], dst: list[int], num_hosts: int) -> Message:
-        given = _table({"src": src, "dst": dst})
-        answer = _told("demand", self._what(given["src"], given["dst"], num_hosts))
-        answer["touched"] = [name for name, was in (("src", src), ("dst", dst)) if given[name].tolist() != was]
-        return answer
+            (_estimate if "hosts" in question else _place)(asked, question, numbered)
+        except _NoCores:
+            pass
+        except BaseException as error:  # noqa: BLE001
+            numbered(_raised(error))
 
 
-def _table(columns: dict[str, list[Any]]) -> dict[str, NDArray[Any]]:
-    return {name: np.array(values, dtype=_TYPES.get(name, np.int32)) for name, values in columns.items()}
+def _load(file: str, source: str, attribute: str) -> Any:
+    """Run a file's text as a module, and take its ``attribute``."""
+    return getattr(module_of("submission", file, source), attribute, None)
 
 
-def _told(name: str, given: Any) -> Message:
+def _estimate(function: Any, question: Message, tell: Tell) -> None:
+    given = {name: np.array(question[name], dtype=np.int32) for name in ("src", "dst")}
+    message = _numbers("demand", function(given["src"], given["dst"], question["hosts"]))
+    tell({**message, "touched": [name for name in given if given[name].tolist() != question[name]]})
+
+
+def _place(scheduler: Any, question: Message, tell: Tell) -> None:
+    """Make the class as `hedera.schemes.Scheme.placement` does, and ask it period by period."""
+    tree, (seed, iterations) = FatTree(question["k"]), question["search"]
+    made = scheduler(tree, generator(seed, Stream.PLACEMENT), Options(iterations))
+    place = partial(_period, made, tell)
+    if "history" in question:
+        walk(History.read(question["history"]), place)
+    for columns in question.get("periods", ()):
+        place(flows_of(columns), LinkState(tree))
+
+
+def _period(made: Any, tell: Tell, flows: LargeFlows, links: LinkState) -> Int32:
+    given = {name: getattr(flows, name).copy() for name in LargeFlows.__dataclass_fields__}
+    up = links.up.copy()
+    placed = made.place(LargeFlows(**given), links)
+    message = _numbers("core", placed)
+    message["touched"] = [name for name in given if not np.array_equal(given[name], getattr(flows, name))]
+    if not np.array_equal(links.up, up):
+        message["touched"].append("links.up")
+    message["numbers"] = {}
+    for name in _REPORTED:
+        value = getattr(made, name, None)
+        if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and "values" in message:
+            message["values"][name] = value.tolist()
+        elif isinstance(value, (int, float, np.integer, np.floating)):
+            message["numbers"][name] = float(value)
+    tell(message)
+    core: NDArray[Any] = np.asarray(placed)
+    if core.shape != flows.key.shape or (core.size and core.dtype.kind not in "iu") or message["touched"]:
+        raise _NoCores
+    return core.astype(np.int32)
+
+
+def _numbers(name: str, given: Any) -> Message:
     values = np.asarray(given)
     if given is None or values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.size > _MOST:
         return {"odd": "None" if given is None else f"a {type(given).__name__}"}
@@ -96,8 +118,7 @@ def _raised(error: BaseException) -> Message:
     lines = [frame.lineno for frame in frames if frame.filename.startswith("/submission/")]
     line = error.lineno if isinstance(error, SyntaxError) else [None, *lines][-1]
     text = " ".join(str(error).split())[:300]
-    said = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return {"error": said, "line": line or 0}
+    return {"error": f"{type(error).__name__}: {text}" if text else type(error).__name__, "line": line or 0}
 
 
 def _limit(most: dict[str, int]) -> None:
@@ -113,18 +134,22 @@ def _limit(most: dict[str, int]) -> None:
 
 def main() -> None:
     _limit(json.loads(sys.argv[1]))
-    asked, told = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.dup2(2, 1)  # the code's output must not be taken for answers
-    host, answer = Host(), Message()  # the first one says that all is ready
-    while True:
-        told.write(json.dumps(answer).encode() + b"\n")
-        told.flush()
-        line = asked.readline()
-        if not line.endswith(b"\n"):
-            os._exit(0)  # the caller has ended
-        answer = host.answer(json.loads(line))
+    with os.fdopen(os.dup(0), "rb") as asked, os.fdopen(os.dup(1), "wb") as told:
+
+        def tell(message: Message) -> None:
+            told.write(json.dumps(message).encode() + b"\n")
+            told.flush()
+
+        null = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(null, 0)
+        os.dup2(2, 1)  # the code's output must not be taken for answers
+        tell({})  # all is ready
+        request = asked.read()
+        asked.close()
+        if request:
+            answer(json.loads(request), tell)
+            tell({"done": True})
+        os._exit(0)  # whatever the code has left to be done at the end
 
 
 if __name__ == "__main__":

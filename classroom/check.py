@@ -20,7 +20,10 @@ if (HERE / "project").is_dir():  # in a handout: only the modules that a submiss
     sys.path[:] = [str(HERE / "project"), *(path for path in sys.path if Path(path).resolve() != HERE)]
 
 if find_spec("numpy") is None:
-    raise SystemExit("check.py needs NumPy: python3 -m pip install numpy")
+    raise SystemExit(
+        "check.py needs NumPy: sudo apt install python3-numpy, or without root: python3 -m venv env && "
+        "env/bin/pip install numpy && env/bin/python check.py"
+    )
 
 from classroom.checks import run_checks
 from classroom.quality import measured
@@ -37,13 +40,13 @@ def held(path: Path) -> bool:
     except ValueError as error:
         print(f"NO   {error}")
         return False
-    with Submission(own, code, budget=Budget(PATIENCE_S)) as submission:
-        checks = run_checks(submission, asked[path.name])
-        good = sum(one.passed for one in checks)
-        print(*checks, f"{path.name}: {good} of {len(checks)} checks hold", sep="\n", flush=True)
-        if path.name == SCHEDULER and all(one.passed or one.weakness for one in checks):
-            part, _, told = measured(submission, asked["quality"])
-            print(f"{told}\nbandwidth: some {100 * (part or 0.0):.0f} % of its points, by traffic of this check's own")
+    submission = Submission(own, code, budget=Budget(PATIENCE_S))
+    checks = run_checks(submission, asked[path.name])
+    good = sum(one.passed for one in checks)
+    print(*checks, f"{path.name}: {good} of {len(checks)} checks hold", sep="\n", flush=True)
+    if path.name == SCHEDULER and all(one.passed or one.weakness for one in checks):
+        part, _, told = measured(submission, asked["quality"])
+        print(f"{told}\nbandwidth: some {100 * (part or 0.0):.0f} % of its points, by traffic of this check's own")
     return good == len(checks)
 
 

@@ -6,14 +6,15 @@ What is asked, and what is right, is in cases (`classroom.cases`), which are pla
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classroom.histories import History, walk
-from classroom.submission import Answer, Misbehaved, Submission
+from classroom.histories import History, flows_of, walk
+from classroom.submission import Answer, Misbehaved, Question, Replies, Submission
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.text import one_line, printable
@@ -84,11 +85,41 @@ class Wrong(Exception):
 
 
 def run_checks(submission: Submission, checks: Sequence[Case]) -> list[Check]:
-    """The findings of checks, one after another. One that hangs or dies does not affect the others."""
+    """The findings of checks. One that hangs or dies does not affect the others."""
     found = []
-    for check in checks:
-        found += _contract(submission, check) if check["kind"] == "contract" else [_checked(submission, check)]
+    for check, replies in zip(checks, submission.ask([_questions(check) for check in checks]), strict=True):
+        contract = check["kind"] == "contract"
+        found += _contract(submission, replies, check) if contract else [_checked(replies, check)]
     return found
+
+
+def _questions(check: Case) -> list[Question]:
+    """What a check asks, without what is right."""
+    asked: list[Question] = []
+    for case in check["cases"]:
+        if check["kind"] == "demands":
+            asked.append({name: case[name] for name in ("src", "dst", "hosts")})
+        elif check["kind"] == "order":
+            turned = {name: [case[name][n] for n in case["turned"]] for name in ("src", "dst")}
+            asked += [
+                {"src": case["src"], "dst": case["dst"], "hosts": case["hosts"]},
+                {**turned, "hosts": case["hosts"]},
+            ]
+        elif check["kind"] == "searches":
+            searches = case["searches"]
+            asked += [{"k": TREE.k, "search": (s["seed"], s["iterations"]), "periods": s["periods"]} for s in searches]
+        else:
+            asked.append(History.read(case).question())
+    return asked + (_again(check) if check["kind"] == "contract" else [])
+
+
+def _again(check: Case) -> list[Question]:
+    """The same for two processes, which must answer the same."""
+    return [history.question(seed=3) for history in _intact(check)]
+
+
+def _intact(check: Case) -> list[History]:
+    return [history for history in map(History.read, check["cases"]) if not history.cables][-TWICE:]
 
 
 def earned(checks: Sequence[Check], free: Collection[str] = (), beside: str = "") -> list[float]:
@@ -97,10 +128,10 @@ def earned(checks: Sequence[Check], free: Collection[str] = (), beside: str = ""
     return [one.worth if one.passed and (counts or one.name not in free) else 0.0 for one in checks]
 
 
-def _checked(submission: Submission, check: Case) -> Check:
+def _checked(replies: Replies, check: Case) -> Check:
     for case in check["cases"]:
         try:
-            _JUDGES[check["kind"]](submission, case, check["words"])
+            _JUDGES[check["kind"]](replies, case, check["words"])
         except (Wrong, Misbehaved) as error:
             example = getattr(error, "example", "") or case["told"]
             return Check(check["name"], check["section"], str(error), example, worth=check["worth"])
@@ -123,17 +154,18 @@ def _array(answer: Answer, name: str, count: int) -> NDArray[Any]:
     return values
 
 
-def _demands_of(submission: Submission, src: Sequence[int], dst: Sequence[int], hosts: int) -> Float64:
-    demand = _array(submission.estimate(src, dst, hosts), "demand", len(src))
+def _demands_of(replies: Replies, count: int) -> Float64:
+    replies.begin()
+    demand = _array(replies.next(), "demand", count)
     if not np.isfinite(demand).all():
         raise Wrong("some of the demands are no finite numbers")
     return demand.astype(np.float64)
 
 
-def _demands(submission: Submission, case: Case, words: str) -> None:
+def _demands(replies: Replies, case: Case, words: str) -> None:
     """A wrong estimate is shown flow by flow."""
     src, dst, right = case["src"], case["dst"], np.array(case["demand"])
-    given = _demands_of(submission, src, dst, case["hosts"])
+    given = _demands_of(replies, len(src))
     if np.allclose(given, right, atol=CLOSE):
         return
     if not given.any():
@@ -149,13 +181,11 @@ def _demands(submission: Submission, case: Case, words: str) -> None:
     raise Wrong(words, "\n".join(rows[:_SHOWN]))
 
 
-def _order(submission: Submission, case: Case, words: str) -> None:
-    src, dst, turned = (np.array(case[name]) for name in ("src", "dst", "turned"))
-    given = _demands_of(submission, src.tolist(), dst.tolist(), case["hosts"])
-    again = _demands_of(submission, src[turned].tolist(), dst[turned].tolist(), case["hosts"])
+def _order(replies: Replies, case: Case, words: str) -> None:
+    given, again = (_demands_of(replies, len(case["src"])) for _ in range(2))
     if not given.any():
         raise Wrong("all demands are 0, in whatever order")
-    if not np.allclose(given[turned], again, atol=CLOSE):
+    if not np.allclose(given[case["turned"]], again, atol=CLOSE):
         raise Wrong(words)
 
 
@@ -172,14 +202,14 @@ def valid(flows: LargeFlows, links: LinkState, answer: Answer) -> Int32:
     return core.astype(np.int32)
 
 
-def _contract(submission: Submission, check: Case) -> list[Check]:
+def _contract(submission: Submission, replies: Replies, check: Case) -> list[Check]:
     """Every rule of the contract except the one on time, on histories, small ones first."""
     histories = [History.read(one) for one in check["cases"]]
     found, moved, answered = dict[str, Check](), False, False
 
     def place(flows: LargeFlows, links: LinkState) -> Int32:
         nonlocal moved, answered
-        core = valid(flows, links, submission.place(flows, links))
+        core = valid(flows, links, replies.next())
         answered |= bool(flows.key.size)
         moved |= bool((core != flows.hashed).any())
         others = links.usable_cores(flows.src, flows.dst).any(axis=1)
@@ -190,8 +220,8 @@ def _contract(submission: Submission, check: Case) -> list[Check]:
         return core
 
     for history in histories:
+        replies.begin()
         try:
-            submission.fresh(history.k)
             walk(history, place)
         except (Wrong, Misbehaved) as error:
             rule = getattr(error, "rule", RAISES)
@@ -203,8 +233,8 @@ def _contract(submission: Submission, check: Case) -> list[Check]:
             MOVES, check["section"], "every flow stays where its hash put it: this is ECMP", weakness=True
         )
     if RAISES not in found:
-        intact = [history for history in histories if not history.cables]
-        found[SAME] = _determinism(submission, intact[-TWICE:], check["section"])
+        (other,) = submission.another().ask([_again(check)])
+        found[SAME] = _determinism(replies, other, check)
     else:
         found[SAME] = Check(SAME, check["section"], "not tried, because it does not always answer")
     if not answered:
@@ -213,30 +243,30 @@ def _contract(submission: Submission, check: Case) -> list[Check]:
     return [replace(found.get(rule, Check(rule, check["section"])), worth=worth) for rule, worth in RULES.items()]
 
 
-def _walked(submission: Submission, history: History, seed: int = 1) -> list[dict[int, int]]:
-    submission.fresh(history.k, seed)
-    return walk(history, lambda flows, links: valid(flows, links, submission.place(flows, links)))
+def _walked(replies: Replies, history: History) -> list[dict[int, int]]:
+    replies.begin()
+    return walk(history, lambda flows, links: valid(flows, links, replies.next()))
 
 
-def _determinism(submission: Submission, histories: Sequence[History], section: str) -> Check:
+def _determinism(replies: Replies, other: Replies, check: Case) -> Check:
     words = (
         "two processes with the same seed answer differently: draw from the rng that the class is given and from "
         "nothing else, and go through sets in a sorted order"
     )
-    with submission.another() as other:
-        for history in histories:
-            try:
-                if _walked(submission, history, 3) != _walked(other, history, 3):
-                    return Check(SAME, section, words, str(history))
-            except (Misbehaved, Wrong):
-                continue  # reported elsewhere
-    return Check(SAME, section)
+    for history in _intact(check):
+        walked = []
+        for one in (replies, other):
+            with suppress(Misbehaved, Wrong):  # reported elsewhere
+                walked.append(_walked(one, history))
+        if len(walked) == 2 and walked[0] != walked[1]:
+            return Check(SAME, check["section"], words, str(history))
+    return Check(SAME, check["section"])
 
 
-def _history(submission: Submission, case: Case, words: str) -> None:
+def _history(replies: Replies, case: Case, words: str) -> None:
     """The cores of some flows in the last period, flows that share a core then, or all cores in every period."""
     history = History.read(case)
-    found = _walked(submission, history)
+    found = _walked(replies, history)
     on, together = dict(case.get("on", ())), case.get("together", [])
     if any(found[-1][flow] != core for flow, core in on.items()) or len({found[-1][f] for f in together}) > 1:
         where = ", ".join(f"flow {flow} on core {found[-1][flow]}" for flow in (*on, *together))
@@ -260,10 +290,9 @@ class _State(NamedTuple):
     initial: float
 
 
-def _period(submission: Submission, flows: LargeFlows) -> _State:
+def _period(answer: Answer, flows: LargeFlows) -> _State:
     """One period; raises Wrong if its report cannot be read, or its answer does not match its state."""
     links = LinkState(TREE)
-    answer = submission.place(flows, links)
     core, core_of = valid(flows, links, answer), answer.values.get("core_of", np.zeros(0))
     whole = core_of.shape == (TREE.num_hosts,) and core_of.dtype.kind in "iu"
     if not whole or not 0 <= core_of.min() <= core_of.max() < TREE.num_cores:
@@ -280,54 +309,48 @@ def _period(submission: Submission, flows: LargeFlows) -> _State:
     return _State(core_of.astype(np.int64), energy, initial)
 
 
-def flows_of(told: Case) -> LargeFlows:
-    """Of a case: each is on its hashed path."""
-    src, dst, hashed = (np.array(told[name], dtype=np.int32) for name in ("src", "dst", "hashed"))
-    demand = np.array(told["demand"], dtype=float)
-    return LargeFlows(np.arange(src.size), src, dst, demand, hashed.copy(), hashed)
-
-
 def _energy(flows: LargeFlows, core_of: Int64) -> float:
     return exceeded_capacity(TREE, flows.src, flows.dst, flows.demand, core_of[flows.dst], LinkState(TREE))
 
 
-def _searches(submission: Submission, case: Case, words: str) -> None:
-    """What searches report of their states must be true, and they must proceed as in Figure 6."""
+def _searches(replies: Replies, case: Case, words: str) -> None:
+    """Searches must proceed as in Figure 6. Energies are computed from their states, and what they say is compared; the
+    first period of each only shows the state that it begins with."""
     moved, ends, rule = False, [], case["rule"]
     for search in case["searches"]:
-        submission.fresh(TREE.k, search["seed"], search["iterations"])
+        replies.begin()
         before: _State | None = None
         for told in search["periods"]:
             flows = flows_of(told)
-            state = _period(submission, flows)
-            if wrong := _against(rule, flows, state, before):
-                raise Wrong(f"{wrong}: {words}", f"seed {search['seed']}, {search['iterations']} iterations, k = 4")
-            moved |= state.energy < state.initial - CLOSE
-            moved |= before is not None and bool((state.core_of != before.core_of).any())
+            state = _period(replies.next(), flows)
+            if before is not None:
+                if wrong := _against(rule, flows, state, before):
+                    raise Wrong(f"{wrong}: {words}", f"seed {search['seed']}, {search['iterations']} iterations, k = 4")
+                moved |= bool((state.core_of != before.core_of).any())
             before = state
         ends.append(_energy(flows, state.core_of))
     if rule == "finds" and np.mean(ends) > case["enough"]:
         left = f"{np.mean(ends):.2f} links' worth of demand is exceeded, the mean of {len(ends)} searches"
         raise Wrong(f"{left}; a good one leaves at most {case['enough']:.2f}. {words}")
-    if rule not in ("finds", "energies") and not moved:
+    if rule != "finds" and not moved:
         # Without moves no other rule can be broken.
         raise Wrong("no search ended in another state than it began with, although links carried too much")
 
 
-def _against(rule: str, flows: LargeFlows, state: _State, before: _State | None) -> str:
-    """What is wrong with a period by a rule of Figure 6."""
+def _against(rule: str, flows: LargeFlows, state: _State, before: _State) -> str:
+    """What is wrong with a period by a rule of Figure 6, after the state of the one before it."""
+    began, ended = _energy(flows, before.core_of), _energy(flows, state.core_of)
     if rule == "one to one":
         for pod, cores in enumerate(state.core_of.reshape(TREE.k, -1).tolist()):
             if len(set(cores)) < len(cores):
                 return f"the hosts of pod {pod} receive by cores {cores}"
-    if rule == "not worse" and state.energy > state.initial + CLOSE:
-        return f"the search began at energy {state.initial:.3f} and ends at {state.energy:.3f}"
-    if rule == "goes on" and before and abs(state.initial - before.energy) > CLOSE:
-        return f"the last period ended at energy {before.energy:.3f}, and the next begins at {state.initial:.3f}"
-    if rule == "energies" and before:
-        told = ("initial_energy", state.initial, before.core_of), ("energy", state.energy, state.core_of)
-        for name, said, core_of in told:
-            if abs(said - (right := _energy(flows, core_of))) > CLOSE:
+    if rule == "not worse" and ended > began + CLOSE:
+        return f"the search began at energy {began:.3f} and ends at {ended:.3f}"
+    if rule == "goes on" and abs(state.initial - began) > CLOSE:
+        return f"the last period ended in a state of energy {began:.3f}, and the next begins at {state.initial:.3f}"
+    if rule == "energies":
+        for name, said, right in (("initial_energy", state.initial, began), ("energy", state.energy, ended)):
+            if abs(said - right) > CLOSE:
                 return f"{name} is {said:.6f}, and computed afresh from the state it is {right:.6f} links"
     return ""
 

@@ -6,7 +6,7 @@ import json
 import os
 import secrets
 from contextlib import ExitStack, closing
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from results.output import progress_bar
 
 if TYPE_CHECKING:
     from classroom.grading import Checks, Grade
+    from classroom.intake import HandIn
 
 SERVICES = ("gradescope", "prairielearn")
 SEED = "HEDERA_GRADE_SEED"
@@ -67,20 +68,20 @@ def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
     if not where.endswith(".py") or not attribute.isidentifier():
         raise ValueError(f"give FILE.py:CLASS, not {name!r}")
     percent: float | None = None
-    with Submission(own, read_code(Path(where), attribute)) as submission:
-        try:
-            submission.load()
-        except Misbehaved as error:
-            if error.kind == "absent":  # the checks report any other mistake
-                raise ValueError(str(error)) from None
-        checks = run_checks(submission, cases(seed)[SCHEDULER])
-        for one in checks:
-            click.echo(one, err=True)
-        if not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
-            click.echo("its bandwidth will be measured once these are fixed", err=True)
-        elif not quick:
-            _, percent, told = measured(submission, quality_cases(seed))
-            click.echo(told.words, err=as_json)
+    submission = Submission(own, read_code(Path(where), attribute))
+    try:
+        submission.load()
+    except Misbehaved as error:
+        if error.kind == "absent":  # the checks report any other mistake
+            raise ValueError(str(error)) from None
+    checks = run_checks(submission, cases(seed)[SCHEDULER])
+    for one in checks:
+        click.echo(one, err=True)
+    if not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
+        click.echo("its bandwidth will be measured once these are fixed", err=True)
+    elif not quick:
+        _, percent, told = measured(submission, quality_cases(seed))
+        click.echo(told.words, err=as_json)
     if as_json:
         each = [{**asdict(one), "passed": one.passed} for one in checks]
         click.echo(json.dumps({"checks": each, "percent_of_bound": percent}, allow_nan=False))
@@ -154,16 +155,16 @@ def grade(
     Each submission runs in its own process (if root grades: as an unprivileged user of its own). It can reach nothing
     of the machine but Python, and no network; time, memory and files are limited. None can affect another's grade.
 
-    After an interruption grades.csv has those that were graded.
+    In --out: grades.csv, feedback/ with a file for each student (both also after an interruption, of those that were
+    graded), and checks.csv, the checks that most students failed first.
 
     Example: hedera grade submissions/ --seed 20261121
     """
     from classroom.cases import KNOWN, PUBLIC
-    from classroom.formats import FORMATS
-    from classroom.grading import Class, graded
+    from classroom.formats import FORMATS, failures, feedback
+    from classroom.grading import Class, graded, row
     from classroom.intake import hand_ins
     from classroom.sandbox import prepared, require_closed
-    from classroom.similarity import likeness
     from classroom.submission import Unfit
     from results.output import write_csv
 
@@ -173,7 +174,6 @@ def grade(
     found, others = hand_ins(folders, single)
     if others:
         click.echo(f"not graded, because they are no submissions: {one_line(', '.join(others))}", err=True)
-    alike = likeness(found)
     to_write(out).mkdir(parents=True, exist_ok=True)
     made: dict[int, tuple[Grade, Checks]] = {}
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(found))
@@ -193,19 +193,22 @@ def grade(
             done = stack.enter_context(progress_bar("grading", len(found)))
             grades = graded(Class(seed, seconds, place), jobs, found)
             for n, (one, checks) in stack.enter_context(closing(grades)):
-                made[n] = replace(one, similarity=alike[n][0], similar_to=alike[n][1]), checks
-                write_csv(path, [asdict(made[n][0]) for n in sorted(made)])  # after each, so that nothing is lost
+                made[n] = one, checks
+                # After each, so that nothing is lost.
+                write_csv(path, [row(made[n][0]) for n in sorted(made)])
+                write_whole(out / "feedback" / f"{_file_name(found[n])}.txt", feedback(one, checks))
                 done(len(made))
         except Unfit as error:
             more = "" if unprotected else "; or use --unprotected, for submissions that you trust"
             click.echo(f"Error: {error}{more}", err=True)
             raise SystemExit(3) from None
+    failed = failures(list(made.values()))
+    if failed:
+        write_csv(out / "checks.csv", failed)
     if form != "csv":
         for n, graded_one in made.items():
-            name = os.fsdecode(os.fsencode(found[n].name)[:200])  # with an ending it is still a file's name
-            write_whole(
-                out / form / f"{name}.json", json.dumps(FORMATS[form](*graded_one), indent=1, allow_nan=False) + "\n"
-            )
+            text = json.dumps(FORMATS[form](*graded_one), indent=1, allow_nan=False)
+            write_whole(out / form / f"{_file_name(found[n])}.json", text + "\n")
     if as_json:
         rows = []
         for summary, checks in (made[n] for n in sorted(made)):
@@ -215,4 +218,12 @@ def grade(
     else:
         for summary, _ in (made[n] for n in sorted(made)):
             click.echo(f"{summary.points:5.1f} of 100  {summary.submission}  {one_line(summary.remarks, most=80)}")
-    click.echo(f"written: {path}" + (f" and {out / form}" if form != "csv" else ""), err=as_json)
+        for line in failed[:3]:
+            click.echo(f"failed by {line['failed']} of {line['handed_in']}: {line['check']}")
+    written = [path, out / "checks.csv", out / "feedback", *([out / form] if form != "csv" else [])]
+    click.echo("written: " + "  ".join(map(str, written)), err=as_json)
+
+
+def _file_name(hand_in: HandIn) -> str:
+    """Short enough to be a file's name with an ending."""
+    return os.fsdecode(os.fsencode(hand_in.name)[:200])

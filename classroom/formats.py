@@ -1,10 +1,13 @@
-"""A grade as the file of a grading service: Gradescope, PrairieLearn.
+"""A grade as the file of a grading service (Gradescope, PrairieLearn) or as a text, and a class by its checks.
 
 Each part's points are divided evenly among its checks, so that the tests that a student sees add up to the grade.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+from textwrap import indent
 from typing import Any, NamedTuple
 
 from classroom.checks import Check, earned
@@ -69,6 +72,25 @@ def prairielearn(grade: Grade, checks: Checks) -> dict[str, Any]:
         tests.append({**told, "output": feedback})
     score = round(min(1.0, grade.points / 100), 6)
     return {"gradable": True, "score": score, "message": _summary(grade), "tests": tests}
+
+
+def feedback(grade: Grade, checks: Checks) -> str:
+    """For a student, where there is no service."""
+    told = [grade.submission, _summary(grade)]
+    for _, name, points, most, words in lines(grade, checks):
+        told.append(f"\n{points:.2f} of {most:.2f}  {name}\n" + indent(words, "    "))
+    return "\n".join(told).rstrip() + "\n"
+
+
+def failures(graded: Sequence[tuple[Grade, Checks]]) -> list[dict[str, Any]]:
+    """By check: how many handed its file in, and how many of these do not have all of its points; most first."""
+    handed_in, failed = Counter[str](), Counter[str]()
+    for grade, checks in graded:
+        for part, name, points, most, _ in lines(grade, checks):
+            if part in checks:
+                handed_in[name] += 1
+                failed[name] += points < most - 1e-9
+    return [{"check": name, "failed": failed[name], "handed_in": handed_in[name]} for name, _ in failed.most_common()]
 
 
 FORMATS = {"gradescope": gradescope, "prairielearn": prairielearn}

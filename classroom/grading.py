@@ -7,13 +7,13 @@ import time
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from classroom.cases import FIGURE, NO_FLOWS, ORDER, cases
+from classroom.cases import NO_FLOWS, ONE_PASS, ORDER, cases
 from classroom.checks import ANSWER, INPUTS, MOVES, RAISES, RULES, Case, Check, earned, run_checks
 from classroom.intake import HandIn
 from classroom.quality import BASELINE, measured
@@ -29,7 +29,7 @@ from topos.nonblocking import NonBlocking
 
 PARTS = {file.removesuffix(".py"): file for file in NAMES if file != SCHEDULER} | {"contract": SCHEDULER}
 """The file of each part that has checks."""
-UNTOUCHED = {"demand": ((NO_FLOWS, ORDER), FIGURE), "contract": (tuple(RULES), MOVES)}
+UNTOUCHED = {"demand": ((NO_FLOWS, ORDER), ONE_PASS), "contract": (tuple(RULES), MOVES)}
 """By part: checks that an untouched template or constant answers pass, and the one beside which they count."""
 POINTS = {"demand": 20.0, "first_fit": 20.0, "annealing": 20.0, "contract": 10.0, "quality": 30.0}
 """The points of each part, of 100 (docs/assignment/rubric.md)."""
@@ -47,9 +47,8 @@ class Grade:
     """One submission. Parts are fractions of checks passed, None for a file that was not handed in.
 
     ``quality``: from ECMP (0) by the baseline (AS_GOOD) to certainly more (1); ``percent_of_bound``: the mean over all
-    patterns. ``points``: of 100. ``seconds``: the time of grading. ``similarity``: percent of a file of its own that is
-    in another's, too (`classroom.similarity`), ``similar_to`` which and whose. ``files``: those that were found.
-    ``remarks``: the first mistake of each part, and what was odd. Each text is one line, safe for a terminal.
+    patterns. ``points``: of 100. ``seconds``: the time of grading. ``files``: those that were found. ``remarks``: the
+    first mistake of each part, and what was odd. Each text is one line, safe for a terminal.
     """
 
     submission: str
@@ -63,8 +62,6 @@ class Grade:
     seconds: float
     files: str
     remarks: str
-    similarity: float | None = None
-    similar_to: str = ""
 
 
 @dataclass(frozen=True)
@@ -154,13 +151,12 @@ def grade(made: HandIn, course: Class) -> tuple[Grade, Checks]:
             checks[part] = [Check("a file of Python", "docs/assignment/handout.md", str(error))]
             continue
         try:
-            with Submission(course.start, code, CALL_S, Budget(CLOCK * course.budget_s)) as submission:
-                checks[part] = run_checks(submission, _cases(course.seed)[file])
-                kept = all(one.passed for one in checks[part] if one.name in (RAISES, ANSWER, INPUTS))
-                if file == SCHEDULER and kept:
-                    submission.end()  # its processor time begins anew
-                    part_of_quality, percent, told = measured(submission, quality_cases(course.seed))
-                    checks["quality"] = [told]
+            submission = Submission(course.start, code, CALL_S, Budget(CLOCK * course.budget_s))
+            checks[part] = run_checks(submission, _cases(course.seed)[file])
+            kept = all(one.passed for one in checks[part] if one.name in (RAISES, ANSWER, INPUTS))
+            if file == SCHEDULER and kept:
+                part_of_quality, percent, told = measured(submission, quality_cases(course.seed))
+                checks["quality"] = [told]
         except Unfit:
             raise
         except Exception as error:  # noqa: BLE001, an unforeseen answer must not end the grading of a class
@@ -178,13 +174,27 @@ def _graded(made: HandIn, checks: Checks, part: float | None, percent: float | N
     files = ", ".join(made.found) or "nothing"
     if absent := ", ".join(file for p, file in PARTS.items() if p not in checks):
         said.append(f"{'not handed in' if checks else 'no file to grade'}: found {files}, expected {absent}")
-    name = one_line(made.name)
     return Grade(
-        submission=f"'{name}" if name[:1] in ("=", "+", "-", "@") else name,  # no formula for a spreadsheet
+        submission=_cell(made.name, 300),
         points=sum(POINTS[p] * (value or 0.0) for p, value in passed.items()),
         **passed,
         percent_of_bound=percent,
         seconds=seconds,
-        files=one_line(files, most=500),
-        remarks=one_line("; ".join([*filter(None, said), *made.remarks]), most=2000),
+        files=_cell(files, 500),
+        remarks=_cell("; ".join([*filter(None, said), *made.remarks]), 2000),
     )
+
+
+def _cell(text: str, most: int) -> str:
+    """One line that is no formula for a spreadsheet."""
+    line = one_line(text, most=most)
+    return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line
+
+
+def row(grade: Grade) -> dict[str, Any]:
+    """A line of grades.csv: points, also by part, empty for what was not handed in."""
+    parts = {p: getattr(grade, p) for p in POINTS}
+    points = {f"{p}_points": None if value is None else round(POINTS[p] * value, 2) for p, value in parts.items()}
+    rest = {name: value for name, value in asdict(grade).items() if name not in POINTS}
+    head = {"submission": rest.pop("submission"), "points": round(rest.pop("points"), 2)}
+    return {**head, **points, **rest}

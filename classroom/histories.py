@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,6 +41,10 @@ class History:
         flows = tuple(HistoryFlow(*flow) for flow in told["flows"])
         return cls(told["k"], flows, told["periods"], tuple((one, other) for one, other in told["cables"]))
 
+    def question(self, seed: int = 1, iterations: int = 1000) -> dict[str, Any]:
+        """What a scheduler is asked that is made anew with this seed (`classroom.answering`)."""
+        return {"k": self.k, "search": (seed, iterations), "history": asdict(self)}
+
     def __str__(self) -> str:
         lines = [f"k = {self.k}, {self.periods} period{'s' * (self.periods > 1)}"]
         for n, flow in enumerate(self.flows):
@@ -73,3 +77,10 @@ def walk(history: History, place: Callable[[LargeFlows, LinkState], Int32]) -> l
         core = place(LargeFlows(key, src, dst, np.array(demand, dtype=float), core, hashed), links)
         found.append(dict(zip(flows, np.asarray(core).tolist(), strict=True)))
     return found
+
+
+def flows_of(told: dict[str, Any]) -> LargeFlows:
+    """Of a case: each is on its hashed path."""
+    src, dst, hashed = (np.array(told[name], dtype=np.int32) for name in ("src", "dst", "hashed"))
+    demand = np.array(told["demand"], dtype=float)
+    return LargeFlows(np.arange(src.size), src, dst, demand, hashed.copy(), hashed)

@@ -1,6 +1,7 @@
 """What students handed in: their files, in whatever they are packed and whatever a service has made of the names.
 
-Nothing of it is trusted: archives are read in memory, no link is followed, and sizes and counts have limits.
+Nothing of it is trusted: archives are read in memory, no link is followed, sizes and counts have limits, and each
+hand-in is read in a process of its own, so that whatever is in one affects its author alone.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ import bz2
 import io
 import lzma
 import os
+import pickle
 import re
+import resource
 import stat
-import tarfile
+import warnings
 import zipfile
 import zlib
 from collections import defaultdict
@@ -29,6 +32,8 @@ from traffic.textfile import Unreadable, read_regular
 
 MAX_ARCHIVE, MAX_UNPACKED, MAX_FILES, DEEPEST = 8 << 20, 64 << 20, 2000, 4
 """Bytes of an archive, packed and unpacked; files that are looked at in a hand-in, and folders within each other."""
+READ_S, READ_BYTES = 20, 512 << 20
+"""Processor time and memory for reading a hand-in."""
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar")
 _UNPACK: dict[bytes, Callable[[bytes], bytes]] = {
     b"\x1f\x8b": lambda data: zlib.decompressobj(31).decompress(data, MAX_UNPACKED),
@@ -40,7 +45,6 @@ _WHOSE = (
     re.compile(r"(?P<who>.+?)[ _-]*attempt[ _-]*(?P<attempt>\d+).*", re.I),
     re.compile(r"(?P<who>.+)_(?P<id>\d+)_assignsubmission_.*"),  # Moodle: one number for each student
 )
-_BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError, ValueError, RuntimeError)
 _SUBMITTERS = re.compile(r"^(submission_\d+):\s*\n {2}:submitters:\s*\n(.*?)(?=^ {2}:|^\S|\Z)", re.M | re.S)
 _CANVAS = re.compile(r"(?P<who>[^_]+)_(?:LATE_)?(?P<id>\d+)_(?P<order>\d+)_(?P<file>.+)")
 """A student, their number, that of the file, which grows, and the file's own name."""
@@ -102,7 +106,7 @@ def hand_ins(folders: Sequence[Path], single: bool = False) -> tuple[list[HandIn
             raise ValueError(f"two submissions have the same name: grade {who} separately, each with its own --out")
         counted = [one for one in theirs if one.attempt == attempts[-1]]
         said = [f"of {len(attempts)} attempts the last counts: {counted[0].place.name}"] if len(attempts) > 1 else []
-        made.append(_taken(f"{who}_{number}" if number and names.count(who) > 1 else who, counted, said))
+        made.append(_apart(f"{who}_{number}" if number and names.count(who) > 1 else who, counted, said))
     if not single and not any(one.files for one in made):
         raise ValueError(f"{folders[0]} has no submission: that would be {', '.join(NAMES)}, or some of these")
     return made, others
@@ -137,6 +141,32 @@ def _gradescope(folder: Path) -> dict[str, tuple[str, str]]:
         told = (", ".join(re.findall(rf":{key}:[ \t'\"]*([^'\"/\0\n]+)", who)) for key in ("name", "email"))
         known[name] = next(told) or name, next(told) or name
     return known
+
+
+def _apart(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
+    """`_taken` in a process of its own."""
+    reading, writing = os.pipe()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of threads, as NumPy has: none of them holds a lock of ours
+        child = os.fork()
+    if child == 0:
+        try:
+            resource.setrlimit(resource.RLIMIT_CPU, (READ_S, READ_S))
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + READ_BYTES,) * 2)
+            with open(writing, "wb") as out:
+                out.write(pickle.dumps(_taken(name, parts, said)))
+            os._exit(0)
+        finally:
+            os._exit(1)
+    os.close(writing)
+    with open(reading, "rb") as read:
+        taken = read.read()
+    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0:
+        made: HandIn = pickle.loads(taken)
+        return made
+    limits = f"{READ_S} s of processor time and {READ_BYTES >> 20} MiB of memory"
+    return HandIn(name, {}, (), (*said, f"what it holds cannot be read within {limits}"))
 
 
 def _taken(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
@@ -212,15 +242,17 @@ def _unpacked(data: bytes) -> Iterator[tuple[str, bytes | None]]:
     try:
         if data[:2] == b"PK":
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
+                if sum(one.file_size for one in archive.infolist()) > MAX_UNPACKED:
+                    raise Unreadable("is too large")
                 for one in archive.infolist():
                     wanted = _expected(PurePosixPath(one.filename).name) and not stat.S_ISLNK(one.external_attr >> 16)
                     if wanted and one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                         yield one.filename, archive.open(one).read(MAX_FILE + 1)
-                    elif not one.is_dir():
+                    elif not one.filename.endswith("/"):
                         yield one.filename, None
             return
         plain = next((unpack(data) for begin, unpack in _UNPACK.items() if data.startswith(begin)), data)
         for name, content in members(plain):
             yield name, content.read(MAX_FILE + 1) if content else None
-    except (*_BROKEN, tarfile.TarError):
+    except Exception:  # noqa: BLE001, whatever the standard library stumbles over
         raise Unreadable("is no archive that can be read, or too large") from None

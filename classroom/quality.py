@@ -7,16 +7,17 @@ no paths can exceed, comes with the cases.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import starmap
 from statistics import mean, stdev
 
 import numpy as np
 
 from classroom.checks import Case, Check, Wrong, valid
+from classroom.histories import History, HistoryFlow, walk
 from classroom.submission import Misbehaved, Submission
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from topos.arrays import Float64, Int32
-from topos.fattree import FatTree
 from topos.links import num_links, path_links
 
 BASELINE = "hedera-gff"
@@ -27,15 +28,22 @@ DRAWS = 1  # of a scheduler's own: the seed of the traffic would reveal future f
 _T = 2.069  # Student's, for 95 % of 24 simulations
 
 
+def lasting(case: Case) -> History:
+    """A case's traffic, for ROUNDS periods."""
+    columns = (case[name] for name in ("src", "dst", "hashed", "demand"))
+    return History(case["k"], tuple(starmap(HistoryFlow, zip(*columns, strict=True))), ROUNDS)
+
+
 def reached(case: Case, place: Callable[[LargeFlows, LinkState], Int32]) -> float:
     """The share of the bound that a placement reaches under a case's traffic, a mean over ROUNDS periods."""
-    tree = FatTree(case["k"])
-    src, dst, hashed = (np.array(case[name], dtype=np.int32) for name in ("src", "dst", "hashed"))
-    core, carried = hashed, []
-    for _ in range(ROUNDS):
-        flows = LargeFlows(np.arange(src.size), src, dst, np.array(case["demand"]), core.copy(), hashed)
-        core = place(flows, LinkState(tree))
-        carried.append(fair_rates(path_links(tree, src, dst, core), num_links(tree)).sum())
+    carried = []
+
+    def placed(flows: LargeFlows, links: LinkState) -> Int32:
+        core = place(flows, links)
+        carried.append(fair_rates(path_links(links.tree, flows.src, flows.dst, core), num_links(links.tree)).sum())
+        return core
+
+    walk(lasting(case), placed)
     return float(mean(carried) / case["bound"])
 
 
@@ -58,10 +66,11 @@ def fair_rates(paths: Int32, links: int) -> Float64:
 def measured(submission: Submission, cases: Sequence[Case]) -> tuple[float | None, float | None, Check]:
     """The part of the points for quality, the mean share of the bound in percent, and what is to be said of them."""
     name, shares = f"scheduler.py: more bandwidth than {BASELINE}", list[float]()
+    (replies,) = submission.ask([[lasting(case).question(DRAWS, case["iterations"]) for case in cases]])
     for case in cases:
+        replies.begin()
         try:
-            submission.fresh(case["k"], DRAWS, case["iterations"])
-            shares.append(reached(case, lambda flows, links: valid(flows, links, submission.place(flows, links))))
+            shares.append(reached(case, lambda flows, links: valid(flows, links, replies.next())))
         except (Misbehaved, Wrong) as error:
             return None, None, Check(name, "section 5.5", str(error), f"k = {case['k']}, {case['traffic']}")
     least, most = (mean(case[scheme] for case in cases) for scheme in ("ecmp", BASELINE))

@@ -15,7 +15,6 @@ import pwd
 import random
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -52,6 +51,7 @@ _NAMESPACES = 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x4000
 """CLONE_NEW*: cgroup, uts, ipc, user, pid, net, mount. (Only clone3 and unshare have the one for time.)"""
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # typing into a terminal as if one were its user
 _PR_SET_PDEATHSIG = 1
+_OF_FILES = 5, 6, 7, 36, 37, 38, 1024, 1025, 1026  # F_GETLK to F_OFD_SETLKW, F_SETLEASE, F_GETLEASE, F_NOTIFY
 _REFUSED = re.sub("#.*", "", Path(__file__).with_name("templates").joinpath("refused.txt").read_text()).split()
 """System calls: the list of Flatpak's filter for this purpose, and parts of the kernel that mostly attackers use."""
 _MAX = 1024  # numbers of system calls; Linux 7 has some 470
@@ -194,8 +194,9 @@ def _filter() -> bytes:
         rules.add_rule(refuse, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, typing))
     # Processes end with their parent, and must not be able to change that.
     rules.add_rule(refuse, "prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, _PR_SET_PDEATHSIG))
-    # Some kinds of socket ignore network namespaces: those between a virtual machine and its host.
-    rules.add_rule(seccomp.ERRNO(errno.EAFNOSUPPORT), "socket", seccomp.Arg(0, seccomp.NE, socket.AF_UNIX))
+    # Locks, leases and watches of shared files, by which two submissions could talk.
+    for command in _OF_FILES:
+        rules.add_rule(refuse, "fcntl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, command))
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)
         file.seek(0)

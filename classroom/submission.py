@@ -1,5 +1,5 @@
-"""A submission: somebody's code in a process of its own, with a deadline for each answer. Nothing in its answers is
-trusted; the process is restarted if it has ended."""
+"""A submission: somebody's code in a process of its own, which is asked everything at once and answers line by line.
+Nothing in its answers is trusted."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import re
 import signal
 import subprocess
 import sys
-import threading
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import IO, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from hedera.linkstate import LinkState
-from hedera.placement import LargeFlows
 from hedera.text import one_line
 from traffic.textfile import Unreadable, read_regular
 
@@ -39,19 +39,22 @@ _ANSWER = (
     "import runpy; runpy.run_module('classroom.answering', run_name='__main__', alter_sys=True)"
 )
 ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "NUMBA_NUM_THREADS": "1"}
-MAX_FILE, MAX_ANSWER = 256 << 10, 1 << 20
-"""Bytes of a code file, and of an answer."""
-READY = b"{}\n"
-"""The first answer, before anything is asked."""
+MAX_FILE, MAX_ANSWER, MAX_ANSWERS = 256 << 10, 1 << 20, 8 << 20
+"""Bytes of a code file, of an answer, and of all answers of a process."""
+READY, DONE = b"{}\n", b'{"done": true}\n'
+"""The first line, before anything is asked, and the last one."""
 START_S = 60.0
 """Seconds until Python has started and gives its first answer; and then until a file is loaded."""
 MEMORY = 3 << 30
 """Bytes that all processes of somebody else's code may take together."""
 MOST_PROCESSES = 256
 """Where no limit of the kernel holds fewer, the count at which they are ended."""
+MOST_INODES = 50_000
+"""Files, folders and links in /tmp and /dev/shm: the kernel keeps a kilobyte for each, which no limit counts."""
 WATCH_S = 0.1
 ASLEEP_S = 10.0
-"""Seconds of a file's time, while it is asked something, in which no thread of it computes or waits for a disk."""
+"""Seconds of a file's time in which no thread of it computes or waits for a disk."""
+RUBBISH = "its process answers with something that is not an answer"
 _SIGNALS = {9: "killed: out of processor time, or of memory", 11: "segmentation fault", 24: "out of processor time"}
 
 
@@ -92,6 +95,11 @@ def as_code(file: str, data: bytes, attribute: str) -> Code:
         raise ValueError(f"{file} is not text in UTF-8") from None
 
 
+Question = dict[str, Any]
+"""``hosts``, ``src`` and ``dst``: of an estimate. Or ``k`` and ``search`` (seed and iterations), of a scheduler that is
+made anew; and what it is asked: a ``history`` (`classroom.histories`), or ``periods`` of flows."""
+
+
 @dataclass(frozen=True)
 class Start:
     """How to start the answering process. ``others``: it runs somebody else's code, so its output is not shown, and
@@ -127,11 +135,8 @@ class Answer:
     odd: str = ""
 
 
-def _answer(line: bytes) -> Answer:
+def _answer(told: dict[str, Any]) -> Answer:
     """What a line says. Raises whatever it is that is wrong with it."""
-    if len(line) > MAX_ANSWER:
-        raise ValueError
-    told = json.loads(line)
     values = {name: np.asarray(numbers) for name, numbers in told.get("values", {}).items()}
     if any(array.dtype.kind not in "biuf" for array in values.values()):
         raise ValueError
@@ -142,80 +147,63 @@ def _answer(line: bytes) -> Answer:
 
 
 class _Process:
-    """A process started as ``start`` says."""
+    """A process started as ``start`` says, with a request to read."""
 
-    def __init__(self, start: Start, budget: Budget) -> None:
-        self._budget, self._asked = budget, False
-        self._closed, self._ending, self._taken = start.closed, threading.Lock(), ""
-        pipe, errors = subprocess.PIPE, subprocess.DEVNULL if start.others else None
+    def __init__(self, start: Start, budget: Budget, request: bytes) -> None:
+        self._start, self._budget, self._looked_s = start, budget, 0.0
+        self.ends_s = time.monotonic() + budget.left_s
         alone: dict[str, Any] = {"env": start.environment, "start_new_session": True, "cwd": "/"}
-        self._process = subprocess.Popen(start.command, stdin=pipe, stdout=pipe, stderr=errors, **alone)
-        if start.others:
-            threading.Thread(target=self._watch, daemon=True).start()
-
-    def answer(self, request: dict[str, Any] | None, seconds: float) -> Answer:
-        """The next answer, to a request if one is given. TimeoutError if there is none within that time."""
-        heard: list[bytes] = []
-        # Only a thread can wait for a pipe with a deadline on every system.
-        self._talking = threading.Thread(target=self._talk, args=(request, heard), daemon=True)
-        self._talking.start()
-        self._asked = request is not None
-        self._talking.join(max(0.0, seconds))
-        self._asked = False
-        if not heard:
-            raise TimeoutError
-        if not heard[0]:
-            raise Misbehaved("ended", self._taken or self._how_it_ended())
-        try:
-            return _answer(heard[0])
-        except Exception:  # noqa: BLE001, whatever it is that is wrong with it
-            raise Misbehaved("rubbish", "its process answers with something that is not an answer") from None
-
-    def _talk(self, request: dict[str, Any] | None, heard: list[bytes]) -> None:
-        assert self._process.stdin is not None
+        with tempfile.TemporaryFile() as asked:  # a pipe could fill before it is read
+            asked.write(request)
+            asked.seek(0)
+            errors = subprocess.DEVNULL if start.others else None
+            pipes: dict[str, Any] = {"stdin": asked, "stdout": subprocess.PIPE, "stderr": errors}
+            self._process = subprocess.Popen(start.command, **pipes, **alone)
         assert self._process.stdout is not None
-        try:
-            if request is not None:
-                self._process.stdin.write(json.dumps(request).encode() + b"\n")
-                self._process.stdin.flush()
-            heard.append(self._process.stdout.readline(MAX_ANSWER + 1))
-        except OSError:
-            heard.append(b"")
+        self._heard: SimpleQueue[bytes] = SimpleQueue()
+        # Only a thread can wait for a pipe with a deadline on every system.
+        self._hearing = Thread(target=_hear, args=(self._process.stdout, self._heard), daemon=True)
+        self._hearing.start()
+
+    def line(self, seconds: float, asked: bool) -> bytes:
+        """Its next line. Raises Misbehaved. ``asked``: it has begun to run the submission's code."""
+        due_s = time.monotonic() + seconds
+        while True:
+            with contextlib.suppress(Empty):
+                line = self._heard.get(timeout=WATCH_S)
+                if not line:
+                    raise Misbehaved("ended", self._how_it_ended())
+                if not line.endswith(b"\n"):
+                    raise Misbehaved("rubbish", RUBBISH)
+                return line
+            self._look(asked)
+            if time.monotonic() > min(due_s, self.ends_s):
+                late = f"it did not answer within {seconds:g} s"
+                raise Misbehaved("slow", self._budget.over if self.ends_s < due_s else late)
+
+    def _look(self, asked: bool) -> None:
+        """Raise Misbehaved when its processes take too much together: the kernel's limits are for each of them."""
+        if not self._start.others:
+            return
+        family, over = list(_family(self._process.pid)), ""
+        if sum(map(_memory, family)) > MEMORY:
+            over = f"its processes took more than {MEMORY >> 30} GiB of memory"
+        elif len(family) > MOST_PROCESSES:
+            over = f"it started more than {MOST_PROCESSES} processes"
+        elif self._start.closed and _inodes(family) > MOST_INODES:
+            over = f"it made more than {MOST_INODES} files"
+        elif asked and all(map(_asleep, family)):
+            self._budget.asleep_s += WATCH_S
+            if self._budget.asleep_s > ASLEEP_S:
+                over = self._budget.over = f"it slept for more than {ASLEEP_S:g} s in all"
+                self._budget.left_s = 0.0
+        if over:
+            raise Misbehaved("ended", over)
 
     def end(self) -> None:
         """Kill it and all that it has started; an isolated one has no process left when this returns."""
-        with self._ending:
-            self._kill()
-            self._process.wait()
-        self._talking.join(1.0)
-        if not self._talking.is_alive():  # else something that left its session still has the pipe
-            for pipe in (self._process.stdin, self._process.stdout):
-                with contextlib.suppress(OSError):
-                    pipe.close()  # type: ignore[union-attr]
-
-    def _watch(self) -> None:
-        """End it when its processes take too much together: the kernel's limits are for each of them."""
-        while not self._taken:
-            with self._ending:
-                if self._process.poll() is not None:
-                    return
-                family = list(_family(self._process.pid))
-                if sum(map(_memory, family)) > MEMORY:
-                    self._taken = f"its processes took more than {MEMORY >> 30} GiB of memory"
-                elif len(family) > MOST_PROCESSES:
-                    self._taken = f"it started more than {MOST_PROCESSES} processes"
-                elif self._asked and all(map(_asleep, family)):
-                    self._budget.asleep_s += WATCH_S
-                    if self._budget.asleep_s > ASLEEP_S:
-                        self._taken = self._budget.over = f"it slept for more than {ASLEEP_S:g} s in all"
-                        self._budget.left_s = 0.0
-                if self._taken:
-                    self._kill()
-            time.sleep(WATCH_S)
-
-    def _kill(self) -> None:
         process = self._process
-        if process.poll() is None and self._closed:
+        if process.poll() is None and self._start.closed:
             # The kernel ends a namespace with the first process in it, which is gone when all others are.
             with contextlib.suppress(OSError, subprocess.TimeoutExpired):
                 for first in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
@@ -226,6 +214,10 @@ class _Process:
                 os.killpg(process.pid, signal.SIGKILL)
             except (AttributeError, ProcessLookupError, PermissionError):  # Windows has no groups
                 process.kill()
+        process.wait()
+        self._hearing.join(1.0)
+        if not self._hearing.is_alive():  # else something that left its session still has the pipe
+            process.stdout.close()  # type: ignore[union-attr]
 
     def _how_it_ended(self) -> str:
         """Behind a shell or bubblewrap a signal is its number plus 128."""
@@ -236,6 +228,18 @@ class _Process:
         number = -status if status < 0 else status - 128
         how = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
         return f"its process ended ({how})"
+
+
+def _hear(answers: IO[bytes], heard: SimpleQueue[bytes]) -> None:
+    """Pass on whole lines, something else in the place of one that is too long or too many, and nothing at the end."""
+    left = MAX_ANSWERS
+    with contextlib.suppress(OSError, ValueError):
+        while line := answers.readline(MAX_ANSWER + 1):
+            left -= len(line)
+            heard.put(line if left > 0 and len(line) <= MAX_ANSWER else b"?")
+            if left <= 0:
+                return
+    heard.put(b"")
 
 
 def _family(pid: int) -> Iterator[int]:
@@ -256,11 +260,24 @@ def _asleep(pid: int) -> bool:
 
 
 def _memory(pid: int) -> int:
-    """Bytes that are a process's own, in memory or swapped out."""
+    """Bytes that are a process's own, in memory or swapped out, and of its page tables."""
     with contextlib.suppress(OSError):
-        found = re.findall(r"^(?:RssAnon|RssShmem|VmSwap):\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M)
+        found = re.findall(
+            r"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M
+        )
         return sum(map(int, found)) << 10
     return 0
+
+
+def _inodes(family: Sequence[int]) -> int:
+    """Files in the folders that isolated processes can write to, seen through whichever of them shows these."""
+    most = 0
+    for place in (Path(f"/proc/{pid}/root/{folder}") for pid in family for folder in ("tmp", "dev/shm")):
+        with contextlib.suppress(OSError):
+            if place.stat().st_dev != Path("/", *place.parts[4:]).stat().st_dev:  # else it is not isolated, or not yet
+                about = os.statvfs(place)
+                most = max(most, about.f_files - about.f_ffree)
+    return most
 
 
 class Budget:
@@ -270,13 +287,31 @@ class Budget:
         self.left_s, self.over, self.asleep_s = seconds, f"its {seconds:g} s in all are used up", 0.0
 
 
+class Replies:
+    """The answers to the questions of a check, in their order."""
+
+    def __init__(self, answers: Sequence[Sequence[Answer | Misbehaved]]) -> None:
+        self._ahead = list(map(list, answers))
+        self._now: list[Answer | Misbehaved] = []
+
+    def begin(self) -> None:
+        """Go on to the next question."""
+        self._now = self._ahead.pop(0)
+
+    def next(self) -> Answer:
+        """The next answer to it. Raises Misbehaved."""
+        answer = self._now.pop(0) if self._now else Misbehaved("rubbish", "it gives fewer answers than it should")
+        if isinstance(answer, Misbehaved):
+            raise answer
+        return answer
+
+
 @dataclass(eq=False)
 class Submission:
-    """A submission's code in a process: `fresh` makes a new instance of the class, which then answers.
+    """A submission's code. ``start``: how, by the seed of Python's hashes. ``call_s``: seconds for an answer.
+    ``budget``: for all answers together.
 
-    ``start``: how, by the seed of Python's hashes. ``call_s``: seconds for an answer. ``budget``: for all answers
-    together. Every method raises Misbehaved; then the process has ended, unless the code only raised an exception. If
-    it does not even start, which is never the submission's doing, they raise Unfit.
+    If it does not even start, which is never the submission's doing, the methods raise Unfit.
     """
 
     start: Callable[[int], Start]
@@ -284,88 +319,95 @@ class Submission:
     call_s: float = 20.0
     budget: Budget = field(default_factory=Budget)
     hash_seed: int = 0
-    _process: _Process | None = field(default=None, init=False)
     _unloaded: Misbehaved | None = field(default=None, init=False)
 
     def another(self) -> Submission:
-        """The same code in another process, with another seed of Python's hashes."""
+        """The same code with another seed of Python's hashes."""
         return Submission(self.start, self.code, self.call_s, self.budget, self.hash_seed + 1)
 
-    def __enter__(self) -> Submission:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.end()
-
-    def end(self) -> None:
-        """Kill its process, if there is one, and all that it has started."""
-        if self._process is not None:
-            self._process.end()
-            self._process = None
-
     def load(self) -> None:
-        """Start the process, if there is none, with the code in it.
-
-        Code that cannot be loaded is not tried again; its error is raised every time.
-        """
+        """Load the code, and ask nothing. Raises Misbehaved."""
+        self._ask([])
         if self._unloaded is not None:
             raise self._unloaded
-        if self._process is None:
-            self._begin()
-            file = one_line(self.code.file)
-            words = {"file": f"/submission/{file}", "source": self.code.source, "attribute": self.code.attribute}
+
+    def ask(self, checks: Sequence[Sequence[Question]]) -> list[Replies]:
+        """The replies to each check's questions. A process that ends takes with it what was left of a check; the next
+        one gets another process. Code that cannot be loaded is not tried again, and fails every question."""
+        replies: list[Replies] = []
+        while len(replies) < len(checks):
+            replies += self._ask(checks[len(replies) :])
+        return replies
+
+    def _ask(self, checks: Sequence[Sequence[Question]]) -> list[Replies]:
+        """The replies of one process: to all checks, or up to the one that it did not survive."""
+        asked = [(n, question) for n, check in enumerate(checks) for question in check]
+        answers = [list[Answer | Misbehaved]() for _ in asked]
+        at, ended, error, clock = 0, len(checks) - 1, self._unloaded, time.monotonic()
+        try:
+            with contextlib.closing(self._lines([question for _, question in asked])) as lines:
+                for told in map(json.loads, () if error else lines):
+                    at = max(at, int(told["question"]))
+                    answers[at].append(self._heard(told))
+        except Unfit:
+            raise
+        except Exception as wrong:  # noqa: BLE001, whatever it is that is wrong with an answer
+            error = wrong if isinstance(wrong, Misbehaved) else Misbehaved("rubbish", RUBBISH)
+        finally:  # its end counts, too: the kernel takes long to remove a million files
+            self.budget.left_s -= time.monotonic() - clock
+        if error is not None and asked:
+            if self._unloaded is None:
+                at += at + 1 < len(asked) and len(answers[at]) >= _expected(asked[at][1])
+                ended = asked[at][0]
+            for left in answers[at:]:
+                left.append(error)
+        return [Replies([a for (m, _), a in zip(asked, answers, strict=True) if m == n]) for n in range(ended + 1)]
+
+    def _lines(self, questions: Sequence[Question]) -> Generator[bytes]:
+        """What its process says to these questions, line by line."""
+        file = one_line(self.code.file)
+        code = {"file": f"/submission/{file}", "source": self.code.source, "attribute": self.code.attribute}
+        with contextlib.closing(self._said(json.dumps({"code": code, "questions": questions}).encode())) as lines:
             try:
-                if self._ask("load", START_S, **words).odd:
+                loaded = self._heard(json.loads(next(lines)))
+                if isinstance(loaded, Misbehaved):
+                    raise loaded
+                if loaded.odd:
                     raise Misbehaved("absent", f"there is no {self.code.attribute} in {file}")
             except Misbehaved as error:
                 self._unloaded = error
                 raise
+            for line in lines:
+                if line == DONE:
+                    return
+                yield line
 
-    def fresh(self, k: int = 4, seed: int = 1, iterations: int = 1000) -> None:
-        self.load()
-        self._ask("make", k=k, seed=seed, iterations=iterations)
-
-    def place(self, flows: LargeFlows, links: LinkState) -> Answer:
-        """One period of the scheduler that was made last: ``core``, and what else it reports."""
-        columns = {name: getattr(flows, name).tolist() for name in LargeFlows.__dataclass_fields__}
-        down = np.flatnonzero(~links.up).tolist()
-        return self._ask("place", columns=columns, down=down)
-
-    def estimate(self, src: ArrayLike, dst: ArrayLike, num_hosts: int) -> Answer:
-        """The ``demand`` of flows."""
-        self.load()
-        ends = {"src": np.asarray(src).tolist(), "dst": np.asarray(dst).tolist()}
-        return self._ask("estimate", **ends, num_hosts=num_hosts)
-
-    def _begin(self) -> None:
+    def _said(self, request: bytes) -> Generator[bytes]:
+        """Every line of a process, after the first one, which says that it is ready."""
         if self.budget.left_s <= 0:
             raise Misbehaved("slow", self.budget.over)
-        self._process = _Process(self.start(self.hash_seed), self.budget)
+        process = _Process(self.start(self.hash_seed), self.budget, request)
         try:
-            self._within(None, START_S)
-        except Misbehaved as error:
-            if self.budget.left_s <= 0:
-                raise
-            raise Unfit(f"Python did not start to run a submission: {error}") from None
+            try:
+                process.line(START_S, asked=False)
+            except Misbehaved as error:
+                if time.monotonic() > process.ends_s:
+                    raise
+                raise Unfit(f"Python did not start to run a submission: {error}") from None
+            yield process.line(START_S, asked=True)
+            while True:
+                yield process.line(self.call_s, asked=True)
+        finally:
+            process.end()
 
-    def _ask(self, ask: str, seconds: float | None = None, **words: Any) -> Answer:
-        answer = self._within({"ask": ask, **words}, seconds or self.call_s)
-        if answer.error:
-            where = f" (line {answer.line} of {one_line(self.code.file)})" if answer.line else ""
-            raise Misbehaved("raised", f"it raises {answer.error}{where}")
-        return answer
+    def _heard(self, told: dict[str, Any]) -> Answer | Misbehaved:
+        answer = _answer(told)
+        where = f" (line {answer.line} of {one_line(self.code.file)})" if answer.line else ""
+        return Misbehaved("raised", f"it raises {answer.error}{where}") if answer.error else answer
 
-    def _within(self, request: dict[str, Any] | None, seconds: float) -> Answer:
-        """The next answer within that time and the budget; else the process ends."""
-        assert self._process is not None
-        left, clock, late = self.budget.left_s, time.monotonic(), f"it did not answer within {seconds:g} s"
-        try:
-            return self._process.answer(request, min(seconds, left))
-        except TimeoutError:
-            self.end()
-            raise Misbehaved("slow", self.budget.over if left < seconds else late) from None
-        except Misbehaved:
-            self.end()
-            raise
-        finally:  # its end counts, too: the kernel takes long to remove a million files
-            self.budget.left_s -= time.monotonic() - clock
+
+def _expected(question: Question) -> int:
+    """The number of answers to a question."""
+    if "hosts" in question:
+        return 1
+    return int(question["history"]["periods"]) if "history" in question else len(question["periods"])

@@ -41,7 +41,7 @@ MISTAKES = [
     Mistake("a receiver limits all of its flows alike", "demand", "random flows, as Figure 7 has it",
         "    demand[limited] = share\n    converged[limited] = True\n",
         "    demand[mine] = 1.0 / mine.sum()\n    converged[mine] = True\n"),
-    Mistake("receivers do not limit", "demand", "the example of Figure 4",
+    Mistake("receivers do not limit", "demand", "flows that one pass decides",
         "demand[mine].sum() <= 1.0 + 1e-12", "True"),
     Mistake("the two flows of a pair count as one", "demand", "the example of Figure 4",
         "    demand = np.zeros(len(src))\n",

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from classroom.cases import NO_FLOWS, cases
-from classroom.checks import run_checks
+from classroom.checks import earned, run_checks
+from classroom.grading import UNTOUCHED
 from classroom.packing import TEMPLATES
 from classroom.submission import NAMES, SCHEDULER, Code
 from tests.classroom.direct import Direct
@@ -23,8 +24,7 @@ MILESTONES = list(NAMES)[:3]
 def told(file, source, *names):
     """The findings of these checks on a file, all of them by default."""
     asked = [check for check in ASKED[file] if check["name"] in names or not names]
-    with Direct(Code("theirs.py", source, NAMES[file])) as submission:
-        return run_checks(submission, asked)
+    return run_checks(Direct(Code("theirs.py", source, NAMES[file])), asked)
 
 
 EXPLAINED = {
@@ -63,6 +63,34 @@ def test_a_search_that_hardly_moves_is_found():
     assert lazy != right
     (one,) = told("annealing.py", lazy, "it finds good states")
     assert "the mean of 16 searches" in one.words
+
+
+NO_SEARCH = """
+import numpy as np
+from hedera.placement import exceeded_capacity
+from topos.links import canonical_cores
+class Annealing:
+    def __init__(self, tree, rng, options):
+        self.tree, self.core_of, self.energy = tree, np.arange(tree.num_hosts) % tree.num_cores, 0.0
+    def place(self, flows, links):
+        core = self.core_of[flows.dst]
+        true = exceeded_capacity(self.tree, flows.src, flows.dst, flows.demand, core, links)
+        self.initial_energy, self.energy = {reported}
+        return canonical_cores(self.tree, flows.src, flows.dst, core)
+"""
+
+
+@pytest.mark.parametrize("reported", ["true, true", "self.energy, self.energy - 1.0", "true + 1.0, true"])
+def test_an_annealing_that_never_searches_earns_nothing(reported):
+    """Whatever it reports of its energies: they are computed."""
+    assert not any(one.passed for one in told("annealing.py", NO_SEARCH.replace("{reported}", reported)))
+
+
+def test_one_pass_of_the_estimate_earns_what_is_right_in_it():
+    """Three of the seven points are for what doing nothing passes, and count beside what one pass decides."""
+    (one_pass,) = [mistake for mistake in MISTAKES if "stops after one pass" in mistake.name]
+    assert sum(earned(told("demand.py", seeded(one_pass)), *UNTOUCHED["demand"])) == 7
+    assert sum(earned(told("demand.py", (TEMPLATES / "demand.txt").read_text()), *UNTOUCHED["demand"])) == 0
 
 
 def test_other_seeds_ask_other_things_in_the_same_checks():

@@ -6,6 +6,7 @@ import pytest
 
 from classroom import checks as contract
 from classroom.cases import cases
+from classroom.histories import History
 from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, own, read_code
 
 ROOT = Path(__file__).parents[2]
@@ -13,8 +14,7 @@ ASKED = cases(1)[SCHEDULER]
 
 
 def checked(code, call_s=60.0):
-    with Submission(own, code, call_s) as submission:
-        return {one.name: one for one in contract.run_checks(submission, ASKED)}
+    return {one.name: one for one in contract.run_checks(Submission(own, code, call_s), ASKED)}
 
 
 def placing(*lines):
@@ -83,17 +83,35 @@ def test_one_that_hangs_is_told_once():
 
 def test_what_is_wrong_with_loading_a_file_is_told_every_time(monkeypatch):
     """By every check, and not that there was nothing to call afterwards; a file that eats its time does so once."""
-    started, begin = [], Submission._begin
-    monkeypatch.setattr(Submission, "_begin", lambda self: (started.append(self), begin(self)))
+    started, said = [], Submission._said
+    monkeypatch.setattr(Submission, "_said", lambda self, request: (started.append(self), said(self, request))[1])
     for text, kind, words in (
         ("import nowhere_to_be_found", "raised", "ModuleNotFoundError"),
         ("Mine = 4", "absent", "there is no Mine in theirs.py"),
         ("import os\nos._exit(7)", "ended", "its process ended (status 7)"),
     ):
-        with Submission(own, Code("theirs.py", text, "Mine"), call_s=60) as submission:
-            for _ in range(2):
-                with pytest.raises(Misbehaved) as told:
-                    submission.fresh()
-                assert told.value.kind == kind
-                assert words in str(told.value)
+        submission = Submission(own, Code("theirs.py", text, "Mine"), call_s=60)
+        for replies in submission.ask([[History(4, ()).question()]] * 2) + submission.ask(
+            [[History(4, ()).question()]]
+        ):
+            replies.begin()
+            with pytest.raises(Misbehaved) as told:
+                replies.next()
+            assert told.value.kind == kind
+            assert words in str(told.value)
     assert len(started) == 3
+
+
+def test_what_hangs_or_dies_costs_its_own_check_alone():
+    """The next one is asked in another process, and what was answered before counts."""
+    dies = "import os\ndef f(src, dst, hosts):\n    if hosts == 5: os._exit(7)\n    return [hosts] * len(src)\n"
+    asked = [[{"src": [0], "dst": [1], "hosts": hosts} for hosts in each] for each in ((2, 3), (4, 5, 6), (7,))]
+    found = []
+    for replies, questions in zip(Submission(own, Code("theirs.py", dies, "f")).ask(asked), asked, strict=True):
+        for _ in questions:
+            replies.begin()
+            try:
+                found.append(int(replies.next().values["demand"][0]))
+            except Misbehaved as error:
+                found.append(error.kind)
+    assert found == [2, 3, 4, "ended", "ended", 7]

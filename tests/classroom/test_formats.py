@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from classroom.cases import FIGURE, NO_FLOWS
+from classroom.cases import NO_FLOWS, ONE_PASS
 from classroom.checks import MOVES, RULES, Check
 from classroom.formats import FORMATS, lines
 from classroom.grading import Grade
@@ -17,14 +17,14 @@ jsonschema = pytest.importorskip(
 SCHEMAS = Path(__file__).with_name("schemas")
 FULL = Grade("ann", 58.0, 0.5, 1.0, None, 1.0, 0.6, 91.25, 12.3, "demand.py", "")
 CHECKS = {
-    "demand": [Check(FIGURE, "section 4.2"), Check("order", "section 4.2", "other demands", "flows [(0, 1)]")],
+    "demand": [Check(ONE_PASS, "section 4.2"), Check("order", "section 4.2", "other demands", "flows [(0, 1)]")],
     "first_fit": [Check("fits", "section 4.3")],
     "contract": [Check(name, "docs/own-scheduler.md", worth=worth) for name, worth in RULES.items()],
     "quality": [],
 }
 NOTHING = Grade("bob", 0.0, 0.0, None, None, 0.0, None, None, 1.0, "nothing", "no file to grade")
 TEMPLATES = {
-    "demand": [Check(NO_FLOWS, "section 4.2"), Check(FIGURE, "section 4.2", "all demands are 0")],
+    "demand": [Check(NO_FLOWS, "section 4.2"), Check(ONE_PASS, "section 4.2", "all demands are 0")],
     "contract": [Check(name, "docs", "this is ECMP" if name == MOVES else "") for name in RULES],
 }
 

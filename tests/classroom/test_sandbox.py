@@ -23,9 +23,11 @@ def told(place, body, call_s=20.0, budget=None):
     """What a function of a submission gives, as numbers; it has ``src`` and ``num_hosts``."""
     lines = "\n    ".join(body.strip().splitlines())
     code = Code("theirs.py", f"import os, sys\ndef f(src, dst, num_hosts):\n    {lines}\n", "f")
-    with Submission(lambda hash_seed: closed(place, 20, hash_seed), code, call_s, budget or Budget()) as submission:
-        answer = submission.estimate([0], [1], 4)
-        return None if answer.odd else answer.values["demand"].tolist()
+    submission = Submission(lambda hash_seed: closed(place, 20, hash_seed), code, call_s, budget or Budget())
+    (replies,) = submission.ask([[{"src": [0], "dst": [1], "hosts": 4}]])
+    replies.begin()
+    answer = replies.next()
+    return None if answer.odd else answer.values["demand"].tolist()
 
 
 def test_an_environment_below_tmp(place, monkeypatch):
@@ -91,10 +93,8 @@ def test_grading_stops_with_status_3_where_it_cannot_isolate(tmp_path):
 def test_a_start_that_fails_is_the_machine_s_fault():
     """Not a submission's, which has not been read yet: grading stops, it does not give 0 points."""
     broken = Start(("sh", "-c", "exit 3"), {"PATH": os.environ["PATH"]})
-    with (
-        Submission(lambda _: broken, Code("demand.py", HONEST, "estimate_demands")) as submission,
-        pytest.raises(Unfit, match=r"did not start to run a submission: its process ended \(status 3\)"),
-    ):
+    submission = Submission(lambda _: broken, Code("demand.py", HONEST, "estimate_demands"))
+    with pytest.raises(Unfit, match=r"did not start to run a submission: its process ended \(status 3\)"):
         submission.load()
 
 

@@ -24,6 +24,7 @@ USER = 21987
 SEED = 917263545
 CALL_S, PROCESSOR_S = 10.0, 12.0
 """For an answer, on the clock, and of processor time: short, so that what hangs does so for seconds."""
+ESTIMATE = {"src": [0, 1], "dst": [1, 0], "hosts": 2}
 SECRET = "canary-in-the-grader's-environment"
 
 
@@ -181,12 +182,13 @@ def _serve() -> None:
             if request["op"] == "ask":
                 words, code = None, Code("theirs.py", request["source"], "estimate_demands")
                 start = lambda hash_seed: closed(place, round(PROCESSOR_S), hash_seed)  # noqa: E731
-                with Submission(start, code, request["call_s"]) as asked:
-                    try:
-                        answer = asked.estimate([0, 1], [1, 0], 2)
-                        words = f"answered with {answer.odd}" if answer.odd else None
-                    except Misbehaved as error:
-                        words = str(error)
+                (replies,) = Submission(start, code, request["call_s"]).ask([[ESTIMATE]])
+                try:
+                    replies.begin()
+                    answer = replies.next()
+                    words = f"answered with {answer.odd}" if answer.odd else None
+                except Misbehaved as error:
+                    words = str(error)
                 tell(words=words)
             else:
                 grading.CLOCK = request["budget_s"] / PROCESSOR_S

@@ -1,10 +1,13 @@
 """Whole classes, graded by the command as a teaching assistant calls it."""
 
+import csv
+import io
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,47 @@ def graded(place, *words, as_user=False, **environment):
         timeout=300,
         env={"PATH": os.environ["PATH"], "HOME": str(place), "COLUMNS": "150"} | environment,
     )
+
+
+def nameless():
+    """A zip of one member without a name."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("q", b"")
+    data = packed.getvalue()
+    at = data.index(b"PK\1\2")
+    directory = bytearray(data[at:])
+    directory[28:30] = b"\0\0"
+    del directory[46]
+    end = directory.index(b"PK\5\6")
+    directory[end + 12 : end + 16] = end.to_bytes(4, "little")
+    return data[:at] + bytes(directory)
+
+
+def test_hand_ins_that_stop_a_class(place):
+    """One is a zip with a nameless member, one of 500 MB of zeros, one 250 kB of blanks, one has formulas as names."""
+    theirs = place / "submissions"
+    hand_in(theirs / "alice", demand=HONEST["demand"])
+    (theirs / "bob.zip").write_bytes(nameless())
+    with zipfile.ZipFile(theirs / "carol.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for n in range(1900):
+            archive.writestr(f"{n}/demand.py", bytes(256 << 10))
+    hand_in(theirs / "dave", demand=f"x{' ' * 250_000}$\n")
+    hand_in(theirs / "eve", demand=HONEST["demand"])
+    (theirs / "eve" / "@SUM(1)").write_text("")
+    done = graded(place, "submissions", "--seed", "7")
+    assert done.returncode == 0, done.stderr
+    with (place / "results/grades/grades.csv").open() as file:
+        rows = {row["submission"]: row for row in csv.DictReader(file)}
+    assert {name: row["points"] for name, row in rows.items()} == {
+        "alice": "20", "bob": "0", "carol": "0", "dave": "0", "eve": "20"
+    }  # fmt: skip
+    assert rows["eve"]["files"].startswith("'@SUM(1)")
+    assert rows["alice"]["demand_points"] == "20"
+    assert "20.00 of 20.00" not in (place / "results/grades/feedback/dave.txt").read_text()
+    assert "Read again: section 4.2" in (place / "results/grades/feedback/dave.txt").read_text()
+    with (place / "results/grades/checks.csv").open() as file:
+        assert [(row["failed"], row["handed_in"]) for row in csv.DictReader(file)] == [("1", "3")] * 6
 
 
 def test_a_class_of_archives_links_and_pipes(place):

@@ -84,6 +84,20 @@ ATTEMPTS = {
         "asked for": f"syscall({number('request_key')}, {there}, 0, -4)",
         "joined": f"syscall({look}, 1, b'hedera')",
     },
+    "It talks to a submission beside it by locks, leases and watches of a file that both can read.": {
+        name: f"import fcntl\nfile = os.open('/usr/bin/env', os.O_RDONLY)\n{how}"
+        for name, how in {
+            "flock": "fcntl.flock(file, fcntl.LOCK_SH)",
+            "lockf": "fcntl.lockf(file, fcntl.LOCK_SH)",
+            "asked for": "fcntl.fcntl(file, fcntl.F_GETLK, bytes(32))",
+            "of the open file": "fcntl.fcntl(file, 37, bytes(32))",
+            "lease": "fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_RDLCK)",
+            "watch": "fcntl.fcntl(os.open('/usr/bin', os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS)",
+            "with bits nobody reads": f"syscall({number('fcntl')}, file, 1026 | 1 << 32, 1)",
+            "sync": f"syscall({number('sync')})",
+            "syncfs": f"syscall({number('syncfs')}, file)",
+        }.items()
+    },
     "It rewrites the code that answers for it, so that whoever comes next has no limits.": {
         "a module": "open('/code/classroom/answering.py', 'a')",
         "its compiled form": "open(__import__('glob').glob('/code/classroom/__pycache__/answering*')[0], 'ab')",
@@ -396,6 +410,7 @@ def test_the_network(arena):
                 "ipv6": "socket.create_connection(('::1', 9), 2)",
                 "an abstract name": f"socket.socket(socket.AF_UNIX).connect({name!r})",
                 "the host of a virtual machine": "socket.socket(40)",
+                "its own buffers, which nothing counts": "socket.socketpair()",
                 "netlink": "socket.socket(socket.AF_NETLINK)",
                 "packets": "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
                 "with bits nobody reads": f"syscall({number('socket')}, 40 | 1 << 32, 1, 0)",
@@ -441,9 +456,11 @@ for _ in range(40):
             taken.append(bytearray(os.urandom(1 << 20) * 32))
 time.sleep(60)
 """
+LINKS = "import os, itertools\nfor n in itertools.count(): os.symlink('x', f'/{(\"tmp\", \"dev/shm\")[n % 2]}/{n}')"
 ENDED = {
     "It takes memory until there is none.": ("x = []\nwhile True: x.append(bytearray(1 << 26))", 60.0, "emory"),
     "It takes memory in many processes, each below its limit.": (MANY, 20.0, "took more than 3 GiB of memory"),
+    "It makes links without end, each of which the kernel remembers.": (LINKS, 60.0, "made more than 50000 files"),
     "It forks until it cannot, in sessions of their own, and goes on.": (f"{BOMB}\nwhile True: pass", 6.0, ""),
     "Its file does not end when it is read, and the next time.": ("import time\ntime.sleep(600)", 5.0, "5 s in all"),
     "Nor do two processes.": ("import os\nos.fork()\nwhile True: pass", 5.0, "5 s in all"),
