@@ -14,7 +14,7 @@ import click
 
 from hedera.options import in_words, json_option, to_write
 from hedera.text import one_line
-from results.files import write_whole
+from results.files import make_folder, write_whole
 from results.output import progress_bar
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def pack(folder: Path, service: str | None, seed: int | None) -> None:
 
     if seed == PUBLIC:
         raise ValueError(KNOWN)
-    if folder.exists():
+    if os.path.lexists(folder):
         raise ValueError(f"{folder} already exists, and is not overwritten")
     pack_handout(folder / "handout")
     click.echo(f"written: {folder / 'handout'}")
@@ -174,7 +174,7 @@ def grade(
     found, others = hand_ins(folders, single)
     if others:
         click.echo(f"not graded, because they are no submissions: {one_line(', '.join(others))}", err=True)
-    to_write(out).mkdir(parents=True, exist_ok=True)
+    make_folder(to_write(out))
     made: dict[int, tuple[Grade, Checks]] = {}
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(found))
     path = out / "grades.csv"

@@ -6,19 +6,17 @@ hand-in is read in a process of its own, so that whatever is in one affects its 
 
 from __future__ import annotations
 
-import bz2
 import io
-import lzma
 import os
 import pickle
 import re
 import resource
 import stat
+import tarfile
 import warnings
 import zipfile
-import zlib
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -27,7 +25,6 @@ from typing import NamedTuple
 
 from classroom.submission import MAX_FILE, NAMES
 from hedera.text import one_line
-from results.archive import members
 from traffic.textfile import Unreadable, read_regular
 
 MAX_ARCHIVE, MAX_UNPACKED, MAX_FILES, DEEPEST = 8 << 20, 64 << 20, 2000, 4
@@ -35,12 +32,6 @@ MAX_ARCHIVE, MAX_UNPACKED, MAX_FILES, DEEPEST = 8 << 20, 64 << 20, 2000, 4
 READ_S, READ_BYTES = 20, 512 << 20
 """Processor time and memory for reading a hand-in."""
 _PACKED = (".zip", ".tar", ".tgz", ".gz", ".bz2", ".xz", ".7z", ".rar")
-_UNPACK: dict[bytes, Callable[[bytes], bytes]] = {
-    b"\x1f\x8b": lambda data: zlib.decompressobj(31).decompress(data, MAX_UNPACKED),
-    b"BZ": lambda data: bz2.BZ2Decompressor().decompress(data, MAX_UNPACKED),
-    b"\xfd7": lambda data: lzma.LZMADecompressor(memlimit=4 * MAX_UNPACKED).decompress(data, MAX_UNPACKED),
-}
-"""By the first bytes of a packed tar."""
 _WHOSE = (
     re.compile(r"(?P<who>.+?)[ _-]*attempt[ _-]*(?P<attempt>\d+).*", re.I),
     re.compile(r"(?P<who>.+)_(?P<id>\d+)_assignsubmission_.*"),  # Moodle: one number for each student
@@ -240,19 +231,32 @@ def _read(held: Path | bytes | None, most: int) -> bytes:
 def _unpacked(data: bytes) -> Iterator[tuple[str, bytes | None]]:
     """The files of an archive, None for links; what is not expected is not read. Raises Unreadable."""
     try:
+        room = MAX_UNPACKED
         if data[:2] == b"PK":
             with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                if sum(one.file_size for one in archive.infolist()) > MAX_UNPACKED:
-                    raise Unreadable("is too large")
                 for one in archive.infolist():
-                    wanted = _expected(PurePosixPath(one.filename).name) and not stat.S_ISLNK(one.external_attr >> 16)
+                    room = _left(room, one.file_size)
+                    wanted = _wanted(one.filename) and not stat.S_ISLNK(one.external_attr >> 16)
                     if wanted and one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                         yield one.filename, archive.open(one).read(MAX_FILE + 1)
                     elif not one.filename.endswith("/"):
                         yield one.filename, None
             return
-        plain = next((unpack(data) for begin, unpack in _UNPACK.items() if data.startswith(begin)), data)
-        for name, content in members(plain):
-            yield name, content.read(MAX_FILE + 1) if content else None
+        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
+            for member in tar:
+                room = _left(room, member.size)
+                content = tar.extractfile(member) if member.isreg() and _wanted(member.name) else None
+                if not member.isdir():
+                    yield member.name, content.read(MAX_FILE + 1) if content else None
     except Exception:  # noqa: BLE001, whatever the standard library stumbles over
         raise Unreadable("is no archive that can be read, or too large") from None
+
+
+def _left(room: int, size: int) -> int:
+    if not 0 <= size <= room:
+        raise ValueError
+    return room - size
+
+
+def _wanted(name: str) -> bool:
+    return _expected(PurePosixPath(name).name) is not None

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import re
-import shutil
 import sys
 import uuid
 import zipfile
@@ -14,6 +15,7 @@ from string import Template
 from classroom.cases import PUBLIC, cases
 from classroom.sandbox import expose, packages
 from classroom.submission import NAMES, ROOT, SCHEDULER
+from results.files import write_whole
 
 TEMPLATES = Path(__file__).with_name("templates")
 """Files that already run, with comments on the task."""
@@ -45,11 +47,9 @@ def write_template(path: Path, check: str | None = None) -> str:
     words = {"file": path if check is None else path.name, "name": name}
     words["check"] = check or f"hedera scheduler check {path}:{name}"
     text = Template((TEMPLATES / "scheduler.txt").read_text(encoding="utf-8")).substitute(words)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        raise ValueError(f"{path} is there already, and is not overwritten") from None
+    if os.path.lexists(path):
+        raise ValueError(f"{path} is there already, and is not overwritten")
+    write_whole(path, text)
     return f"{path}:{name}"
 
 
@@ -58,10 +58,9 @@ def pack_handout(folder: Path) -> None:
     from classroom.grading import quality_cases
 
     asked = json.dumps(cases(PUBLIC) | {"quality": quality_cases(PUBLIC)}, allow_nan=False)
-    folder.mkdir(parents=True)
     for file in NAMES:
         if file != SCHEDULER:
-            shutil.copyfile(TEMPLATES / file.replace(".py", ".txt"), folder / file)
+            write_whole(folder / file, (TEMPLATES / file.replace(".py", ".txt")).read_bytes())
     write_template(folder / SCHEDULER, f"python3 check.py {SCHEDULER}")
     packed = {Path(name).name for name in DOCUMENTS}
     here = ROOT / ".venv" if (ROOT / ".venv").is_dir() else sys.prefix
@@ -69,10 +68,10 @@ def pack_handout(folder: Path) -> None:
         text = (ROOT / "docs" / name).read_text(encoding="utf-8").replace("docs/examples/", "")
         text = text.replace(_ON_PATH, f"PATH={here}/bin:$PATH")
         text = _LINK.sub(lambda to: f"[{to[1]}]({Path(to[2]).name})" if Path(to[2]).name in packed else to[1], text)
-        (folder / Path(name).name).write_text(text, encoding="utf-8")
+        write_whole(folder / Path(name).name, text)
     expose(folder / "project", "classroom.quality")
-    shutil.copyfile(ROOT / "classroom" / "check.py", folder / "check.py")
-    (folder / "cases.json").write_text(asked + "\n")
+    write_whole(folder / "check.py", (ROOT / "classroom" / "check.py").read_bytes())
+    write_whole(folder / "cases.json", asked + "\n")
 
 
 def pack_grader(folder: Path, service: str, seed: int) -> Path:
@@ -85,7 +84,6 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
     from classroom.formats import FORMATS
     from classroom.grading import Grade
 
-    folder.mkdir(parents=True)
     place, submission, results = _PLACES[service]
     nothing = Grade("", 0.0, None, None, None, None, None, None, 0.0, "not looked at", _FAILED)
     failed = json.dumps(FORMATS[service](nothing, {}))
@@ -99,21 +97,23 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
     scripts = {name: filled(name.removesuffix(".sh")) for name in ("setup.sh", "run_autograder")}
     if service == "gradescope":
         return _zip(folder / "autograder.zip", scripts)
-    (folder / "info.json").write_text(filled("info"))
-    (folder / "question.html").write_text(filled("question"))
+    for name in ("info.json", "question.html"):
+        write_whole(folder / name, filled(name.partition(".")[0]))
     _zip(folder / "image.zip", {**scripts, "Dockerfile": filled("Dockerfile")})
     return folder
 
 
 def _zip(path: Path, scripts: dict[str, str]) -> Path:
     """An archive of the project below ``project/``, with executable scripts at the root."""
-    with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED) as archive:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in scripts.items():
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o100700 << 16  # the seed is in one of them
             archive.writestr(entry, text)
         for file in _sources():
             archive.write(file, Path("project") / file.relative_to(ROOT))
+    write_whole(path, packed.getvalue())
     return path
 
 

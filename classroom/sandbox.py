@@ -29,6 +29,7 @@ from typing import Any
 
 from classroom.submission import ONE_THREAD, READY, ROOT, START_S, Start, Unfit, answering, own
 from hedera.text import one_line
+from results.files import write_whole
 from results.temporary import temporary_folder
 
 SYSTEM_PACKAGES = "/usr/lib/python3/dist-packages"
@@ -74,7 +75,7 @@ def prepared(hidden: Sequence[Path] = ()) -> Iterator[Place]:
     with temporary_folder("grade") as folder:
         place = Place(folder / "code", folder / "filter", tuple(hidden))
         expose(place.code, compiled=True)
-        place.filter.write_bytes(refused)
+        write_whole(place.filter, refused)
         yield place
 
 
@@ -239,15 +240,13 @@ def allowed_modules(*more: str) -> frozenset[str]:
 
 
 def expose(place: Path, *more: str, compiled: bool = False) -> None:
-    """Copy these modules to ``place``, for any user to read; ``compiled``: with what Python makes of them."""
+    """Copy these modules to ``place``; ``compiled``: with what Python makes of them, for any user to read."""
     for module in sorted(allowed_modules(*more)):
-        source, copy = _file(module), place / _file(module).relative_to(ROOT)
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, copy)
+        write_whole(place / _file(module).relative_to(ROOT), _file(module).read_bytes())
     if compiled:
         compileall.compile_dir(place, quiet=2, workers=1)
-    for path in (place, *place.rglob("*")):
-        path.chmod(0o755 if path.is_dir() else 0o644)  # whatever the umask says
+        for path in (place, *place.rglob("*")):
+            path.chmod(0o755 if path.is_dir() else 0o644)  # whatever the umask says
 
 
 def _file(module: str) -> Path:

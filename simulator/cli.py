@@ -13,6 +13,7 @@ import click
 import numpy as np
 
 from hedera.options import field_options, in_words, json_option, quiet_option
+from results.files import write_whole
 from results.output import progress_bar
 from simulator.config import Config
 
@@ -32,10 +33,11 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> Any:
     config = Config(**fields)
     if record is not None:
         from simulator.workload import MAX_FLOWS
-        from traffic.flowfile import write_flows
+        from traffic.flowfile import recorded
 
-        count = write_flows(record, config.workload().bounded(MAX_FLOWS).blocks())
-        click.echo(f"{count:,} flows written to {record}", err=True)
+        flows = recorded(config.workload().bounded(MAX_FLOWS).blocks())
+        write_whole(record, flows)
+        click.echo(f"{flows.count(chr(10)) - 1:,} flows written to {record}", err=True)
 
     from simulator.driver import Simulation
 

@@ -1,6 +1,7 @@
 """The house stands as it is described: imports point one way, without circles, and values stay what they are."""
 
 import ast
+import re
 from pathlib import Path
 
 import networkx as nx
@@ -90,3 +91,33 @@ def test_values_do_not_change_once_they_are_made(room):
         if "dataclass" in decorator and "frozen=True" not in decorator
     ]
     assert made == []
+
+
+WRITING = re.compile(
+    r"\.(write_text|write_bytes|mkdir|rename|touch|symlink_to|savefig|hardlink_to)\(|\bshutil\.(copy(?!fileobj)|move)"
+    r"|\bos\.(replace|rename|mkdir|makedirs|symlink|link)\(|\b(os\.)?open\((?!os\.open)[^)]*(\"[rb]*[wxa+]|O_CREAT|_NEW)"
+)
+PRIVATE = {
+    "results.files": "the one way to write to a place that the user names",
+    "virtual.results": "beside a folder that it has opened, by a function of the caller's",
+    **dict.fromkeys(("plots.style", "results.archive"), "into memory"),
+    **dict.fromkeys(("plots.summary", "classroom.intake"), "columns of a table; a pipe"),
+    "controllers.eventlog": "in a run's own folder",
+    "hedera.compiled": "a cache of the user's own, private to them",
+    **dict.fromkeys(("virtual.cache", "virtual.guest", "virtual.apt", "virtual.kernel"), "below the user's own cache"),
+    **dict.fromkeys(("packets.build", "harness.jobs.code"), "the same"),
+    **dict.fromkeys(("hifi.lab", "harness.jobs.cluster", "harness.jobs.job"), "in a temporary folder that is private"),
+    **dict.fromkeys(("harness.network", "harness.run", "harness.jobs.root"), "below /run/hedera, or in a guest"),
+    **dict.fromkeys(("harness.jobs.inside", "harness.jobs.experiment"), "the same"),
+    "harness.jobs.store": "a run's folder, of names of its own, in one that `results.files` has made",
+    "paper.times": "/proc/self",
+}
+"""Modules, and rooms, that write in another way, and to what."""
+
+
+def test_what_the_user_names_is_written_in_one_way():
+    """A link of another user's on the way is not followed (`results.files`)."""
+    found = {module for module, path in MODULES.items() if WRITING.search(path.read_text(encoding="utf-8"))}
+    private = {module for module in found for part in PRIVATE if f"{module}.".startswith(f"{part}.")}
+    assert found - private == set()
+    assert {part for part in PRIVATE if not any(f"{module}.".startswith(f"{part}.") for module in found)} == set()

@@ -55,8 +55,8 @@ _HEADER = ("src_host", "dst_host", "start_s", "size_bytes")
 _LOAD_GENERATOR = (0, 1, 5, 7)  # the columns of these in its lines
 
 
-def write_flows(path: Path, blocks: Iterable[Flows]) -> int:
-    """Record flows, such as `traffic.workload.Workload.blocks`, as CSV that gives the very same; returns how many.
+def recorded(blocks: Iterable[Flows]) -> str:
+    """Flows, such as `traffic.workload.Workload.blocks`, as CSV that gives the very same.
 
     Raises ValueError when one waits for another's end, which these columns cannot say.
     """
@@ -65,9 +65,7 @@ def write_flows(path: Path, blocks: Iterable[Flows]) -> int:
         if flow.after is not None:
             raise ValueError("flows that take turns have no start that a file could name")
         rows.append(f"{flow.src},{flow.dst},{flow.start_s!r},{flow.size_bytes or ''}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"{row}\n" for row in rows))
-    return len(rows) - 1
+    return "".join(f"{row}\n" for row in rows)
 
 
 def read_listed(path: str | Path, network: Network) -> Flows:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from virtual.errors import GuestFailed
@@ -14,6 +16,7 @@ DEEPEST = 8
 TEXT_BYTES = 64 << 20
 """The limit of a command's output that is kept."""
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
 
 def read_small(path: Path, most: int = TEXT_BYTES) -> str:
@@ -25,10 +28,19 @@ def read_small(path: Path, most: int = TEXT_BYTES) -> str:
         return file.read(most).decode(errors="replace")
 
 
-def copy_results(source: Path, target: Path, *, replace: bool = False) -> int:
+def plain_folder(path: Path) -> int:
+    """A descriptor of a folder, made where it is missing."""
+    path.mkdir(parents=True, exist_ok=True)
+    return os.open(path, os.O_PATH | os.O_DIRECTORY)
+
+
+def copy_results(
+    source: Path, target: Path, *, replace: bool = False, open_folder: Callable[[Path], int] = plain_folder
+) -> int:
     """Copy everything below ``source`` into the folder ``target``; returns the number of files and folders.
 
-    ``replace``: files that are there already are replaced. Raises GuestFailed for links, special files, and too many,
+    ``replace``: files that are there already are replaced. ``open_folder``: makes and opens the folders that are
+    written to, where some of them may be another user's. Raises GuestFailed for links, special files, and too many,
     too large or too deep ones; OSError if writing fails. Then some files may have been copied.
     """
     count = size = 0
@@ -36,23 +48,26 @@ def copy_results(source: Path, target: Path, *, replace: bool = False) -> int:
         below = Path(where).relative_to(source)
         if len(below.parts) >= DEEPEST:
             raise GuestFailed(f"the guest left folders more than {DEEPEST} deep")
-        for name in sorted(folders + names):
-            found = os.stat(name, dir_fd=here, follow_symlinks=False)
-            count += 1
-            if count > MAX_FILES:
-                raise GuestFailed(f"the guest left more than {MAX_FILES} files")
-            if stat.S_ISDIR(found.st_mode):
-                (target / below / name).mkdir(exist_ok=True)
-            elif stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
-                opened = os.open(name, _FILE, dir_fd=here)
-                if replace:
-                    (target / below / name).unlink(missing_ok=True)
-                with os.fdopen(opened, "rb") as file, (target / below / name).open("xb") as copy:
-                    while part := file.read(1 << 20):
-                        size += len(part)
-                        if size > MAX_BYTES:
-                            raise GuestFailed(f"the guest left more than {MAX_BYTES >> 20} MiB")
-                        copy.write(part)
-            else:
-                raise GuestFailed(f"the guest left {name[:80]!r}, which is not a regular file")
+        into = open_folder(target / below)
+        try:
+            for name in sorted(folders + names):
+                found = os.stat(name, dir_fd=here, follow_symlinks=False)
+                count += 1
+                if count > MAX_FILES:
+                    raise GuestFailed(f"the guest left more than {MAX_FILES} files")
+                if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                    opened = os.open(name, _FILE, dir_fd=here)
+                    with contextlib.suppress(FileNotFoundError):
+                        if replace:
+                            os.unlink(name, dir_fd=into)
+                    with os.fdopen(opened, "rb") as file, open(os.open(name, _NEW, 0o666, dir_fd=into), "wb") as copy:
+                        while part := file.read(1 << 20):
+                            size += len(part)
+                            if size > MAX_BYTES:
+                                raise GuestFailed(f"the guest left more than {MAX_BYTES >> 20} MiB")
+                            copy.write(part)
+                elif not stat.S_ISDIR(found.st_mode):
+                    raise GuestFailed(f"the guest left {name[:80]!r}, which is not a regular file")
+        finally:
+            os.close(into)
     return count

@@ -21,13 +21,14 @@ from harness.jobs.loop import run as run_job
 from harness.run.spec import RunSpec
 from packets.result import parse
 from packets.run import run_scenario
+from results.files import write_whole
 from results.record import Run, read
 from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.network import Network
 from topos.wire import BARE_FRAME, DEFAULT_MTU, TCP_IP_HEADERS
 from traffic.completion import members
-from traffic.flowfile import write_flows
+from traffic.flowfile import recorded
 from traffic.workload import workload
 
 TRAFFIC, SEED, TCP = "poisson:web-search,0.5", 1, "reno"
@@ -57,7 +58,7 @@ def in_guest(mbps: float, seconds: float, kept: Path) -> Run:
     if not (folder / "run.json").exists():
         tell_user(f"{name} ...")
         drawn = workload(TRAFFIC, FatTree(4), SEED, seconds=seconds, link_mbps=mbps, scale_sizes=False)
-        write_flows(flows, drawn.bounded(MAX_FLOWS).blocks())
+        write_whole(flows, recorded(drawn.bounded(MAX_FLOWS).blocks()))
         spec = RunSpec(
             "ecmp", f"file:{flows}", seconds=seconds, seed=SEED, link_mbps=mbps, time="virtual", new_flows="controller",
             scale_sizes=False, congestion_control=TCP,

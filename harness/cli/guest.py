@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import termios
@@ -13,6 +14,7 @@ import click
 from harness.cli.options import tell_user
 from harness.errors import UserMistake
 from hedera.options import to_write
+from results.files import open_folder
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -21,7 +23,7 @@ from hedera.options import to_write
     "--keep", multiple=True, metavar="PATH", help="A file or folder, below this one, to bring back. Can be repeated."
 )
 @click.option("--memory", default=3072, show_default=True, help="Its memory, allocated as it is used, MiB.")
-@click.option("--seed", default=0, show_default=True, help="Of the guest's random numbers.")
+@click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Of the guest's random numbers.")
 @click.option("--timeout", default=3600.0, show_default=True, help="It is ended after so many real seconds.")
 @click.argument("command", nargs=-1, required=True)
 def guest(
@@ -37,6 +39,8 @@ def guest(
     """
     from virtual.command import run
 
+    if not 0 < timeout < math.inf:
+        raise UserMistake(f"--timeout is a number of seconds, not {timeout}")
     if out is not None:
         to_write(out)
     if sys.stdin is None:  # closed; the next file would take its number, and the guest not get it
@@ -56,6 +60,7 @@ def guest(
             seed=seed,
             real_s=timeout,
             say=tell_user,
+            open_folder=open_folder,
         )
     except ValueError as reason:
         raise UserMistake(str(reason)) from None

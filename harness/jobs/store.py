@@ -182,7 +182,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         raise RunFailed(f"{folder} is already there, and results are never overwritten")
     partial = folder.with_name(f".{folder.name[:200]}.{secrets.token_hex(8)}.partial")
     try:
-        partial.mkdir(parents=True)
+        make_folder(partial)
         require_room(partial)
         yield partial
         require_room(partial)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from results.files import open_folder
 from results.temporary import whose_pids
 from tests import made
 from tests.hostile.neighbourhood import (
@@ -30,6 +31,7 @@ from tests.hostile.neighbourhood import (
     environment,
     outside,
 )
+from virtual.results import copy_results
 
 pytestmark = pytest.mark.root
 SHELLS = ("root shell", "sudo")
@@ -248,6 +250,48 @@ import time; time.sleep(60)
     finally:
         grabbing.kill()
         grabbing.communicate()
+
+
+WRITES = {
+    "record": (*SIMULATE, "--record", "{}"),
+    "new": ("scheduler", "new", "{}"),
+    "pack": ("assignment", "pack", "{}"),
+    "out": ("run", *SIMULATE[1:], "--time", "virtual", "--out", "{}"),
+    "report": ("figure", 3, "-k", 4, "--max-flows", 2, "--seeds", 1, "--jobs", 1, "--out", "{}"),
+    "grade": ("grade", "{class}", "--seed", 1, "--out", "{}"),
+}
+
+
+@pytest.mark.parametrize("what", WRITES)
+def test_a_link_where_a_command_writes(place, what):
+    """Root gives a command a path in the enemy's folder, in which a link leads to root's own: as a folder on the way,
+    and, where a file is written, as that file."""
+    (place.theirs / "link").symlink_to(place.roots)
+    (place.theirs / "file.py").symlink_to(place.roots / "precious")
+    place.owned()
+    (place.place / "class" / "ann").mkdir(parents=True)
+    (place.place / "class" / "ann" / "demand.py").write_text("")
+    for path in (place.theirs / "link" / "new.py", place.theirs / "file.py"):
+        known = {"{}": path, "{class}": place.place / "class"}
+        done = place.hedera("root shell", *(known.get(word, word) for word in WRITES[what]))
+        assert done.returncode != 0 or (what, path.name) == ("record", "file.py"), done.stderr
+        assert place.treasures() == place.before
+    (place.theirs / "file.py").unlink()  # `--record` has replaced the link
+
+
+def test_links_in_a_guest_s_results(tmp_path):
+    """Where `hedera guest --out` and `--keep` write, folders and files are the enemy's links to root's."""
+    for folder in ("left/deep", "out", "roots"):
+        (tmp_path / folder).mkdir(parents=True)
+    for name in ("left/file", "left/deep/file", "roots/file"):
+        (tmp_path / name).write_text(name)
+    (tmp_path / "out/file").symlink_to(tmp_path / "roots/file")
+    (tmp_path / "out/deep").symlink_to(tmp_path / "roots")
+    os.chown(tmp_path / "out/deep", ENEMY, ENEMY, follow_symlinks=False)
+    with pytest.raises(PermissionError):
+        copy_results(tmp_path / "left", tmp_path / "out", replace=True, open_folder=open_folder)
+    assert [path.read_text() for path in (tmp_path / "roots").iterdir()] == ["roots/file"]
+    assert (tmp_path / "out/file").read_text() == "left/file"
 
 
 @pytest.mark.parametrize("victim", ["root shell", "user"])

@@ -17,7 +17,7 @@ def store(folder, data):
 
 
 def test_what_is_packed_comes_out_and_the_same_bytes_each_time(tmp_path):
-    runs = {"b/trial-1/run.json": b"{}", "a/trial-1/run.json": b"[1]" * 1000}
+    runs = {"b/trial-1/run.json": b'{"traffic": "file:GNU.sparse.csv"}', "a/trial-1/run.json": b"[1]" * 1000}
     path = store(tmp_path, pack(runs))
     assert list(unpacked(path)) == sorted(runs.items())
     assert pack(dict(reversed(runs.items()))) == path.read_bytes()
