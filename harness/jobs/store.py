@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 RESULT = "run.json"
 ROOM = 32 << 20
 """Bytes that have to be free where results go: many times what one run writes."""
+LOCK = ".lock"
 PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial")
 """How what is being written is called; a process that was killed leaves it."""
 
@@ -58,7 +59,8 @@ def require_writable(folder: Path) -> None:
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Keep other sweeps out of a folder while the block runs; UserMistake when one is at work there."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    # Whoever can open a lock can hold it: nobody else opens this one.
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

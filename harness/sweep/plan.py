@@ -22,6 +22,8 @@ MAX_SIZE = 16 << 20
 """Bytes of a sweep's settings that are still read."""
 VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
+MOST_RUNS = 10_000
+"""As many as an archive of runs holds, with a header for the name of each."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,11 @@ def plan(
     """Every run of a sweep, trial by trial, so that a sweep cut short still has whole trials. What is named twice is
     done once.
 
-    Trial t has seed ``base.seed + t - 1``, the same for all schemes: they face the same matrix and ports.
+    Trial t has seed ``base.seed + t - 1``, the same for all schemes: they face the same matrix and ports. Raises
+    UserMistake for more runs than a sweep is kept with.
     """
+    if (runs := trials * len(workloads) * len(schemes)) > MOST_RUNS:
+        raise UserMistake(f"these are {runs:,} runs, and a sweep has at most {MOST_RUNS:,}")
     jobs = []
     for trial in range(1, trials + 1):
         for workload in dict.fromkeys(workloads):

@@ -252,6 +252,26 @@ import time; time.sleep(60)
         grabbing.communicate()
 
 
+def test_a_neighbour_locks_results_that_he_may_read(place):
+    """The enemy holds a lock of a results folder, and of each file in it that he can open, while a sweep begins."""
+    folder = place.place / "shown"
+    folder.mkdir()
+    begin = f"from harness.jobs.store import alone_in\nwith alone_in(Path({str(folder)!r})): print('mine')"
+    place.python("root shell", begin)
+    grabbing = enemy(
+        "import fcntl, os, sys, time\nfor name in (sys.argv[1], *(os.path.join(sys.argv[1], n) for n in os.listdir(sys.argv[1]))):\n"
+        "    try: fcntl.flock(os.open(name, os.O_RDONLY), fcntl.LOCK_EX)\n    except OSError: pass\n"
+        "print(flush=True)\ntime.sleep(60)",
+        folder, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        grabbing.stdout.readline()
+        assert place.python("root shell", begin).stdout == "mine\n"
+    finally:
+        grabbing.kill()
+        grabbing.communicate()
+
+
 WRITES = {
     "record": (*SIMULATE, "--record", "{}"),
     "new": ("scheduler", "new", "{}"),
