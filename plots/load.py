@@ -28,6 +28,7 @@ class Skipped:
 
     path: Path
     reason: str
+    unreadable: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def load_sweep(folder: str | Path) -> Sweep:
         try:
             found[path] = read(path)
         except (OSError, ValueError) as error:  # the file may be gone by now
-            skipped.append(Skipped(path, str(error)))
+            skipped.append(Skipped(path, str(error), unreadable=True))
     archive = folder / ARCHIVE
     if not files and os.path.lexists(archive):
         try:
@@ -84,9 +85,9 @@ def load_sweep(folder: str | Path) -> Sweep:
                 try:
                     found[folder / name] = decode(content)
                 except ValueError as error:
-                    skipped.append(Skipped(folder / name, str(error)))
+                    skipped.append(Skipped(folder / name, str(error), unreadable=True))
         except ValueError as error:
-            skipped.append(Skipped(archive, str(error)))
+            skipped.append(Skipped(archive, str(error), unreadable=True))
         found = dict(sorted(found.items()))
     unlike = _unlike(found)
     for one in unlike:

@@ -15,12 +15,14 @@ import click
 
 from hedera.options import QUIET
 from results.files import write_whole
+from traffic.textfile import Unreadable, read_regular
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
 Row = Mapping[str, Any]
+MAX_CSV = 64 << 20
 
 
 def quiet() -> bool:
@@ -52,8 +54,11 @@ def write_csv(path: Path, rows: Sequence[Row]) -> Path:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    """ValueError, one sentence, for what is no CSV."""
+    try:
+        return list(csv.DictReader(io.StringIO(read_regular(path, MAX_CSV).decode("utf-8"), newline="")))
+    except (csv.Error, UnicodeDecodeError, Unreadable) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
 
 
 def as_json(rows: Sequence[Row]) -> str:

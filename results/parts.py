@@ -14,11 +14,11 @@ from msgspec import Meta
 
 from topos.wire import DEFAULT_MTU
 
-_BAD = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
+BAD = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
 """What controls a terminal, or the direction of text."""
-Name = Annotated[str, Meta(min_length=1, max_length=300, pattern=rf"^(?![-=+@])[^<>{_BAD}]+\Z")]
+Name = Annotated[str, Meta(min_length=1, max_length=300, pattern=rf"^(?![-=+@])[^<>{BAD}]+\Z")]
 """One line, which is no markup, and no formula in a spreadsheet. It still has to be quoted in a path."""
-Sentence = Annotated[str, Meta(max_length=10_000, pattern=rf"^[^{_BAD}]*\Z")]
+Sentence = Annotated[str, Meta(max_length=10_000, pattern=rf"^[^{BAD}]*\Z")]
 """Text for people."""
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 Mbps = Annotated[float, Meta(ge=0, le=1e9)]

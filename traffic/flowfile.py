@@ -122,7 +122,7 @@ def _places(header: list[str]) -> list[int | None]:
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines that say something, with their numbers from 1, without comments."""
     for number, line in enumerate(io.StringIO(text, newline=None), start=1):
-        content = re.sub(r"(^|\s)#.*", "", line).strip()
+        content = (re.sub(r"(^|\s)#.*", "", line) if "#" in line else line).strip()
         if content:
             yield number, content
 
@@ -130,6 +130,8 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 def _cells(line: str, separator: str) -> list[str]:
     if not separator:
         return line.split()
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(separator)]
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=separator, strict=True))]
     except csv.Error as error:

@@ -35,11 +35,13 @@ def report(folder: Path, publish: Path | None) -> None:
     from plots.load import load_sweep
     from plots.report import write_report
 
-    pictures = write_all(folder)
+    pictures, skipped = write_all(folder), load_sweep(folder).skipped
     if not pictures:
-        skipped = load_sweep(folder).skipped
         why = f"; {skipped[0].path} {skipped[0].reason}" if skipped else ""
         raise ValueError(f"{folder} has no run (run.json) to report on{why}")
+    for one in skipped:
+        if one.unreadable:
+            click.echo(f"left out: {one.path} {one.reason}", err=True)
     _tell([*pictures, write_report(folder)])
 
 

@@ -83,6 +83,20 @@ def test_bad_input_is_one_sentence_and_status_2(option, value, words):
     assert_one_sentence(run(option, value), 2, *words)
 
 
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("sweep 999999999 10 --patterns stride:1", ("6,999,999,993 runs", "at most 10,000")),
+        ("guest --timeout nan -- true", ("--timeout",)),
+        ("guest --timeout -1 -- true", ("--timeout",)),
+        ("guest --seed -1 -- true", ("--seed",)),
+    ],
+)
+def test_more_than_is_meant_is_one_sentence(tmp_path, command, words):
+    results = ("--results", tmp_path) if "sweep" in command else ()
+    assert_one_sentence(asked(*command.split(), *results), 2, *words)
+
+
 def test_a_bad_matrix_names_the_file_and_the_line(tmp_path):
     (tmp_path / "matrix.csv").write_text("src_host,dst_host\n0,99\n")
     assert_one_sentence(run("--traffic", f"file:{tmp_path}/matrix.csv"), 2, "matrix.csv", "99", "line 2")

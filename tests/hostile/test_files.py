@@ -57,6 +57,13 @@ def test_a_name_that_is_code_or_turns_text_around_is_refused(name):
             decode(text(**{field: name}))
 
 
+@pytest.mark.parametrize("fact", ["\x1b[2J", ["\x9b31m"], {"a": "\u202e"}, {"\x1b": "a"}])
+def test_a_fact_that_a_terminal_obeys_is_refused(fact):
+    """What a foreign run says of its machine goes to the page and the terminal."""
+    with pytest.raises(ValueError, match="environment"):
+        decode(text(environment={"kernel": fact}))
+
+
 def test_nodes_without_an_end_are_refused_where_the_limit_is(tmp_path, monkeypatch):
     """A Chakra node of a megabyte of dependencies."""
     monkeypatch.setattr("traffic.chakra.MAX_WAITS", 1000)

@@ -259,11 +259,19 @@ def test_a_neighbour_locks_results_that_he_may_read(place):
     begin = f"from harness.jobs.store import alone_in\nwith alone_in(Path({str(folder)!r})): print('mine')"
     place.python("root shell", begin)
     grabbing = enemy(
-        "import fcntl, os, sys, time\nfor name in (sys.argv[1], *(os.path.join(sys.argv[1], n) for n in os.listdir(sys.argv[1]))):\n"
-        "    try: fcntl.flock(os.open(name, os.O_RDONLY), fcntl.LOCK_EX)\n    except OSError: pass\n"
-        "print(flush=True)\ntime.sleep(60)",
-        folder, stdout=subprocess.PIPE,
-    )  # fmt: skip
+        """
+import fcntl, os, sys, time
+for name in (".", *os.listdir(sys.argv[1])):
+    try:
+        fcntl.flock(os.open(os.path.join(sys.argv[1], name), os.O_RDONLY), fcntl.LOCK_EX)
+    except OSError:
+        pass
+print(flush=True)
+time.sleep(60)
+""",
+        folder,
+        stdout=subprocess.PIPE,
+    )
     try:
         grabbing.stdout.readline()
         assert place.python("root shell", begin).stdout == "mine\n"

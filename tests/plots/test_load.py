@@ -1,7 +1,9 @@
 import os
 
 import pytest
+from click.testing import CliRunner
 
+from harness.cli.report import report
 from plots.load import load_sweep
 from tests.plots.sweeps import run_document, store, write_sweep
 
@@ -19,6 +21,8 @@ def test_a_sweep_lists_what_it_skips(tmp_path):
     assert [run.scheme for run in sweep.runs] == ["ecmp", "random"]
     assert [file.parent.parent.name for file in sweep.files] == ["ecmp", "random"]
     assert [(one.path, one.reason) for one in sweep.skipped] == [(broken, "is not JSON, or was cut off")]
+    done = CliRunner().invoke(report, [str(tmp_path)])
+    assert (done.exit_code, f"left out: {broken} is not JSON, or was cut off" in done.stderr) == (0, True)
 
 
 def test_the_minority_with_other_settings_is_left_out(tmp_path):

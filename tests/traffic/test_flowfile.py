@@ -59,6 +59,9 @@ def test_what_is_written_is_read(write, pairs):
     ("content", "message"),
     [
         ("", "holds no flow"),
+        ("src,src,dst\n0,1,2\n", "line 1: the column src_host is there twice"),
+        ("src,dst,size\n0,1,5\n", "line 1: the column size is not read: is it size_bytes"),
+        ("src,dst\n" + "0,1\n" * 2_000_000, "more than 2,000,000 lines"),
         ("src_host,dst_host\n", "holds no flow, only a header in line 1"),
         ("0,4\n", "line 1: the header of a CSV file must have the columns src_host,dst_host"),
         ("src,src,dst\n0,1,4\n", "line 1: .*src_host twice"),

@@ -52,6 +52,7 @@ def test_flows_with_times_come_in_order_and_are_of_the_size_that_was_given():
         ("def f(tree, rng):\n class Odd(BaseException): pass\n raise Odd", "Odd"),
         ("import os\ndef f(tree, rng):\n yield 0, 1\n os._exit(0)", "os._exit"),
         ("def f(tree, rng):", "IndentationError"),
+        ("class B(BaseException): pass\ndef f(tree, rng): raise B('x')", "B: x"),
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(tmp_path, body, sentence):
