@@ -74,10 +74,10 @@ def _demand(seed: int) -> list[Case]:
     empty, random = "without flows there are no demands: an array of length 0", [_estimate(one, 6) for one in pairs]
     once = "the flows marked below have their demands after one EST-SRC and one EST-DST, and nothing changes after that"
     return [
-        _check(4, FIGURE, "section 4.2, Figure 4", "demands", marked, _estimate(FIGURE_4, 4)),
+        _check(5, FIGURE, "section 4.2, Figure 4", "demands", marked, _estimate(FIGURE_4, 4)),
         _check(1, NO_FLOWS, "section 4.2", "demands", empty, _estimate([], 4)),
         _check(4, ONE_PASS, "section 4.2, Figure 7", "demands", once, *decided),
-        _check(6, "random flows, as Figure 7 has it", "section 4.2, Figure 7", "demands", marked, *random),
+        _check(5, "random flows, as Figure 7 has it", "section 4.2, Figure 7", "demands", marked, *random),
         _check(2, ORDER, "section 4.2", "order", other, order),
         _check(3, "600 flows among 128 hosts", "section 4.2, Figure 7", "demands", marked, _estimate(many, 128)),
     ]

@@ -122,9 +122,9 @@ def _intact(check: Case) -> list[History]:
     return [history for history in map(History.read, check["cases"]) if not history.cables][-TWICE:]
 
 
-def earned(checks: Sequence[Check], free: Collection[str] = (), beside: str = "") -> list[float]:
-    """The points of each check; those in ``free``, which doing nothing passes, count only if ``beside`` is passed."""
-    counts = any(one.name == beside and one.passed for one in checks)
+def earned(checks: Sequence[Check], free: Collection[str] = (), beside: Collection[str] = ()) -> list[float]:
+    """The points of each check; those in ``free``, which doing nothing passes, count only if one of ``beside`` does."""
+    counts = any(one.name in beside and one.passed for one in checks)
     return [one.worth if one.passed and (counts or one.name not in free) else 0.0 for one in checks]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from classroom.cases import NO_FLOWS, ONE_PASS, ORDER, cases
+from classroom.cases import FIGURE, NO_FLOWS, ONE_PASS, ORDER, cases
 from classroom.checks import ANSWER, INPUTS, MOVES, RAISES, RULES, Case, Check, earned, run_checks
 from classroom.intake import HandIn
 from classroom.quality import BASELINE, measured
@@ -29,8 +29,8 @@ from topos.nonblocking import NonBlocking
 
 PARTS = {file.removesuffix(".py"): file for file in NAMES if file != SCHEDULER} | {"contract": SCHEDULER}
 """The file of each part that has checks."""
-UNTOUCHED = {"demand": ((NO_FLOWS, ORDER), ONE_PASS), "contract": (tuple(RULES), MOVES)}
-"""By part: checks that an untouched template or constant answers pass, and the one beside which they count."""
+UNTOUCHED = {"demand": ((NO_FLOWS, ORDER), (FIGURE, ONE_PASS)), "contract": (tuple(RULES), (MOVES,))}
+"""By part: checks that an untouched template or constant answers pass, and those beside which they count."""
 POINTS = {"demand": 20.0, "first_fit": 20.0, "annealing": 20.0, "contract": 10.0, "quality": 30.0}
 """The points of each part, of 100 (docs/assignment/rubric.md)."""
 SIZES = (4, 8)
