@@ -7,7 +7,7 @@ ends the harness ends the network, and nothing is left on the machine.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -39,12 +39,13 @@ MOST_DELAYED = 100_000
 @dataclass(frozen=True)
 class FabricOptions:
     """How the network is emulated, hosts' ports with this ``shape``; by how much the controller's messages are late;
-    and how often Open vSwitch counts (`OpenVSwitch.configure`)."""
+    how often Open vSwitch counts (`OpenVSwitch.configure`); and which hosts exchange packets, in pairs (None: all)."""
 
     shape: shaping.Shape
     tcp: Tcp = field(default_factory=Tcp)
     control_delay_ms: float = 0.0
     counters_ms: int = COUNTERS_MS
+    pairs: frozenset[tuple[int, int]] | None = None
 
 
 class Fabric:
@@ -91,8 +92,7 @@ class Fabric:
         for name in self.topo.switches:
             self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", namespace=self.switches.pid)
         self._lay_cables()
-        neighbours = {self.topo.host_ip(host): self.topo.host_mac(host) for host in range(self.topo.num_hosts)}
-        _side_by_side(partial(self._set_up, neighbours), self.topo.hosts, neighbours)
+        self._set_up_hosts()
 
     def _join_control_network(self) -> None:
         switches = self.switches.pid
@@ -131,8 +131,15 @@ class Fabric:
     def switch_ports(self) -> list[str]:
         return [interface for name in self.topo.switches for interface in self.ports[name].values()]
 
-    def _set_up(self, neighbours: Mapping[str, str], name: str, ip: str) -> None:
-        set_up(name, self.pid_of(name), self.ports[name][0], ip, neighbours, self.options.tcp)
+    def _set_up_hosts(self) -> None:
+        topo = self.topo
+        macs = {topo.host_ip(host): topo.host_mac(host) for host in range(topo.num_hosts)}
+        known = {ip: dict(macs) if self.options.pairs is None else {ip: mac} for ip, mac in macs.items()}
+        for a, b in self.options.pairs or ():
+            for one, other in ((topo.host_ip(a), topo.host_ip(b)), (topo.host_ip(b), topo.host_ip(a))):
+                known[one][other] = macs[other]
+        for name, (ip, neighbours) in zip(topo.hosts, known.items(), strict=True):
+            set_up(name, self.pid_of(name), self.ports[name][0], ip, neighbours, self.options.tcp)
 
     def pid_of(self, name: str) -> int:
         """What stands for the namespace of a node (`harness.network.namespaces`)."""

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.errors import RunFailed, UnfitMachine
-from harness.network import machine
+from harness.network import machine, netlink
 from harness.network.namespaces import inside
 from harness.network.processes import run
 
@@ -56,26 +56,21 @@ def write_settings(settings: Sequence[str]) -> None:
 
 
 def set_up(name: str, namespace: int, interface: str, ip: str, neighbours: Mapping[str, str], tcp: Tcp) -> None:
-    """Make a host of a namespace; IPv6 off, and every neighbour known, so that nothing floods. RunFailed names it.
+    """Make a host of a namespace; IPv6 off, and its neighbours known, so that nothing floods. RunFailed names it.
 
-    ``neighbours``: the MAC of every host's address, its own as well.
+    ``neighbours``: the MAC of each address, its own as well.
     """
-    lines = [
-        "link set lo up",
-        f"link set {interface} address {neighbours[ip]}",
-        f"addr add {ip}/8 dev {interface}",
-        f"link set {interface} up",
-        *(f"neigh add {to} lladdr {mac} dev {interface} nud permanent" for to, mac in neighbours.items() if to != ip),
-    ]
-    if tcp.min_rto_ms:
-        route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {ip}"
-        lines.append(f"route change {route} rto_min {tcp.min_rto_ms}ms")
-    # Queues hold packets as they are on a wire, none larger than the MTU. Nobody needs to compute their checksums.
-    offloads = ["ethtool", "-K", interface, "tx", "on", "sg", "on", "tso", "off", "gso", "off"]
     try:
         inside(namespace, partial(write_settings, [*ipv6_off(), *tcp.settings]))
-        run(offloads, namespace=namespace)
-        run(["ip", "-batch", "-"], namespace=namespace, given="\n".join([*lines, ""]))
+        # Queues hold packets as they are on a wire, none larger than the MTU. Nobody needs to compute their checksums.
+        netlink.offload(interface, namespace, tx=True, sg=True, tso=False, gso=False)
+        index = netlink.index_of(interface, namespace)
+        others = [netlink.neighbour(index, to, mac) for to, mac in neighbours.items() if to != ip]
+        at = [netlink.hardware_address(index, neighbours[ip]), netlink.address(index, ip, 8)]
+        netlink.tell(namespace, [netlink.up(netlink.LOOPBACK), *at, netlink.up(index), *others])
+        if tcp.min_rto_ms:
+            route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {ip} rto_min {tcp.min_rto_ms}ms"
+            run(["ip", "route", "change", *route.split()], namespace=namespace)
     except (OSError, RunFailed) as error:
         raise RunFailed(f"host {name} could not be configured: {error}") from None
 

@@ -1,18 +1,21 @@
-"""What the kernel says of ports, queues and TCP connections, asked over netlink in the namespaces of nodes.
+"""What the kernel says of ports, queues and TCP connections, and is told of ports, in the namespaces of nodes.
 
-`tc -s` and `ss -i` say the same, but starting them takes longer than the answer, and pyroute2 takes ten times as long
-to read it: a network that is being measured has no processor time for that. The layouts are those of
-linux/rtnetlink.h, pkt_sched.h, inet_diag.h, tcp.h and genetlink.h, which no kernel changes.
+`tc`, `ip`, `ethtool` and `ss` say the same, but starting them takes longer than the answer, and pyroute2 takes ten
+times as long to read it: a network that is being measured has no processor time for that. The layouts are those of
+linux/rtnetlink.h, pkt_sched.h, inet_diag.h, tcp.h, genetlink.h and ethtool.h, which no kernel changes.
 """
 
 from __future__ import annotations
 
+import array
 import errno
+import fcntl
 import os
 import socket
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from harness.network.namespaces import inside
@@ -20,7 +23,7 @@ from harness.network.namespaces import inside
 PATIENCE_S = 10.0
 """Asked for a family, the kernel looks for its module first, and loads it."""
 _GENERIC, _SOCK_DIAG = 16, 4
-_REQUEST, _DUMP = 0x1, 0x300
+_REQUEST, _ACKNOWLEDGE, _DUMP, _REPLACE, _NEW = 0x1, 0x4, 0x300, 0x500, 0x600
 _ERROR, _DONE = 2, 3
 _HEADER = struct.Struct("=IHHII")
 _ATTRIBUTE = struct.Struct("=HH")
@@ -29,18 +32,28 @@ _ANSWER_BYTES = 1 << 17
 
 _CONTROL, _GET_FAMILY, _FAMILY_NAME = 16, 3, 2
 
-_GET_QDISC = 38
+_NEW_QDISC, _GET_QDISC = 36, 38
 _QDISC = struct.Struct("=BxxxiIII")
 _ROOT = 0xFFFF_FFFF
 _KIND, _OPTIONS, _STATISTICS, _OF_THE_QUEUE, _SENT = 1, 2, 7, 3, 1
-_PARAMETERS, _TBF_RATE64 = 1, 4
+_PARAMETERS, _TBF_RATE64, _TBF_BURST = 1, 4, 6
 _TBF_RATE_AT, _TBF_RATE_END = 8, 12
 _RED_FLAGS_AT, _RED_ECN = 15, 1
 
-_GET_LINK = 18
+_NEW_LINK, _GET_LINK = 16, 18
 _LINK_BYTES = 16
-_NAME, _COUNTERS = 3, 23
+_HARDWARE_ADDRESS, _NAME, _COUNTERS = 1, 3, 23
 _DROPPED = struct.Struct("=48xQQ")
+
+_NEW_ADDRESS, _ADDRESS, _OUR_ADDRESS = 20, 1, 2
+_NEW_NEIGHBOUR, _TO, _AT, _PERMANENT = 28, 1, 2, 0x80
+LOOPBACK = 1
+"""The index of `lo` in every namespace."""
+MESSAGES = 1000
+"""So many are sent at once."""
+_ETHTOOL = 0x8946
+OFFLOADS = {"tx": 0x17, "sg": 0x19, "tso": 0x1F, "gso": 0x24}
+"""ethtool's names, and what sets them."""
 
 _BY_FAMILY = 20
 _TCP_INFO = 2
@@ -120,14 +133,83 @@ class Netlink:
         return found
 
 
+def index_of(interface: str, namespace: int) -> int:
+    return inside(namespace, partial(socket.if_nametoindex, interface))
+
+
+def tell(namespace: int, messages: Sequence[bytes]) -> None:
+    """Have the kernel do all this in a namespace. Raises OSError at what it refuses."""
+    with inside(namespace, partial(_opened, socket.NETLINK_ROUTE)) as opened:
+        for at in range(0, len(messages), MESSAGES):
+            *some, last = messages[at : at + MESSAGES]
+            length, kind, flags, _, _ = _HEADER.unpack_from(last)
+            last = _HEADER.pack(length, kind, flags | _ACKNOWLEDGE, 0, 0) + last[_HEADER.size :]
+            opened.send(b"".join([*some, last]))
+            if error := _error_in(memoryview(opened.recv(_ANSWER_BYTES))).errno:
+                raise OSError(error, os.strerror(error))
+
+
+def _message(kind: int, flags: int, body: bytes, *attributes: tuple[int, bytes]) -> bytes:
+    body += b"".join(_attribute(*one) for one in attributes)
+    return _HEADER.pack(_HEADER.size + len(body), kind, _REQUEST | flags, 0, 0) + body
+
+
+def _attribute(kind: int, value: bytes) -> bytes:
+    return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), kind) + value + bytes(-len(value) % 4)
+
+
+def up(index: int) -> bytes:
+    return _message(_NEW_LINK, 0, struct.pack("=BxHiII", 0, 0, index, 1, 1))
+
+
+def hardware_address(index: int, mac: str) -> bytes:
+    return _message(_NEW_LINK, 0, struct.pack("=BxHiII", 0, 0, index, 0, 0), (_HARDWARE_ADDRESS, _mac(mac)))
+
+
+def address(index: int, ip: str, prefix: int) -> bytes:
+    ours = socket.inet_aton(ip)
+    body = struct.pack("=BBBBi", socket.AF_INET, prefix, 0, 0, index)
+    return _message(_NEW_ADDRESS, _NEW, body, (_OUR_ADDRESS, ours), (_ADDRESS, ours))
+
+
+def neighbour(index: int, ip: str, mac: str) -> bytes:
+    body = struct.pack("=BxxxiHBB", socket.AF_INET, index, _PERMANENT, 0, 0)
+    return _message(_NEW_NEIGHBOUR, _NEW, body, (_TO, socket.inet_aton(ip)), (_AT, _mac(mac)))
+
+
+def _mac(mac: str) -> bytes:
+    return bytes.fromhex(mac.replace(":", ""))
+
+
+def limit(index: int, rate: int, burst: int, queue: int) -> list[bytes]:
+    """A token bucket of ``rate`` bytes per second and ``burst`` bytes as the interface's qdisc, in place of what there
+    is, and below it a FIFO of ``queue`` bytes."""
+    ethernet = struct.pack("=BBHhHI", 0, 1, 0, 0, 0, min(rate, 0xFFFF_FFFF))
+    told = _attribute(_PARAMETERS, ethernet + bytes(12) + struct.pack("=III", queue, 0, 0))
+    told += _attribute(_TBF_BURST, struct.pack("=I", burst))
+    if rate > 0xFFFF_FFFF:
+        told += _attribute(_TBF_RATE64, struct.pack("=Q", rate))
+    bucket, fifo = (_QDISC.pack(0, index, handle << 16, above, 0) for handle, above in ((1, _ROOT), (0x10, 0x10001)))
+    return [
+        _message(_NEW_QDISC, _REPLACE, bucket, (_KIND, b"tbf\0"), (_OPTIONS, told)),
+        _message(_NEW_QDISC, _REPLACE, fifo, (_KIND, b"bfifo\0"), (_OPTIONS, struct.pack("=I", queue))),
+    ]
+
+
+def offload(interface: str, namespace: int, **wanted: bool) -> None:
+    """Switch OFFLOADS of an interface on or off. OSError where that is not possible."""
+    with inside(namespace, socket.socket) as opened:
+        for name, on in wanted.items():
+            value = array.array("I", [OFFLOADS[name], on])
+            fcntl.ioctl(opened, _ETHTOOL, struct.pack("16sP16x", interface.encode(), value.buffer_info()[0]))
+
+
 def has_family(name: str) -> bool:
     """Whether the kernel has a generic netlink family now, be it built in or in a module, which asking loads.
 
     OSError when the kernel does not answer.
     """
-    text = name.encode() + b"\0"
-    attribute = _ATTRIBUTE.pack(_ATTRIBUTE.size + len(text), _FAMILY_NAME) + text + bytes(-len(text) % 4)
-    body = struct.pack("=BBxx", _GET_FAMILY, 1) + attribute
+    body = struct.pack("=BBxx", _GET_FAMILY, 1) + _attribute(_FAMILY_NAME, name.encode() + b"\0")
     with _opened(_GENERIC, PATIENCE_S) as kernel:
         kernel.send(_HEADER.pack(_HEADER.size + len(body), _CONTROL, _REQUEST, 1, 0) + body)
         answer = memoryview(kernel.recv(_ANSWER_BYTES))

@@ -89,8 +89,13 @@ class OpenVSwitch:
         # It goes by the shorter of two times, and takes the second from 100 ms up only; the first also ends idle flows.
         shortest = f"other_config:max-{'idle' if counters_ms < 100 else 'revalidator'}={counters_ms}"
         words = ["--", "set", "Open_vSwitch", ".", shortest] if counters_ms < COUNTERS_MS else []
+        # Ports first: after each setting ovs-vsctl reads all bridges and ports anew for the next that it adds.
         for bridge in bridges:
             words += ["--", "add-br", bridge.name]
+        for bridge in bridges:
+            for interface in bridge.ports.values():
+                words += ["--", "add-port", bridge.name, interface]
+        for bridge in bridges:
             words += ["--", "set", "Bridge", bridge.name, "datapath_type=system", "fail_mode=secure"]
             words += [
                 "protocols=OpenFlow10",
@@ -103,7 +108,6 @@ class OpenVSwitch:
             words += [f'target="{controller}"', "max_backoff=1000"]
             words += ["--", "set", "Bridge", bridge.name, f"controller=@c{bridge.dpid}"]
             for number, interface in bridge.ports.items():
-                words += ["--", "add-port", bridge.name, interface]
                 words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
         _await(self.directory / "ovs-vswitchd.ctl", self.switchd, "ovs-vswitchd")
         self.vsctl(*words[1:])

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.errors import RunFailed, UnfitMachine
-from harness.network.netlink import Netlink, Qdisc
+from harness.network.netlink import Netlink, Qdisc, index_of, limit, tell
 from harness.network.processes import run
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 
@@ -79,7 +79,21 @@ class Shape:
 
 
 def apply(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int) -> None:
-    run(["tc", "-batch", "-"], namespace=namespace, given="".join(shapes[one].commands(one) for one in interfaces))
+    """Limit interfaces. RunFailed when the kernel refuses."""
+    told, marking = [], ""
+    for one in interfaces:
+        shape = shapes[one]
+        if shape.marks:  # RED's table is tc's
+            marking += shape.commands(one)
+        else:
+            index = index_of(one, namespace)
+            told += limit(index, shape.rate_bytes, shape.burst_bytes, shape.queue_bytes)
+    if marking:
+        run(["tc", "-batch", "-"], namespace=namespace, given=marking)
+    try:
+        tell(namespace, told)
+    except OSError as error:
+        raise RunFailed(f"ports cannot be limited: {error}") from None
 
 
 def unlimited(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Sequence[Qdisc]) -> list[str]:
@@ -118,8 +132,9 @@ def dropped_in_queue(interfaces: Sequence[str], namespace: int) -> dict[str, int
 
 def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets that the kernel has dropped at each interface outside its queue; interfaces without any left out."""
+    ours = set(interfaces)
     with contextlib.closing(Netlink(namespace)) as kernel:
-        return {link.name: link.dropped for link in kernel.links() if link.name in interfaces and link.dropped}
+        return {link.name: link.dropped for link in kernel.links() if link.name in ours and link.dropped}
 
 
 def require_marking() -> None:

@@ -92,7 +92,9 @@ class Emulation:
         tcp = Tcp(spec.congestion_control, unsent, spec.sack, min_rto_ms)
         # Processors of a slow machine are not to be spent on counters.
         counters_ms = min(COUNTERS_MS, round(spec.reading_s * 250)) if spec.time == "virtual" else COUNTERS_MS
-        return FabricOptions(spec.shape, tcp, spec.controller_delay_ms or 0.0, counters_ms)
+        matrix = self.workload.matrix
+        pairs = None if matrix is None else frozenset(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
+        return FabricOptions(spec.shape, tcp, spec.controller_delay_ms or 0.0, counters_ms, pairs)
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:
         """Controller and network, side by side, until every switch is connected and every port limited."""
