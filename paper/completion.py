@@ -155,10 +155,10 @@ def draw(rows: Sequence[Row], subtitle: str, path: Path) -> Path:
                 style |= {"marker": "D" if detects else "o", "ms": 6} if alone else {}
                 ratios = [_value(row) / baseline.get(row["load"], math.nan) for row in ours]
                 when = ", upon detection" if detects else "" if period is None else f", {period:g} s"
-                named = label(scheme) + when
+                style["label"] = label(scheme) + when
                 for axes, statistic in zip(grid[:2, column], _SHOWN, strict=True):
-                    _curve(axes, loads, ours, [_value(row, statistic) for row in ours], named, style)
-                _curve(grid[2, column], loads, ours, ratios, named, style)
+                    _curve(axes, loads, ours, [_value(row, statistic) for row in ours], **style)
+                _curve(grid[2, column], loads, ours, ratios, **style)
             grid[0, column].set_title(f"{name} flows, {CLASSES[name]}")
             grid[2, column].set_xlabel(f"load {rows[0]['load']:g}" if alone else "load")
             if alone:
@@ -180,12 +180,9 @@ def _value(row: Row, statistic: str = "mean_slowdown") -> float:
     return math.nan if row[statistic] is None else float(row[statistic])
 
 
-def _curve(
-    axes: Axes, loads: Sequence[float], rows: Sequence[Row], values: Sequence[float], label: str, style: dict[str, Any]
-) -> None:
-    axes.plot(loads, values, label=label, **style)
-    each = zip(loads, rows, values, strict=True)
-    bounds = [(load, value) for load, row, value in each if row["cut_off"] > HIDDEN * row["flows"]]
+def _curve(axes: Axes, at: Sequence[float], rows: Sequence[Row], values: Sequence[float], **style: Any) -> None:
+    axes.plot(at, values, **style)
+    bounds = [(x, v) for x, r, v in zip(at, rows, values, strict=True) if r["cut_off"] > HIDDEN * r["flows"]]
     if bounds:
         axes.plot(*zip(*bounds, strict=True), style.get("marker", "o"), mfc="white", color=style["color"], ms=4)
 

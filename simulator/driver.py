@@ -25,7 +25,8 @@ from traffic.ports import SERVER_PORT, source_ports
 from traffic.workload import connections
 
 if TYPE_CHECKING:
-    from simulator.failures import Breakage, Phase
+    from results.parts import Phase
+    from simulator.failures import Breakage
 
 # What happens at the same moment happens in this order.
 _WINDOW, _FAILURE, _ROUND, _END = range(4)

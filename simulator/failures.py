@@ -8,40 +8,18 @@ its static path among those that work, all others stay, and Hedera's next round 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from hedera.experiment import phases
 from hedera.linkstate import LinkState
 from hedera.maxmin import most_possible
+from results.parts import Failure, Phase
 from simulator.config import Config
 from topos.arrays import Float64, Int32
 from topos.faults import Fault, cables, links_down, moments
 from topos.links import NO_LINK, link_rates, num_links, path_links
 from topos.network import Network
-
-
-@dataclass(frozen=True)
-class Failure:
-    """What one moment of failing and mending did; the entries are those of the emulation (docs/fields.md)."""
-
-    t: float
-    broken: list[str]
-    mended: list[str]
-    affected: int
-    cut_off: int
-
-
-@dataclass(frozen=True)
-class Phase:
-    """A stretch of the run with the same links ``down``: the mean total, and the most possible, Mb/s."""
-
-    from_s: float
-    to_s: float
-    down: list[str]
-    mbps: float
-    best_mbps: float | None
 
 
 class Breakage:
@@ -74,11 +52,13 @@ class Breakage:
         connected = self.links.connected(src, dst)
         self.failures.append(
             Failure(
-                t,
+                t=t,
                 broken=_names(tree, now - before),
                 mended=_names(tree, before - now),
                 affected=int(hit.sum()),
                 cut_off=int((hit & ~connected).sum()),
+                rerouted_s=None,
+                moving_s=None,
             )
         )
 
@@ -102,11 +82,11 @@ def phases_of(
         best = None if flows is None else most_possible(network, *flows, capacity)
         first = round(a / tick_s)
         mean = float(total_mbps[first : max(round(b / tick_s), first + 1)].mean())
-        records.append(
-            Phase(a, b, _names(config.topo, links), round(mean, 3), None if best is None else round(best, 3))
-        )
+        best = None if best is None else round(best, 3)
+        down = _names(config.topo, links)
+        records.append(Phase(from_s=a, to_s=b, down=down, mbps=round(mean, 3), best_mbps=best))
     return tuple(records)
 
 
-def _names(tree: Network, links: frozenset[int]) -> list[str]:
-    return ["-".join(cable) for cable in cables(tree, links)]
+def _names(tree: Network, links: frozenset[int]) -> tuple[str, ...]:
+    return tuple("-".join(cable) for cable in cables(tree, links))

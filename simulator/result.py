@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from msgspec import to_builtins
 
 from hedera.maxmin import alone_rates
+from results.parts import Failure, Phase
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from topos.arrays import Float64, Int32
 from traffic.completion import Completion, by_class
 from traffic.flows import LASTING, columns
 from traffic.graph import Collective, FlowGraph, completed
-
-if TYPE_CHECKING:
-    from simulator.failures import Failure, Phase
-
 
 _SLACK = 1000  # ticks of congestion avoidance beyond the longest flow, whose mean says how it would go on
 _MAX_TICKS = 1_000_000
@@ -146,8 +144,7 @@ class Result:
             **({} if collective is None else {"collective": asdict(collective)}),
             "rounds": [asdict(one) for one in self.rounds],
             "flows": flows,
-            **({"failures": [asdict(f) for f in self.failures]} if config.fail else {}),
-            **({"phases": [asdict(p) for p in self.phases]} if config.fail else {}),
+            **(to_builtins({"failures": self.failures, "phases": self.phases}) if config.fail else {}),
         }
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from traceback import FrameSummary, extract_tb
+from traceback import extract_tb
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -128,15 +128,13 @@ def running_own_code(what: str) -> Iterator[None]:
         if isinstance(error, ValueError) and str(error).startswith(what):
             raise
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        line = next((f" (line {f.lineno})" for f in reversed(extract_tb(error.__traceback__)) if _is_own(f)), "")
-        raise ValueError(f"{what}: {kind}{' '.join(str(error).split())}{line}") from error
+        # Modules of the user's are named by their files.
+        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename in sys.modules]
+        where = f" (line {lines[-1]})" if lines else ""
+        raise ValueError(f"{what}: {kind}{' '.join(str(error).split())}{where}") from error
     finally:
         os._exit = os_exit
 
 
 def _refuse_exit(status: int) -> NoReturn:
     raise SystemExit(f"os._exit({status})")
-
-
-def _is_own(frame: FrameSummary) -> bool:
-    return frame.filename in sys.modules and frame.filename.endswith(".py")
