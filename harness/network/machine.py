@@ -30,7 +30,7 @@ class Tool:
 TOOLS = (
     Tool("mnexec", "mininet", "-v"),
     Tool("ovs-vswitchd", "openvswitch-switch"),
-    Tool("ovsdb-server", "openvswitch-switch"),
+    Tool("ovsdb-server", "openvswitch-common"),
     Tool("ovs-vsctl", "openvswitch-switch"),
     Tool("iperf", "iperf"),
     Tool("bwm-ng", "bwm-ng"),

@@ -9,13 +9,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from harness.hosts.records import Arrived, Sent
-from harness.network.fabric import Fabric
 from harness.network.processes import Children
 from harness.run.spec import RunSpec
 from traffic.graph import Collective
 from traffic.iperf import FlowReport
+
+if TYPE_CHECKING:
+    from harness.network.fabric import Fabric
 
 
 @dataclass
