@@ -15,7 +15,8 @@ from harness.network.processes import wait_until
 ROOT = Path(__file__).parents[2]
 SOMEBODY = 54321
 PYTEST = f"""#!{sys.executable}
-import os, pathlib, subprocess, sys, time
+import os, pathlib, resource, subprocess, sys, time
+assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= 1024, "as a login has it"
 here, words = pathlib.Path({{here!r}}), " ".join(sys.argv[1:])
 child = subprocess.Popen(["sleep", "3600"])
 (here / f"{{{{os.getpid()}}}}.began").write_text(words)
