@@ -214,7 +214,7 @@ def _opened(path: Path, shown: str, said: list[str], order: int = 0) -> Iterator
     if not shown.lower().endswith(_PACKED):
         return
     try:
-        for name, content in _unpacked(_read(path, MAX_ARCHIVE)):
+        for name, content in list(_unpacked(_read(path, MAX_ARCHIVE))):  # all of it, or nothing
             parts = PurePosixPath(name).parts
             if parts and not any(part[0] in "._" for part in parts):
                 yield _Seen(f"{shown}/{'/'.join(parts)}", content, order)
