@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable
 from functools import partial
 
-from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat
+from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat, until
 from controllers.entries import RECALL_S, LearnedFlows, Recall
 from controllers.eventlog import EventLog
 from controllers.failures import Failures
@@ -77,7 +77,7 @@ class Controller:
 
     def _beat(self) -> None:
         self._log("alive", processor_s=round(time.process_time(), 3), **self._switches.counts)
-        self._driver.call_later(HEARTBEAT_S, self._beat)
+        self._driver.call_later(until(self._driver.now(), HEARTBEAT_S, HEARTBEAT_S / 2), self._beat)
 
     def error(self, message: str) -> None:
         """Something went wrong that does not stop the controller: it is logged."""

@@ -137,3 +137,12 @@ def guarded(handler: Callable[..., None]) -> Callable[..., None]:
             adapter.core.error(f"{handler.__name__}: {type(error).__name__}: {error}")
 
     return guard
+
+
+def until(now: float, every_s: float, past_s: float = 0.0) -> float:
+    """Seconds until a clock that says ``now`` is next ``past_s`` after a whole number of ``every_s``, never 0.
+
+    What a controller does again and again it does at such moments, so that the fractions of a second that starting took
+    do not decide what comes first.
+    """
+    return every_s - (now - past_s) % every_s

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 
-from controllers.driver import FlowStat
+from controllers.driver import FlowStat, until
 from controllers.eventlog import EventLog
 from controllers.flows import KnownFlows
 from controllers.learn_rules import LEARNED_COOKIE
@@ -116,7 +116,7 @@ class LearnedFlows:
         self._names = {name for name in self._tree.switches if self._tree.layer(name) != "core"}
 
     def start(self, interval: float) -> None:
-        self._driver.call_later(interval, lambda: self.start(interval))
+        self._driver.call_later(until(self._driver.now(), interval), lambda: self.start(interval))
         self.polls.ask(self._names & self._switches.connected)
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:

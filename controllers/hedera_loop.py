@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from controllers.driver import FlowStat
+from controllers.driver import FlowStat, until
 from controllers.entries import LearnedFlows, Recall
 from controllers.eventlog import EventLog
 from controllers.flows import KnownFlow, KnownFlows
@@ -18,6 +18,7 @@ from hedera.placement import Placement
 from hedera.scheduler import ActiveFlows, RouteChange, Scheduler
 from topos.network import Network
 
+STARTS_EVERY_S = 0.25
 _COLUMNS = ("key", "src", "dst", "core", "hashed")
 
 
@@ -60,8 +61,9 @@ class HederaLoop:
         warm_up(settings, tree)
 
     def start(self) -> None:
-        self._started_at = self._driver.now()
-        self._driver.call_later(self._interval, self._poll)
+        now = self._driver.now()
+        self._started_at = now + until(now, STARTS_EVERY_S)
+        self._driver.call_later(self._started_at + self._interval - now, self._poll)
 
     def switch_down(self, name: str) -> None:
         """The connection to a switch is lost. Its flows keep their last known rates."""

@@ -86,13 +86,13 @@ def make_room(base: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def sources(root: Path, times: bool = False) -> str:
+def sources(root: Path, seen: str = "") -> str:
     """A hash of all that compiled functions call in other files than their own, and of all that Numba asks for;
-    ``times``: the files' own too, which make its code outdated."""
-    machine = (str(root), sys.version, numba.__version__, get_host_cpu_name())
+    ``seen``: where the files will be when they are run, if that is not ``root``."""
+    machine = (seen or str(root), sys.version, numba.__version__, get_host_cpu_name())
     digest = hashlib.sha256(repr(machine).encode())
     for path in sorted([*(root / "hedera").glob("*.py"), *(root / "topos").glob("*.py")]):
-        digest.update(path.read_bytes() + (b"%d" % path.stat().st_mtime_ns if times else b"") + b"\0")
+        digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 

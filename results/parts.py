@@ -58,7 +58,8 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     of the drawn flows that are kept; ``scale_sizes``: whether sizes of Poisson traffic were scaled with the link
     rate; ``new_flows``: what gave a flow its first path, ``controller`` or ``switch``. ``time`` is ``real`` or
     ``virtual``; ``platform`` and ``datapath`` have the choice made for ``auto``; ``fail`` is in the notation of
-    `topos.faults`. ``controller_delay_ms``: the delay added to the controller's messages in virtual time. ``sack``:
+    `topos.faults`. ``controller_delay_ms``: the delay added to the controller's messages in virtual time;
+    ``start_spread_ms``: the time within which lasting flows started there. ``sack``:
     whether TCP used selective acknowledgements; ``min_rto_ms``: its shortest retransmission timeout, 200 in Linux.
     ``sink``: what took in flows that last, iperf's server or ``blocks``.
     ``placement``, ``compute_s`` and ``repeats`` are a collective's. ``topology``: another network than the fat-tree;
@@ -80,6 +81,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fail: tuple[Name, ...] = ()
     time: Name = written("real")
     controller_delay_ms: Annotated[float, Meta(ge=0)] = written(0.0)
+    start_spread_ms: Annotated[float, Meta(ge=0)] = written(0.0)
     platform: Name
     datapath: Name = written("kernel")
     congestion_control: Name

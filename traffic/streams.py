@@ -21,6 +21,7 @@ class Stream(IntEnum):
     PORT_CYCLE = 6
     OWN_PATTERN = 7
     RANKS = 8
+    STARTS = 9
 
 
 def generator(seed: int, stream: Stream, *part: int) -> np.random.Generator:

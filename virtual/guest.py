@@ -136,7 +136,8 @@ class Guest:
     """Boots on entering; on leaving it is removed, with all its processes and files.
 
     ``linux``: the kernel. ``command``: run as the guest's root, in ``folder``, with ``environment`` (and PATH, HOME);
-    it puts its results into ``RESULTS``. ``layers``: folders laid over the guest's root (`virtual.apt`). ``files``:
+    it puts its results into ``RESULTS``. ``world``: all of the host's folders that it sees, by their places there, and
+    ``python``, the interpreter there; none: everything. ``layers``: folders laid over them (`virtual.apt`). ``files``:
     what it finds in ``FILES``, by relative paths without links. ``processes``: so many at once. ``seed``: of its random
     numbers. ``real_s``: it is killed after this many real seconds; ``stalled_s``: and when it hangs (`Stall`).
     ``parameters``: of its clock; none: real time. ``lines``: open files that /dev/ttyS0, ttyS1 ... read (None: nothing)
@@ -150,6 +151,8 @@ class Guest:
     folder: Path = field(default_factory=Path.cwd)
     environment: Mapping[str, str] = field(default_factory=dict)
     layers: Sequence[Path] = ()
+    world: Mapping[str, Path] = field(default_factory=dict)
+    python: str = sys.executable
     files: Mapping[str, bytes] = field(default_factory=dict)
     memory_mib: int = MEMORY_MIB
     processes: int = PROCESSES
@@ -257,12 +260,15 @@ class Guest:
     def _booted(self) -> Iterator[subprocess.Popen[bytes]]:
         inside = self.job / "in"
         (inside / "init").write_bytes(INIT.read_bytes())
-        environment = {"PATH": PATH, "HOME": str(Path.home()), "LANG": "C.UTF-8", **self.environment}
+        home = "/root" if self.world else str(Path.home())
+        environment = {"PATH": PATH, "HOME": home, "LANG": "C.UTF-8", **self.environment}
         told: dict[str, Sequence[object]] = {
             "out": [OUT],
-            "python": [sys.executable],
+            "python": [self.python],
             "folder": [self.folder.absolute()],
             "layers": self.layers,
+            "places": [*self.world],
+            "hosts": [*self.world.values()],
             "environment": [f"{name}={value}" for name, value in environment.items()],
             "command": self.command,
         }

@@ -1,5 +1,6 @@
 # Process 1 of a guest: bash FILE JOB. JOB is a folder of the host's: `in` is read, `out` is written.
-# The guest's root is the host's, read-only, below an overlay that keeps writes in the guest's memory.
+# The guest's root is the host's, read-only, below an overlay that keeps writes in the guest's memory; or it is empty but
+# for the folders of a world of its own.
 job=$1
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
@@ -7,10 +8,11 @@ die() { echo "guest: $*" >/dev/console; read -r -t 1 <> <(:); kill -KILL $$; exi
 # If mount passes options one by one, as util-linux 2.39 does, Linux 6.10 and later takes the host's folder as a named
 # option; otherwise it is an option without a name.
 host_folder() { mount -t hostfs -o "hostfs=$1$3" host "$2" 2>/dev/null || mount -t hostfs -o "$1$3" host "$2"; }
-. "$job/in/told" || die "no job" # arrays: out, python, folder, layers, environment, command
+. "$job/in/told" || die "no job" # arrays: out, python, folder, layers, places, hosts, environment, command
 
-mount -t tmpfs -o mode=755 tmpfs /tmp && cd /tmp && mkdir upper work root || die "no memory for an overlay"
+mount -t tmpfs -o mode=755 tmpfs /tmp && cd /tmp && mkdir upper work root empty || die "no memory for an overlay"
 lower=/
+[ ${#places[@]} -eq 0 ] || lower=/tmp/empty
 for layer in "${layers[@]}"; do # each in its own file system: an overlay refuses a folder below another of its folders
     place=/tmp/layer${#lower}
     mkdir "$place" && host_folder "$layer" "$place" ,ro || die "no layer $layer"
@@ -18,6 +20,27 @@ for layer in "${layers[@]}"; do # each in its own file system: an overlay refuse
 done
 mount -t overlay -o "lowerdir=$lower,upperdir=/tmp/upper,workdir=/tmp/work" root root || die "no overlay"
 cd root
+if [ ${#places[@]} -gt 0 ]; then
+    mkdir -p run proc sys dev tmp root etc
+    for ((i = 0; i < ${#places[@]}; i++)); do
+        place=.${places[i]} host=${hosts[i]}
+        if [ -L "$host" ]; then # into /usr, on a merged system
+            [ -e "$place" ] || ln -s "$(readlink "$host")" "$place"
+        elif [ "$host" = /usr ] && [ ${#layers[@]} -gt 0 ]; then
+            mkdir -p "$place" /tmp/usr /tmp/upper-usr /tmp/work-usr && host_folder /usr /tmp/usr ,ro || die "no /usr"
+            above=
+            for mounted in /tmp/layer*/usr; do above+=$mounted:; done
+            mount -t overlay -o "lowerdir=$above/tmp/usr,upperdir=/tmp/upper-usr,workdir=/tmp/work-usr" usr "$place" || die "no /usr"
+        else
+            mkdir -p "$place" && host_folder "$host" "$place" ,ro || die "no $host"
+        fi
+    done
+    cp /etc/ld.so.cache etc/ || die "no ld.so.cache"
+    printf '%s\n' root:x:0:0:root:/root:/bin/sh nobody:x:65534:65534:nobody:/nonexistent:/bin/false >etc/passwd
+    printf '%s\n' root:x:0: nogroup:x:65534: >etc/group
+    echo '127.0.0.1 localhost' >etc/hosts
+    echo 'hosts: files' >etc/nsswitch.conf
+fi
 mount -t tmpfs run run && mkdir ".$out" && host_folder "$job/out" ".$out" "" || die "no folder for results"
 mount -t proc proc proc && mount -t sysfs sys sys && mount -t devtmpfs dev dev || die "no /proc"
 mkdir -p dev/shm dev/pts

@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import pwd
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -22,8 +19,9 @@ from harness.errors import UnfitMachine, WorkerFailed
 from harness.jobs.code import code_of_runs
 from harness.jobs.job import Hear, Job
 from harness.jobs.store import RESULT, require_room
+from harness.jobs.world import POX, World, world
 from harness.network import machine
-from harness.run.source import ROOT, first_source
+from harness.run.source import first_source
 from harness.run.spec import RunSpec, longest_s
 from results import record
 from virtual import cache, limits
@@ -34,10 +32,7 @@ from virtual.kernel import kernel as booted_kernel
 from virtual.kernel.shipped import Kernel
 from virtual.results import copy_results, read_small
 
-INSIDE = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
-    "import runpy; runpy.run_module('harness.jobs.inside', run_name='__main__', alter_sys=True)"
-)
+ENVIRONMENT = {"TMPDIR": "/run", "TZ": "UTC", "NUMBA_CACHE_DIR": "/run/compiled"}
 SLOWEST = 400.0
 """Real seconds per second of a guest's after which that is taken to hang; 31 were measured at 1 Gb/s, k = 4."""
 
@@ -45,12 +40,12 @@ SLOWEST = 400.0
 @dataclass(frozen=True)
 class Ground:
     """What every guest stands on: the kernel, what is laid over this machine's files, what it is told so that it need
-    not look (`machine.told`), and the folder of compiled code, if there is one."""
+    not look (`machine.told`), and what it sees."""
 
     kernel: Kernel
     layers: tuple[Path, ...]
     told: str
-    compiled: Path | None
+    world: World
 
 
 def prepare(say: Callable[[str], None], spec: RunSpec | None = None) -> Ground:
@@ -71,7 +66,7 @@ def prepare(say: Callable[[str], None], spec: RunSpec | None = None) -> Ground:
         say(kernel.slow)
     versions = {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))}
     told = json.dumps({"tools": versions, "revision": first_source().revision})
-    return Ground(kernel, (over,) if over else (), told, code)
+    return Ground(kernel, (over,) if over else (), told, world(code))
 
 
 @dataclass(frozen=True)
@@ -97,13 +92,15 @@ class Guests:
 
     def _carry(self, job: Job, place: Path, hear: Hear) -> None:
         ground = self.ground
-        code = str(ground.compiled) if ground.compiled and ground.compiled.is_dir() else ""  # it may have made room
+        seen = ground.world.of_run(job.spec)
         guest_of_run = Guest(
             ground.kernel.linux,
-            [sys.executable, "-I", "-c", INSIDE, str(ROOT), code],
-            folder=Path("/"),  # the user may stand in /tmp
+            ground.world.command(job.spec),
+            folder=Path("/run"),
+            world=seen,
+            python=ground.world.python,
             files={"job.json": job.encoded()},
-            environment=_environment() | {machine.TOLD: ground.told},
+            environment=ENVIRONMENT | {machine.TOLD: ground.told} | ({"POX_DIR": POX} if POX in seen else {}),
             layers=ground.layers,
             processes=needs(job.spec).processes,
             memory_mib=needs(job.spec).memory_mib,
@@ -151,18 +148,6 @@ def needs(spec: RunSpec) -> limits.Needs:
     hosts, switches = (topo := spec.network()).num_hosts, topo.num_switches
     flows = hosts * (spec.flows_per_host - 1)
     return limits.Needs(PROGRAMS + 2 * hosts + flows, max(LEAST_MIB, SPARE_MIB + 5 * (hosts + switches) + 2 * flows))
-
-
-def _environment() -> dict[str, str]:
-    kept = {name: os.environ[name] for name in ("POX_DIR", "PYTHONDONTWRITEBYTECODE") if name in os.environ}
-    # Mininet wants Python's distutils, and setuptools would give its own, with itself; Python 3.12 has no other.
-    lean = {"SETUPTOOLS_USE_DISTUTILS": "stdlib"} if sys.version_info < (3, 12) else {}
-    try:
-        home = pwd.getpwuid(os.geteuid()).pw_dir
-    except KeyError:
-        home = "/"
-    # A guest sees this machine's /tmp, where others' folders come and go.
-    return {**kept, **lean, "HOME": home, "TMPDIR": "/run"}
 
 
 def _stage(said: Path) -> str:

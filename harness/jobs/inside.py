@@ -5,26 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 GIVEN, OUT = (Path("/run/guest") / name for name in ("files/job.json", "results"))
-CODE = Path("/run/compiled")
-MININET = Path("/usr/lib/python3/dist-packages/mininet")
-"""The distribution's, which is plain Python, so that any Python can load it."""
+CODE, COMPILED = "/opt/hedera", "compiled"
 
 
 def main() -> None:
-    """``sys.argv[1]``: the host's folder of compiled code, if any. It is copied: what others can write, root does not
-    load."""
-    if sys.argv[1]:
-        shutil.copytree(sys.argv[1], CODE)
-        os.environ["NUMBA_CACHE_DIR"] = str(CODE)
-    if find_spec("mininet") is None:  # an environment that does not see the system's packages sees this one alone
-        place = Path("/run/python")
-        place.mkdir()
-        (place / MININET.name).symlink_to(MININET)
-        sys.path.append(str(place))
+    """Machine code is copied: root loads none from a folder that is not its own."""
+    if (given := Path(CODE, COMPILED)).is_dir():
+        shutil.copytree(given, os.environ["NUMBA_CACHE_DIR"], copy_function=shutil.copyfile)
+    if sys.version_info >= (3, 12):  # Mininet wants distutils, and only setuptools has it
+        import setuptools  # noqa: F401
     from harness.jobs.experiment import run_experiment
     from harness.jobs.job import decoded, laid_in_guest
     from traffic.textfile import believe_only_given

@@ -63,12 +63,13 @@ def told() -> dict[str, Any]:
 @cache
 def version_of(tool: Tool) -> str | None:
     """The version a tool reports (``present`` when it reports none); None when it does not run."""
-    if shutil.which(tool.name) is None:
+    program = shutil.which(tool.name, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin")
+    if program is None:  # of an ordinary user's PATH the folders of administrators' programs are no part
         return None
     if known := told().get("tools", {}).get(tool.name):
         return str(known)
     try:
-        done = subprocess.run([tool.name, tool.option], capture_output=True, text=True, timeout=10, check=False)
+        done = subprocess.run([program, tool.option], capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
     found = re.search(r"\d+\.\d+(\.\d+)?", done.stdout + done.stderr)

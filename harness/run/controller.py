@@ -75,7 +75,7 @@ def command(platform: str, address: str, options: Mapping[str, object]) -> list[
 # Not dumpable (4): other programs of nobody's, or of the user's, neither trace it nor read its memory.
 _RUN_MODULE = (
     "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); "
-    "import sys; root, module = sys.argv[1:3]; del sys.argv[1:3]; sys.path.insert(0, root); "
+    "import sys; modules, module = sys.argv[1:3]; del sys.argv[1:3]; sys.path[:0] = modules.split(':'); "
     "import runpy; runpy.run_module(module, run_name='__main__', alter_sys=True)"
 )
 
@@ -83,10 +83,12 @@ _RUN_MODULE = (
 def _python(module: str) -> list[str]:
     """The command that runs a module of ours.
 
-    Isolated: neither the folder the user stands in nor PYTHONPATH lends it modules, as with ``python -m``.
+    Isolated: neither the folder the user stands in nor PYTHONPATH lends it modules, as with ``python -m``. In a guest
+    its modules are where ours are, and no list of the environment's packages is read.
     """
-    flags = ["-I", "-B"] if sys.dont_write_bytecode else ["-I"]
-    return [sys.executable, *flags, "-c", _RUN_MODULE, str(ROOT), module]
+    flags = [flag for flag, on in (("-B", sys.dont_write_bytecode), ("-S", sys.flags.no_site)) if on]
+    modules = [path for path in sys.path if path.startswith("/opt/")] if sys.flags.no_site else [str(ROOT)]
+    return [sys.executable, "-I", *flags, "-c", _RUN_MODULE, ":".join(modules), module]
 
 
 KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "POX_DIR", "PYTHONDONTWRITEBYTECODE", "NUMBA_CACHE_DIR")

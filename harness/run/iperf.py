@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 
 from harness.errors import RunFailed
@@ -20,6 +21,7 @@ from harness.run.traffic import EmulatedFlow, Traffic
 from traffic.flows import Matrix
 from traffic.iperf import FlowReport, client_command, parse_report, server_command
 from traffic.ports import SERVER_PORT, source_ports
+from traffic.streams import Stream, generator
 
 BLOCK_BYTES = 128 << 10
 """What iperf writes at once."""
@@ -81,10 +83,13 @@ class Iperf(Traffic):
         return listens_on(Path(f"/proc/{self._namespace(host)}/net/tcp").read_text(), SERVER_PORT)
 
     def start(self) -> float:
-        """Start the clients in succession (section 6.2); returns when the first one started."""
+        """Start the clients in succession (section 6.2), at the moments that the seed draws; returns when it began."""
+        spread_s = (self._spec.start_spread_ms or 0.0) / 1e3
+        after_s = generator(self._spec.seed, Stream.STARTS).uniform(0.0, spread_s, len(self.flows)).tolist()
         begin = time.time()
         topo = self._fabric.topo
-        for flow in self.flows:
+        for due_s, flow in sorted(zip(after_s, self.flows, strict=True), key=itemgetter(0)):
+            time.sleep(max(0.0, begin + due_s - time.time()))
             source = (topo.host_ip(flow.src), flow.src_port)
             command = client_command(topo.host_ip(flow.dst), source, seconds=self._spec.seconds)
             flow.started = time.time()

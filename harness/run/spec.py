@@ -38,6 +38,8 @@ LINUX_MIN_RTO_MS = 200
 """TCP's shortest retransmission timeout in Linux, unless a route says otherwise (TCP_RTO_MIN)."""
 GUESTS_TCP = ("reno", "cubic", "dctcp", "bbr")
 """What the kernel of virtual time has (virtual/kernel/linux.config)."""
+START_SPREAD_MS = 10.0
+"""Within so long a testbed's clients start, one after another (docs/notes/virtual-time.md)."""
 MAX_DELAY_MS = 1000.0
 """Beyond it Open vSwitch takes its controller for dead, and asks again and again."""
 
@@ -71,7 +73,7 @@ class RunSpec(Experiment):
     the paths that the simulator's hash gives, on every machine, and short ones do not wait for the controller.
     ``auto`` takes measured rates alone when flows come and go: many small ones that ended within a period have large
     demands in the estimate, and leave the lasting ones next to none. ``controller_delay_ms`` follows from ``time``
-    where it is not given; in real time a controller takes what it takes.
+    where it is not given, and so does ``start_spread_ms``; in real time both are what they are.
 
     Raises UserMistake, one sentence, when a field makes no sense.
     """
@@ -103,6 +105,14 @@ class RunSpec(Experiment):
         unit="ms",
         least=0,
         most=MAX_DELAY_MS,
+    )
+    start_spread_ms: float | None = parameter(
+        None,
+        "Lasting flows start within so long, in an order and at moments that the seed draws; in real time as the "
+        f"machine starts them (default in virtual time: {START_SPREAD_MS:g})",
+        unit="ms",
+        least=0,
+        most=1000,
     )
     platform: str = parameter("auto", "The controller's platform.", choices=("auto", "os-ken", "pox"))
     congestion_control: str = parameter("cubic", "TCP algorithm; with dctcp, queues mark from 20 packets on.")
@@ -178,6 +188,10 @@ class RunSpec(Experiment):
             raise UserMistake("--controller-delay is for virtual time: in real time the controller takes what it takes")
         if self.time != "auto" and self.controller_delay_ms is None:
             object.__setattr__(self, "controller_delay_ms", MEASURED_DELAY_MS if self.time == "virtual" else 0.0)
+        if self.time == "real" and self.start_spread_ms:
+            raise UserMistake("--start-spread is for virtual time: in real time a machine starts flows as it can")
+        if self.time != "auto" and self.start_spread_ms is None:
+            object.__setattr__(self, "start_spread_ms", START_SPREAD_MS if self.time == "virtual" else 0.0)
 
     @cached_property
     def disturbances(self) -> tuple[Disturbance, ...]:
