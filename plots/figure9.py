@@ -48,7 +48,7 @@ class Slot(NamedTuple):
 def draw(runs: Sequence[Run], path: Path) -> list[Path]:
     """Write the chart as PNG and SVG, and return the files. Raises ValueError when there is no run."""
     with house_style():
-        return save(figure(runs, summarise(runs)), path, ("png", "svg"))
+        return save(figure(runs, summarise(runs)), path, ("svg", "png"))[::-1]
 
 
 def figure(runs: Sequence[Run], summary: Summary) -> Figure:

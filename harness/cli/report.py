@@ -42,7 +42,8 @@ def report(folder: Path, publish: Path | None) -> None:
     for one in skipped:
         if one.unreadable:
             click.echo(f"left out: {one.path} {one.reason}", err=True)
-    _tell([*pictures, write_report(folder)])
+    drawn = next(file for file in pictures if file.name == "figure9.svg")
+    _tell([*pictures, write_report(folder, figure_9=drawn.read_bytes())])
 
 
 @click.command()

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
@@ -26,24 +26,27 @@ from results.files import write_whole
 from results.record import Run
 from traffic.completion import CLASSES
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 FILE = "report.html"
 RELOADED_AFTER_S = 15
 """A page about a sweep that goes on loads itself again, so often."""
 
 
-def write_report(folder: str | Path, unfinished: bool = False) -> Path:
+def write_report(folder: str | Path, unfinished: bool = False, figure_9: bytes | None = None) -> Path:
     """Write ``folder/report.html`` from the runs below ``folder`` and return it; while the sweep is ``unfinished``
-    the page says so, and reloads itself.
+    the page says so, and reloads itself. ``figure_9``: its picture (SVG), if that is drawn already.
 
     A folder without runs gives a page that says so. Raises ValueError when there is no such folder.
     """
     sweep = load_sweep(folder)
     page = sweep.folder / FILE
-    write_whole(page, render(sweep, unfinished))
+    write_whole(page, render(sweep, unfinished, figure_9))
     return page
 
 
-def render(sweep: Sweep, unfinished: bool = False) -> str:
+def render(sweep: Sweep, unfinished: bool = False, figure_9: bytes | None = None) -> str:
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
@@ -61,7 +64,7 @@ def render(sweep: Sweep, unfinished: bool = False) -> str:
         "p": lambda value: "< 0.001" if value < 0.001 else f"{value:.3f}",
     }
     with house_style():
-        context = _context(sweep)
+        context = _context(sweep, figure_9)
     context["reload_s"] = RELOADED_AFTER_S if unfinished else None
     return templates.get_template("report.html").render(context)
 
@@ -70,7 +73,7 @@ def _percent(value: float, digits: int = 0) -> str:
     return f"{100 * value:.{digits}f}\u202f%"  # the narrow space does not break
 
 
-def _context(sweep: Sweep) -> dict[str, Any]:
+def _context(sweep: Sweep, figure_9: bytes | None) -> dict[str, Any]:
     runs = sweep.runs
     shared = {
         "name": sweep.folder.resolve().name,
@@ -93,7 +96,7 @@ def _context(sweep: Sweep) -> dict[str, Any]:
         "palette": [(css[scheme], scheme, colour(scheme)) for scheme in summary.schemes],
         "css": lambda scheme: css.get(scheme, "ink"),
         "css_pairs": list(css.items()),
-        **_published(summary, runs),
+        **_published(summary, runs, figure_9 or figure9.figure(runs, summary)),
         **_trials(runs, sweep.tries),
         "overheads": tallies.overheads(runs),
         **_completion(runs, sweep.tries),
@@ -112,13 +115,12 @@ def _completion(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def _published(summary: Summary, runs: Sequence[Run]) -> dict[str, Any]:
+def _published(summary: Summary, runs: Sequence[Run], drawn: Figure | bytes) -> dict[str, Any]:
     matches = [found for scheme in compare.HEADLINE if (found := compare.match(summary, scheme)).pairs]
     static = {each.scheme: each for each in compare.like_for_like(summary)}
     both = [static[scheme] for scheme in ("spanning-tree", "ecmp") if scheme in static]
     published = partial(published_share, k=summary.k)
     ecmp_patterns = [p for p in summary.patterns if published(p, "ecmp") is not None]
-    drawn = figure9.figure(runs, summary)
     return {
         "headline": [s for s in compare.HEADLINE if s in summary.schemes],
         "families": compare.families(summary),

@@ -72,9 +72,10 @@ def mean_mbps(flow: FlowRecord, begin: float, end: float) -> float:
     if end <= begin:
         return 0.0
     megabits = 0.0
-    for second, rate in enumerate(flow.per_second_mbps):
+    seconds = range(max(0, math.floor(begin - flow.start)), min(len(flow.per_second_mbps), math.ceil(end - flow.start)))
+    for second in seconds:
         start = flow.start + second
-        megabits += rate * max(0.0, min(start + 1, end) - max(start, begin))
+        megabits += flow.per_second_mbps[second] * max(0.0, min(start + 1, end) - max(start, begin))
     return megabits / (end - begin)
 
 
