@@ -85,6 +85,30 @@ def test_random_numbers_and_the_clock_are_those_of_the_seed(linux):
     assert said[0].startswith(f"{START_S}.")
 
 
+CLOCK = """
+import ctypes, time
+def by_the_kernel(clock):
+    told = (ctypes.c_long * 2)()
+    ctypes.CDLL(None).syscall(228, clock, told)
+    return told[0] * 10**9 + told[1]
+for clock in (time.CLOCK_REALTIME, time.CLOCK_MONOTONIC):
+    took = set()
+    for _ in range(1000):
+        times = [time.clock_gettime_ns(clock), by_the_kernel(clock), time.clock_gettime_ns(clock)]
+        took |= {b - a for a, b in zip(times, times[1:])}
+    print(min(took))
+end, count = time.monotonic() + 0.01, 0
+while time.monotonic() < end:
+    count += 1
+print(count // 1000, "[clock]" in open("/proc/self/maps").read())
+"""
+
+
+def test_a_process_reads_the_clock_from_a_page_as_the_kernel_would_tell_it(linux):
+    with Guest(linux, [sys.executable, "-I", "-S", "-c", CLOCK], **SMALL) as guest:
+        assert guest.wait().stdout.splitlines() == ["256", "256", "39 True"]
+
+
 def test_the_host_s_files_are_seen_below_layers_and_stay_as_they_are_and_results_come_out(linux, tmp_path):
     file, layer = tmp_path / "file", cache.folder("layers") / f"test-{os.getpid()}"
     file.write_text("host")

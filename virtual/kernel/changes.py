@@ -115,6 +115,166 @@ CHANGES = (
         r"(hostfs_dir_fops = \{(?:\n.*)*?)\n\t\.fsync",
         r"\1\n\t.release\t= hostfs_file_release,\n\t.fsync",
     ),
+    # A process reads the clock without calling the kernel: from a page that has the time, and beside it, in a page that
+    # it may write, how often that was done since it was in the kernel. Each reading takes as long as before, which the
+    # kernel adds up when the process calls it, and after a hundred of them it must.
+    (
+        "arch/x86/um/vdso/um_vdso.c",
+        r"#include <asm/unistd.h>\n",
+        """#include <asm/unistd.h>
+
+/* Below the code: time, what makes it monotonic and real, whether it travels, how long a reading takes, and how many
+ * may be made; then the readings. */
+extern volatile unsigned long clock_page[] __attribute__((visibility("hidden")));
+
+static __always_inline int from_page(int real, long *s, long *ns)
+{
+	volatile unsigned int *readings = (void *)((char *)clock_page + 4096);
+	unsigned long now;
+
+	if (!clock_page[3] || *readings >= clock_page[5])
+		return 0;
+	*readings += 1;
+	now = clock_page[0] + clock_page[real ? 2 : 1] + *readings * clock_page[4];
+	*s = now / 1000000000;
+	*ns = now % 1000000000;
+	return 1;
+}
+""",
+    ),
+    (
+        "arch/x86/um/vdso/um_vdso.c",
+        r"(int __vdso_clock_gettime\(clockid_t clock, .*\n\{\n\tlong ret;\n)",
+        r"""\1
+	if ((clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC) &&
+		from_page(clock == CLOCK_REALTIME, (long *)ts, (long *)ts + 1))
+		return 0;
+""",
+    ),
+    (
+        "arch/x86/um/vdso/um_vdso.c",
+        r"(int __vdso_gettimeofday\(struct __kernel_old_timeval \*tv, .*\n\{\n\tlong ret;\n)",
+        r"""\1
+	if (tv && !tz && from_page(1, (long *)tv, (long *)tv + 1)) {
+		((long *)tv)[1] /= 1000;
+		return 0;
+	}
+""",
+    ),
+    (
+        "arch/x86/um/vdso/vdso-layout.lds.S",
+        r"\t\. = VDSO_PRELINK \+ SIZEOF_HEADERS;",
+        "\tclock_page = VDSO_PRELINK - 8192;\n\\g<0>",
+    ),
+    ("arch/um/include/asm/processor-generic.h", r"\(TASK_SIZE - 2 \* PAGE_SIZE\)", "(TASK_SIZE - 4 * PAGE_SIZE)"),
+    (
+        "arch/x86/um/vdso/vma.c",
+        r"(?s)static int __init init_vdso.*?copy_page\(page_address\(um_vdso\), vdso_start\);\n",
+        r"""static unsigned long *um_clock;
+static struct page *um_clock_pages[2][2]; /* each list ends with NULL */
+
+static int timekeeping_changed(struct notifier_block *block, unsigned long stepped, void *data)
+{
+	struct timekeeper *tk = data;
+	struct tk_read_base *base = &tk->tkr_mono;
+
+	um_clock[1] = base->base + (base->xtime_nsec >> base->shift) - base->cycle_last * TIMER_MULTIPLIER;
+	um_clock[2] = um_clock[1] + tk->offs_real;
+	return NOTIFY_OK;
+}
+
+static struct notifier_block timekeeping = { .notifier_call = timekeeping_changed };
+
+\g<0>
+	um_clock_pages[0][0] = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	um_clock_pages[1][0] = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	if (!um_clock_pages[0][0] || !um_clock_pages[1][0])
+		panic("Cannot allocate the clock's pages");
+	um_clock = page_address(um_clock_pages[0][0]);
+	pvclock_gtod_register_notifier(&timekeeping);
+	time_travel_show(um_clock, page_address(um_clock_pages[1][0]));
+""",
+    ),
+    (
+        "arch/x86/um/vdso/vma.c",
+        r"#include <linux/init.h>\n",
+        """\\g<0>#include <linux/pvclock_gtod.h>
+#include <linux/timekeeper_internal.h>
+#include <linux/time-internal.h>
+
+void time_travel_show(unsigned long *clock, unsigned int *readings);
+""",
+    ),
+    (
+        "arch/x86/um/vdso/vma.c",
+        r"\n\tif \(mmap_write_lock_killable\(mm\)\)\n\t\treturn -EINTR;\n",
+        r"""	static struct vm_special_mapping mapping[2] = {
+		{ .name = "[clock]", .pages = um_clock_pages[0] },
+		{ .name = "[readings]", .pages = um_clock_pages[1] },
+	};
+	int i;
+\g<0>
+	for (i = 0; i < 2; i++) {
+		unsigned long writable = i ? VM_WRITE | VM_MAYWRITE : 0;
+		struct vm_area_struct *made = _install_special_mapping(mm, um_vdso_addr - (2 - i) * PAGE_SIZE, PAGE_SIZE,
+			VM_READ | VM_MAYREAD | VM_SHARED | VM_MAYSHARE | writable, &mapping[i]);
+
+		if (IS_ERR(made)) {
+			mmap_write_unlock(mm);
+			return PTR_ERR(made);
+		}
+	}
+""",
+    ),
+    (
+        "arch/um/kernel/time.c",
+        r"\nstatic void time_travel_set_time\(",
+        """
+static unsigned long *shown_clock;
+static unsigned int *shown_readings;
+#define READINGS 100
+\\g<0>""",
+    ),
+    (
+        "arch/um/kernel/time.c",
+        r"(going to sleep forever, aborting\"\);\n\n\ttime_travel_time = ns;\n)",
+        r"""\1	if (shown_clock)
+		shown_clock[0] = rounddown(ns, TIMER_MULTIPLIER);
+""",
+    ),
+    (
+        "arch/um/kernel/time.c",
+        r"\nvoid time_travel_ndelay\(",
+        """
+void time_travel_show(unsigned long *clock, unsigned int *readings)
+{
+	shown_clock = clock;
+	shown_readings = readings;
+	clock[0] = rounddown(time_travel_time, TIMER_MULTIPLIER);
+	clock[3] = time_travel_mode == TT_MODE_INFCPU;
+	clock[4] = TIMER_MULTIPLIER;
+	clock[5] = READINGS;
+}
+
+/* A process has entered the kernel: what its readings of the clock took passes now. */
+void time_travel_readings(void)
+{
+	unsigned int readings = shown_readings ? min_t(unsigned int, *shown_readings, READINGS) : 0;
+
+	if (!readings)
+		return;
+	*shown_readings = 0;
+	time_travel_update_time_rel(readings * TIMER_MULTIPLIER);
+}
+\\g<0>""",
+    ),
+    (
+        "arch/um/os-Linux/skas/process.c",
+        r"(UPT_SYSCALL_NR\(regs\) = -1; /\* Assume: It's not a syscall \*/\n)",
+        r"""\1		time_travel_readings();
+""",
+    ),
+    ("arch/um/os-Linux/skas/process.c", r"\nvoid userspace\(", "\nvoid time_travel_readings(void);\n\\g<0>"),
     # All switches share one table of flows, and so one cache of which mask a packet matched last. Without the port in
     # its key each switch on a path writes over what the one before it has learned, and all masks are tried again.
     ("net/openvswitch/flow_table.c", r"(#define MC_DEFAULT_HASH_ENTRIES\s+)256\n", r"\g<1>4096\n"),
