@@ -2,9 +2,8 @@
 
     python -m benchmarks.virtual [--all]        ten minutes without --all; needs no root
 
-Processor time, of the guest's kernel and all its processes, so that a busy machine changes little. Real time takes 1 s
-per second. For 1 Gb/s in 1500 bytes, others' simulators: this project's on ns-3 24.6, csg-htsim 3.5, both without a
-kernel's TCP.
+Processor time, of the guest's kernel and all its processes; beside other work it is up to half as much again, so
+compare what was measured in turns. Real time takes 1 s per second.
 """
 
 from __future__ import annotations
@@ -36,15 +35,15 @@ class Case(NamedTuple):
     k: int = 4
     seconds: float = 10.0
     traffic: str = "stride:4"
-    ready_aim: float = 3.0
+    ready_aim: float = 0.8
 
 
 QUICK = (
-    Case(10, 1500, "ecmp", 0.15),
+    Case(10, 1500, "ecmp", 0.06),
     Case(10, 1500, "hedera-sa", 0.15),
-    Case(100, 1500, "ecmp", 0.7),
-    Case(1000, 1500, "ecmp", 4.0, seconds=4.0),
-    Case(10, 1500, "hedera-sa", 2.6, k=8, seconds=5.0, traffic="randbij", ready_aim=20.0),
+    Case(100, 1500, "ecmp", 0.35),
+    Case(1000, 1500, "ecmp", 2.0, seconds=4.0),
+    Case(10, 1500, "hedera-sa", 2.6, k=8, seconds=5.0, traffic="randbij", ready_aim=4.0),
 )
 MORE = (
     Case(10, 1500, "nonblocking", 0.4),
