@@ -8,7 +8,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from packets.parameters import SCHEMES, Parameters
+from packets.parameters import FIRST_ALPHA, PACER, SCHEMES, G, Parameters
 from packets.workload import SERVERS, WARM_UP_NS, WORKLOADS, Traffic, dynamic, fan_out, opening_ns, static
 
 SETTLE_S = 0.2
@@ -129,8 +129,8 @@ def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
             "least_segments": p.least_packets,
             "min_rto_ns": round(p.min_rto_ms * 1e6),
             "idle_ns": round(p.idle_ms * 1e6),
-            "g": p.g,
-            "start_alpha": p.alpha,
+            "g": G,
+            "start_alpha": FIRST_ALPHA,
             "sack": p.sack,
         },
         "connections": [
@@ -142,17 +142,7 @@ def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
         ],
     }
     if chosen.pacer:
-        built["pacer"] = {
-            "eta": p.eta,
-            "beta": p.beta,
-            "start_bps": p.start_mbps * 1e6,
-            "depth_bits": 8000 * p.bucket_kb,
-            "update_ns": round(p.update_us * 1e3),
-            "tick_ns": round(p.tick_us * 1e3),
-            "associate": p.associate,
-            "association_ns": round(p.association_ms * 1e6),
-            "queue_packets": p.port_queue_packets,
-        }
+        built["pacer"] = {**PACER, "queue_packets": p.port_queue_packets}
         if p.pacer_behind:
             built["pacer"]["behind"] = True
     if p.jitter_us:

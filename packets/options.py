@@ -49,7 +49,7 @@ def parameters(function: Command) -> Command:
     @wraps(function)
     def gathered(*args: Any, **kwargs: Any) -> Any:
         context = click.get_current_context()
-        chosen = {each.name: kwargs.pop(each.name) for each in fields(Parameters)}
+        chosen = {each.name: kwargs.pop(each.name) for each in fields(Parameters) if each.name in kwargs}
         named = frozenset(n for n in chosen if context.get_parameter_source(n) is ParameterSource.COMMANDLINE)
         return function(*args, parameters=Parameters(**chosen), named=named, **kwargs)
 
@@ -81,8 +81,8 @@ def _known(names: Collection[str]) -> Callable[[str], str]:
 compared = options(
     names_option(
         "--variants", VARIANTS, _known(VARIANTS),
-        "reproduction: as the report's authors built it (--no-sack --pacer-behind); conforming: with the given "
-        "parameters, by default TCP by its RFCs and the pacer in front. Comma-separated.",
+        "reproduction: as the report's authors built it (--no-sack, and the pacer behind the host's queue); "
+        "conforming: with the given parameters, by default TCP by its RFCs and the pacer in front. Comma-separated.",
     ),
     names_option("--schemes", SCHEMES, _known(SCHEMES), f"Comma-separated: {', '.join(SCHEMES)}."),
 )  # fmt: skip

@@ -37,23 +37,11 @@ class Parameters:
     jitter_us: float = parameter(0.0, "A switch delays every packet by a random time up to this", unit="us", least=0)
     sack: bool = parameter(True, "Selective acknowledgements (RFC 2018).")
     mark_kb: float | None = parameter(None, "K, marking threshold of DCTCP (default: the scheme's)", unit="KB", least=0)
-    g: float = parameter(1 / 16, "DCTCP: weight of a new estimate.", most=1, least=0)
-    alpha: float = parameter(1.0, "DCTCP: first estimate (RFC 8257: 1).", most=1, least=0)
-    eta: float = parameter(0.125, "Pacer: weight of a new rate.", most=1, least=0)
-    beta: float = parameter(16.0, "Pacer: rate gained per queued bit at every update", unit="1/s", least=0)
-    bucket_kb: float = parameter(3.0, "Pacer: depth of the token bucket", unit="KB", least=0.1)
-    associate: float = parameter(0.125, "Pacer: probability p_a that an echo associates its flow.", most=1, least=0)
-    association_ms: float = parameter(10.0, "Pacer: T_i, how long an association lasts", unit="ms", least=0)
-    update_us: float = parameter(32.0, "Pacer: T_r, time between updates of the rate", unit="us", least=1)
-    tick_us: float = parameter(
-        16.0, "Pacer: time between deliveries of tokens", unit="us", least=1, option="--pacer-tick"
-    )
-    start_mbps: float = parameter(100.0, "Pacer: first rate", unit="Mb/s", least=0)
-    pacer_behind: bool = parameter(
-        False, "Put the pacer behind the host's queue, which it then stops, as in the authors' ns-2."
-    )
     drain: float = parameter(0.95, "Phantom queue: drain rate as a share of the link.", least=0.01)
     phantom_kb: float = parameter(1.0, "Phantom queue: marking threshold", unit="KB", least=0)
+    pacer_behind: bool = False
+    """Whether the pacer is behind the host's queue, which it then stops, as in the authors' ns-2; no option, but what
+    the variants differ by."""
 
     def __post_init__(self) -> None:
         check(self)
@@ -87,6 +75,16 @@ VARIANTS: dict[str, dict[str, Any]] = {"reproduction": {"sack": False, "pacer_be
 """By name: the changes to the given parameters. *reproduction*: as in the authors' ns-2, TCP without selective
 acknowledgements, and the pacer behind the host's queue. *conforming*: TCP by its RFCs, and the pacer where the report
 has it."""
+
+G, FIRST_ALPHA = 1 / 16, 1.0
+"""DCTCP's weight of a new estimate, and its first estimate (RFC 8257)."""
+PACER = {
+    "eta": 0.125, "beta": 16.0, "depth_bits": 24_000.0, "update_ns": 32_000, "associate": 0.125,
+    "association_ns": 10_000_000, "tick_ns": 16_000, "start_bps": 100e6,
+}  # fmt: skip
+"""The pacer, as the engine takes it: weight of a new rate, rate gained per queued bit at every update (1/s), depth of
+the token bucket, T_r, p_a, T_i, time between deliveries of tokens, first rate. From Table I, and where it is silent
+from the authors' experiments."""
 
 _UNITS = {
     "us": {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6},

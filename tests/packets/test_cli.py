@@ -22,7 +22,7 @@ def call(*arguments):
         (["run", "--scheme", "hull", "--workload", "dynamik"], "no workload 'dynamik'"),
         (["run", "--scheme", "hull", "--workload", "dynamic", "--load", "1.1"], "not 1.1"),
         (["run", "--scheme", "hull", "--workload", "static", "--link-delay", "5kg"], "'5kg' is not a number"),
-        (["figure", "1", "--g", "2"], "--g must be at least 0 and at most 1"),
+        (["figure", "1", "--drain", "0"], "--drain must be at least 0.01"),
         (["table", "2", "--seeds", "0"], "seeds"),
         (["figure", "3"], "No such command"),
     ],

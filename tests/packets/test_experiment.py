@@ -59,8 +59,7 @@ def test_all_schemes_see_the_same_requests():
 def test_every_parameter_reaches_the_engine():
     base = {scheme: told(scheme) for scheme in SCHEMES}
     other = {
-        "sack": False, "jitter_us": 1.0, "pacer_behind": True, "mark_kb": 12.0, "idle_ms": 0.0, "alpha": 0.5,
-        "associate": 0.5, "drain": 0.9, "g": 0.5,
+        "sack": False, "jitter_us": 1.0, "pacer_behind": True, "mark_kb": 12.0, "idle_ms": 0.0, "drain": 0.9,
     }  # fmt: skip
     for name, value in vars(Parameters()).items():
         changed = other.get(name, None if value is None else value * 2)
