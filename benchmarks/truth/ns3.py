@@ -19,8 +19,7 @@ from harness.jobs import guests
 from harness.jobs.job import job_of
 from harness.jobs.loop import run as run_job
 from harness.run.spec import RunSpec
-from packets.result import parse
-from packets.run import run_scenario
+from packets.run import parse, run_scenario
 from results.files import write_whole
 from results.record import Run, read
 from topos.arrays import Float64

@@ -2,8 +2,7 @@
 
 import copy
 
-from packets.result import parse
-from packets.run import run_scenario
+from packets.run import parse, run_scenario
 
 TCP = {
     "variant": "dctcp", "segment_bytes": 950, "window_segments": 1256, "initial_segments": 2, "least_segments": 2,

@@ -65,7 +65,7 @@ def test_a_run_in_words_and_as_json(tmp_path):
 
 @pytest.mark.usefixtures("built")
 def test_table_2_as_json_csv_and_picture(tmp_path, monkeypatch):
-    monkeypatch.setattr("packets.options.QUICK_SHARE", 0.012)
+    monkeypatch.setattr("packets.cli.QUICK_SHARE", 0.012)
     arguments = ["--quick", "--seeds", 1, "--jobs", 2, "--results", tmp_path, "--out", tmp_path, "--json"]
     answer = call("table", 2, *arguments)
     assert answer.exit_code == 0, answer.output

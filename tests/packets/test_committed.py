@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from packets.metrics import PUBLISHED, within
 from packets.parameters import SCHEMES
-from packets.suites import LOADS
+from packets.suites import LOADS, PUBLISHED, within
 from results.output import read_csv
 
 ROOT = Path(__file__).parents[2]

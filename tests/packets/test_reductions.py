@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from packets.metrics import reductions
+from packets.suites import reductions
 from tests.packets.test_run import result
 
 

@@ -11,10 +11,9 @@ import pytest
 
 from packets import run
 from packets.experiment import Experiment
-from packets.metrics import by_seed, cell
 from packets.parameters import SCHEMES, Parameters
-from packets.result import _ARRAYS, Result, load, parse, save
-from packets.run import Task, kept_or_run, place, run_many
+from packets.run import _ARRAYS, Result, Task, kept_or_run, load, parse, place, run_many, save
+from packets.suites import by_seed, cell
 from packets.workload import LARGE, LARGE_BYTES
 from tests.packets.fluid import completion_s
 
