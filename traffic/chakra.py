@@ -1,9 +1,8 @@
 """Graphs of flows as Chakra's execution traces (MLCommons), which ASTRA-sim runs: a file for each rank.
 
-PREFIX.0.et is rank 0's, and so on. A file is GlobalMetadata and then Nodes, each behind its length; the numbers of
-fields are those of ``schema/protobuf/et_def.proto``. A node starts when all have ended that it depends on, by data or
-by control. Computing takes its ``duration_micros``; memory and metadata take no time; sends and receives are matched
-as in GOAL text (`traffic.goal`).
+PREFIX.0.et is rank 0's, and so on. A file is GlobalMetadata and then Nodes, each behind its length
+(``et_def.txtpb``). A node starts when all have ended that it depends on, by data or by control. Computing takes its
+``duration_micros``; memory and metadata take no time; sends and receives are matched as in GOAL text (`traffic.goal`).
 
 A collective is that of all ranks that have one of its group (``pg_name``; none or 0 is every rank): the first of each
 with the first of the others, and so on. Its size is what every rank puts in:
@@ -25,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from google.protobuf import descriptor_pb2, descriptor_pool, message_factory, proto
+from google.protobuf import descriptor_pb2, message_factory, proto, text_format
 from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
@@ -38,33 +37,14 @@ COLLECTIVES = {0: "ALL_REDUCE", 2: "ALL_GATHER", 6: "ALL_TO_ALL", 7: "REDUCE_SCA
 """Those that are simulated, by their numbers."""
 MAX_NODES, MAX_WAITS, MAX_NODE_BYTES = 1_000_000, 5_000_000, 1 << 20
 """Of all files of a trace, and of a node: 50 times as much memory. Larger ones are refused."""
-_FIELDS = {
-    "GlobalMetadata": "version 1 bytes, attr 2 Attribute*",
-    "Node": "id 1 uint64, type 3 int32, ctrl_deps 4 uint64*, data_deps 5 uint64*, duration_micros 7 uint64, "
-    "attr 10 Attribute*",
-    "Attribute": "name 1 bytes, int32_val 7 int32, int64_val 9 int64, uint32_val 11 uint32, uint64_val 13 uint64, "
-    "bool_list 28 Bools, string_val 29 bytes",
-    "Bools": "values 1 bool*",
-}
 _NO_TIME, _COMP, _SEND, _RECV, _COLL = range(4), 4, 5, 6, 7
 _NUMBERS = (b"comm_type", b"comm_size", b"comm_src", b"comm_dst", b"comm_tag")
 
 
 @cache
-def _message(name: str) -> Any:
-    file = descriptor_pb2.FileDescriptorProto(name="chakra", package="chakra", syntax="proto2")
-    for message, told in _FIELDS.items():
-        made = file.message_type.add(name=message)
-        for field in told.split(", "):
-            label, number, kind = field.split()
-            one = made.field.add(name=label, number=int(number), label=3 if kind.endswith("*") else 1)
-            if (kind := kind.rstrip("*")) in _FIELDS:
-                one.type_name = f".chakra.{kind}"
-            else:
-                one.type = getattr(one, f"TYPE_{kind.upper()}")
-    pool = descriptor_pool.DescriptorPool()
-    pool.AddSerializedFile(file.SerializeToString())
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"chakra.{name}"))
+def _messages() -> dict[str, Any]:
+    schema = Path(__file__).with_name("et_def.txtpb").read_text(encoding="utf-8")
+    return message_factory.GetMessages([text_format.Parse(schema, descriptor_pb2.FileDescriptorProto())])
 
 
 def traces_of(prefix: str) -> list[Path]:
@@ -104,7 +84,7 @@ class _Messages(io.BytesIO):
 
 def _next(name: str, path: Path, data: io.BytesIO) -> Any:
     try:
-        return proto.parse_length_prefixed(_message(name), data)
+        return proto.parse_length_prefixed(_messages()[f"ChakraProtoMsg.{name}"], data)
     except (DecodeError, ValueError, EOFError, IndexError) as error:
         raise ValueError(f"{path} is no Chakra trace: {' '.join(str(error).split())}") from None
 
