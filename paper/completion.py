@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
+from msgspec import structs
 
 from hedera.options import field_options
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from paper.study import Row, grouped, numbers, picture, schemes_option, table
 from plots.style import colour, logarithmic
+from results.completion import CLASSES, by_class
+from results.parts import Completion
 from results.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
 from simulator.workload import bounded
-from traffic.completion import CLASSES, Completion, by_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +85,7 @@ def _not_simulated(simulation: Simulation) -> list[Completion]:
     size = work.size_bytes[(work.start_s >= begin) & (work.start_s < end)] / simulation.config.size_scale
     nothing = np.ones(size.size)
     known = by_class(size, nothing, nothing, np.zeros(size.size, dtype=bool))
-    return [Completion(one.size_class, one.flows, one.flows, 0.0) for one in known]
+    return [Completion(size_class=one.size_class, flows=one.flows, cut_off=one.flows, known_share=0.0) for one in known]
 
 
 def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
@@ -92,7 +94,7 @@ def compute(tasks: Sequence[Config], run: Runner = in_turn) -> list[Row]:
 
 
 def _cells(classes: Sequence[Completion], config: Config, carried: float) -> list[Row]:
-    """A row for each size class of a simulation (`traffic.completion.Completion`).
+    """A row for each size class of a simulation (`results.parts.Completion`).
 
     ``interval_s``: None for a scheme that has no period. ``detect_s``: how often large flows were looked for, to be
     re-routed at once. ``carried``: the traffic received in the window, as a share of all hosts' links; if it is far
@@ -105,7 +107,7 @@ def _cells(classes: Sequence[Completion], config: Config, carried: float) -> lis
         "interval_s": config.interval_s if schedules and not config.detect_s else None,
         "detect_s": config.detect_s or None, "carried": carried, "k": config.k,
     }  # fmt: skip
-    return [{**asdict(one), **where} for one in classes]
+    return [{**structs.asdict(one), **where} for one in classes]
 
 
 HIDDEN = 0.001

@@ -154,7 +154,11 @@ class FlowRecord(Record, frozen=True, kw_only=True):
 
 
 class Completion(Record, frozen=True, kw_only=True):
-    """Completion times of a size class, with the fields of `traffic.completion.Completion`."""
+    """The flows of one size class; None in place of a statistic where there is none.
+
+    ``flows``: all that count. ``cut_off``: those of them that had not ended. ``known_share``: up to this share of the
+    flows, percentiles of times and slowdowns are exact; from there on they, and the means, are lower bounds.
+    """
 
     size_class: Name
     flows: Count
@@ -180,7 +184,12 @@ class Turns(Record, frozen=True, kw_only=True):
 
 
 class Collective(Record, frozen=True, kw_only=True):
-    """A graph of flows, in the words of `traffic.graph.Collective`."""
+    """What became of a graph of flows. ``flows``: without computing; ``ended`` of them.
+
+    ``completion_s``: when the last node ended, None where one has not. ``steps``: flows are of one when as many nodes
+    lie before them on the longest way; ``slowest_step_s``: the longest time from the first start to the last end of
+    one that has ended. ``longest_flow_s``: the longest time of a flow. ``least_s``: `traffic.graph.FlowGraph.least_s`.
+    """
 
     flows: Count
     ended: Count

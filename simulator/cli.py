@@ -13,6 +13,7 @@ import click
 import numpy as np
 
 from hedera.options import field_options, in_words, json_option, quiet_option
+from results import completion
 from results.files import write_whole
 from results.output import progress_bar
 from simulator.config import Config
@@ -50,7 +51,7 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> Any:
         result = simulation.run(done)
     what = f"{config.scheme}, {config.traffic}, {config.topology or f'k={config.k}'}:"
     if (told := result.collective()) is not None:
-        click.echo(f"{what} {told.in_words()}")
+        click.echo(f"{what} {completion.in_words(told)}")
     if told is None or np.isinf(result.size_bytes).any():
         share = result.bisection_mbps / result.capacity_mbps
         click.echo(

@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from msgspec import to_builtins
+from msgspec import structs, to_builtins
 
 from hedera.maxmin import alone_rates
-from results.parts import Failure, Phase
+from results.completion import by_class, completed
+from results.parts import Collective, Completion, Failure, Phase
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from topos.arrays import Float64, Int32
-from traffic.completion import Completion, by_class
 from traffic.flows import LASTING, columns
-from traffic.graph import Collective, FlowGraph, completed
+from traffic.graph import FlowGraph
 
 _SLACK = 1000  # ticks of congestion avoidance beyond the longest flow, whose mean says how it would go on
 _MAX_TICKS = 1_000_000
@@ -140,8 +140,8 @@ class Result:
             "total_mbps_per_second": totals.round(3).tolist(),
             "completed": int(self.completion_s.size),
             "mean_completion_s": float(self.completion_s.mean()) if self.completion_s.size else None,
-            "completion": [asdict(one) for one in self.completion()],
-            **({} if collective is None else {"collective": asdict(collective)}),
+            "completion": [structs.asdict(one) for one in self.completion()],
+            **({} if collective is None else {"collective": structs.asdict(collective)}),
             "rounds": [asdict(one) for one in self.rounds],
             "flows": flows,
             **(to_builtins({"failures": self.failures, "phases": self.phases}) if config.fail else {}),

@@ -220,53 +220,6 @@ class FlowGraph:
         return level
 
 
-@dataclass(frozen=True)
-class Collective:
-    """What became of a graph. ``flows``: without computing; ``ended`` of them.
-
-    ``completion_s``: when the last node ended, None where one has not. ``steps``: flows are of one when as many nodes
-    lie before them on the longest way; ``slowest_step_s``: the longest time from the first start to the last end of
-    one that has ended. ``longest_flow_s``: the longest time of a flow. ``least_s``: as `FlowGraph.least_s`.
-    """
-
-    flows: int
-    ended: int
-    completion_s: float | None
-    steps: int
-    slowest_step: int | None
-    slowest_step_s: float | None
-    longest_flow_s: float | None
-    least_s: float
-
-    def in_words(self) -> str:
-        done = "not done" if self.completion_s is None else f"done after {self.completion_s:.6g} s"
-        return f"{self.flows:,} flows in {self.steps:,} steps, {done}; {self.least_s:.6g} s are the least possible"
-
-
-def completed(graph: FlowGraph, start_s: Float64, end_s: Float64, link_mbps: float) -> Collective:
-    """When its nodes, the first of these (flows,), started and ended; nan where they did not."""
-    start, end = start_s[: len(graph)], end_s[: len(graph)]
-    flows = ~graph.computes
-    _, step = np.unique(graph.level[flows], return_inverse=True)
-    steps = int(step.max(initial=-1)) + 1
-    first, last = np.full(steps, np.inf), np.full(steps, -np.inf)
-    with np.errstate(invalid="ignore"):
-        np.minimum.at(first, step, start[flows])
-        np.maximum.at(last, step, end[flows])  # nan stays nan
-    took, alone = last - first, (end - start)[flows]
-    known = np.isfinite(took).any()
-    return Collective(
-        int(flows.sum()),
-        int(np.isfinite(alone).sum()),
-        float(end.max()) if np.isfinite(end).all() else None,
-        steps,
-        int(np.nanargmax(took)) if known else None,
-        float(np.nanmax(took)) if known else None,
-        float(np.nanmax(alone)) if np.isfinite(alone).any() else None,
-        graph.least_s(link_mbps),
-    )
-
-
 def bounded(name: str, nodes: int, edges: int) -> None:
     """ValueError, one sentence, for a graph that is too large, before its arrays are made."""
     if nodes > MAX_NODES or edges > MAX_EDGES:

@@ -20,13 +20,13 @@ from harness.jobs.job import job_of
 from harness.jobs.loop import run as run_job
 from harness.run.spec import RunSpec
 from packets.run import parse, run_scenario
+from results.completion import members
 from results.files import write_whole
 from results.record import Run, read
 from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.network import Network
 from topos.wire import BARE_FRAME, DEFAULT_MTU, TCP_IP_HEADERS
-from traffic.completion import members
 from traffic.flowfile import recorded
 from traffic.workload import workload
 

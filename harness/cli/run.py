@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
 from harness.cli.options import carrier, experiment_options, tell_user, timed
 from harness.run.spec import RunSpec
@@ -78,9 +77,9 @@ def _outcome(result: Run) -> str:
     if result.bisection_mbps is None or result.payload_mbps is None:
         return f"{which}: no result"
     if result.collective is not None and all(flow.size_bytes for flow in result.flows):
-        from traffic.graph import Collective
+        from results.completion import in_words
 
-        return f"{which}: {Collective(**msgspec.structs.asdict(result.collective)).in_words()}, {result.verdict}"
+        return f"{which}: {in_words(result.collective)}, {result.verdict}"
     carried, most = result.payload_mbps, result.payload_capacity_mbps
     own = f", {result.bisection_mbps / bound:.0%} of the network's own bound" if (bound := result.bound_mbps) else ""
     return f"{which}: {carried:.1f} of {most:.1f} Mb/s of payload ({carried / most:.0%}{own}), {result.verdict}"

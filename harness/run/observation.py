@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from harness.run.controller import Event, Restart
 from harness.run.traffic import EmulatedFlow
+from results.parts import Collective
 from traffic.bwmng import Series
-from traffic.graph import Collective
 
 if TYPE_CHECKING:
     from harness.network.fabric import Fabric

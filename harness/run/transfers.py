@@ -23,8 +23,9 @@ from harness.network.fabric import Fabric
 from harness.network.processes import Children, wait_until
 from harness.run.spec import LINGER_S, RunSpec
 from harness.run.traffic import EmulatedFlow, Traffic
+from results.completion import completed
 from topos.wire import ETHERNET_HEADER
-from traffic.graph import FlowGraph, completed
+from traffic.graph import FlowGraph
 from traffic.iperf import FlowReport, Interval
 from traffic.ports import SERVER_PORT
 from traffic.ranks import ranks

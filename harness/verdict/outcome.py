@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ from harness.verdict.fair import Fair, Window, fair
 from harness.verdict.flows import MeasuredFlow, measured_flows
 from hedera.experiment import middle
 from hedera.maxmin import alone_rates
+from results.completion import by_class
 from results.parts import Collective, Completion, Turns
 from topos.arrays import Float64
 from topos.network import Network
@@ -27,7 +28,6 @@ from topos.wire import (
     payload_share,
     wire_per_payload,
 )
-from traffic.completion import by_class
 from traffic.workload import Workload
 
 SETTLED_S = 0.5
@@ -179,7 +179,7 @@ class Outcome:
         alone = size / per_s + 1.5 * min(shakes, default=0.0)
         # The classes are those of links of 1 Gb/s.
         classes = by_class(size / self.workload.size_scale, took, alone, ended.astype(bool))
-        return tuple(Completion(**asdict(one)) for one in classes if one.flows)
+        return tuple(one for one in classes if one.flows)
 
     def _sized(self, one: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
         """Bytes, seconds, whether it ended, and what it has ``alone``, bytes per second: of a flow that has a size and
@@ -210,8 +210,7 @@ class Outcome:
 
     @property
     def collective(self) -> Collective | None:
-        found = self.seen.collective
-        return None if found is None else Collective(**asdict(found))
+        return self.seen.collective
 
     @property
     def turns(self) -> Turns | None:

@@ -22,9 +22,9 @@ from plots.report import runs as runs_data
 from plots.shares import our_share, published_share
 from plots.style import colour, house_style, image, label, short
 from plots.summary import WINDOWS, Summary, by_scheme, summarise
+from results.completion import CLASSES
 from results.files import write_whole
 from results.record import Run
-from traffic.completion import CLASSES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

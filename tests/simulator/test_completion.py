@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from results.completion import CLASSES
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
-from traffic.completion import CLASSES
 from traffic.workload import workload
 
 TICK = 0.0001

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from results.completion import completed
 from tests.traffic.graphs import graph
-from traffic.graph import MAX_EDGES, MAX_NODES, bounded, completed
+from traffic.graph import MAX_EDGES, MAX_NODES, bounded
 from traffic.workload import connections
 
 ROW = (0, 1, 10, 0.0)

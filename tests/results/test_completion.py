@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from traffic.completion import CLASSES, by_class
+from results.completion import CLASSES, by_class
 
 
 def test_classes_and_statistics():
