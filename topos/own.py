@@ -18,6 +18,7 @@ from functools import cached_property
 from itertools import pairwise, product
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from topos.arrays import Float64, Int32
@@ -66,8 +67,6 @@ class Own(Listed):
     def __init__(self, name: str, plan: Any, oversubscribe: float | None = None) -> None:
         try:
             if isinstance(plan, str):
-                from topos.rows import read
-
                 plan = read(plan)
             plan = plan() if isinstance(plan, type) else plan
             self.num_hosts = int(plan.hosts)
@@ -152,8 +151,6 @@ class Own(Listed):
         """The plan as JSON, without ``oversubscribe``, which is another parameter."""
         first = np.unique(self.edge, return_index=True)[1].tolist()
         between = {f"{first[a]},{first[b]}": paths for (a, b), paths in self._paths.items() if a != b}
-        from topos.rows import Rows, written
-
         return written(Rows(self.num_hosts, self._laid, between))
 
     @cached_property
@@ -209,3 +206,26 @@ class Own(Listed):
             raise ValueError(f"host {src} has no path to itself")
         found = self._paths[int(self.edge[src]), int(self.edge[dst])]
         return (self.host_name(src), *found[core % len(found)], self.host_name(dst))
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """What a class's methods gave, ``between`` by ``SRC,DST``."""
+
+    hosts: int
+    cables: list[tuple[int | str, str, float]]
+    between: dict[str, list[tuple[str, ...]]]
+
+    def links(self) -> list[tuple[int | str, str, float]]:
+        return self.cables
+
+    def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
+        return self.between.get(f"{src},{dst}", [])
+
+
+def read(text: str) -> Rows:
+    """Raises msgspec.DecodeError for what is no such plan."""
+    return msgspec.json.decode(text, type=Rows)
+
+
+def written(rows: Rows) -> str:
+    return msgspec.json.encode(rows).decode()
