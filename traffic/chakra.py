@@ -2,7 +2,8 @@
 
 PREFIX.0.et is rank 0's, and so on. A file is GlobalMetadata and then Nodes, each behind its length
 (``et_def.txtpb``). A node starts when all have ended that it depends on, by data or by control. Computing takes its
-``duration_micros``; memory and metadata take no time; sends and receives are matched as in GOAL text (`traffic.goal`).
+``duration_micros``; memory and metadata take no time; sends and receives are matched as in GOAL
+text (`traffic.schedules`).
 
 A collective is that of all ranks that have one of its group (``pg_name``; none or 0 is every rank): the first of each
 with the first of the others, and so on. Its size is what every rank puts in:
@@ -29,8 +30,8 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from topos.arrays import Int64
-from traffic.goal import Op, matched
 from traffic.graph import MAX_BYTES, MAX_FILE_BYTES, FlowGraph, all_to_all, around, bounded, part
+from traffic.schedules import Op, matched
 from traffic.textfile import given, read_bytes, short
 
 COLLECTIVES = {0: "ALL_REDUCE", 2: "ALL_GATHER", 6: "ALL_TO_ALL", 7: "REDUCE_SCATTER"}

@@ -10,8 +10,8 @@ before, and for the flow that its sender sends before.
   of a half of the buffer, a quarter and so on; and back.
 * ``all-to-all``: every rank sends 1/GROUP of its buffer to every other one, all at once.
 * ``pipeline``: GROUP stages; as many micro-batches of BYTES go through them forward, and back.
-* ``goal:FILE``: what a file of GOAL text says (`traffic.goal`).
-* ``htsim:FILE.cm``: what a connection matrix of htsim says (`traffic.htsim`).
+* ``goal:FILE``: what a file of GOAL text says (`traffic.schedules`).
+* ``htsim:FILE.cm``: what a connection matrix of htsim says (`traffic.schedules`).
 * ``chakra:PREFIX``: what Chakra's traces say, PREFIX.0.et for rank 0 and so on (`traffic.chakra`).
 """
 
@@ -54,11 +54,11 @@ def collective(
     """
     name, _, argument = text.partition(":")
     if name == "goal":
-        from traffic.goal import read_goal
+        from traffic.schedules import read_goal
 
         graph = read_goal(argument, text)
     elif name == "htsim":
-        from traffic.htsim import read_htsim
+        from traffic.schedules import read_htsim
 
         graph = read_htsim(argument, text)
     elif name == "chakra":

@@ -11,10 +11,9 @@ from topos.fattree import FatTree
 from traffic.bwmng import parse_samples
 from traffic.chakra import read_chakra
 from traffic.flowfile import read_listed
-from traffic.goal import read_goal
-from traffic.htsim import read_htsim
 from traffic.iperf import parse_report
-from traffic.sizes import size_law
+from traffic.poisson import size_law
+from traffic.schedules import read_goal, read_htsim
 
 TREE = FatTree(4)
 CSV = b"src_host,dst_host,size\n0,4,1\n1,5,1\n# a comment\n15,0,2\n"

@@ -6,7 +6,7 @@ import pytest
 from tests.traffic.graphs import edges, rows
 from topos.fattree import FatTree
 from traffic.collectives import collective
-from traffic.goal import goal_in
+from traffic.schedules import goal_in
 from traffic.workload import read_files
 
 TWO = "num_ranks 2\nrank 0 {\n%s\n}\nrank 1 {\n%s\n}\n"

@@ -6,7 +6,7 @@ from simulator.config import Config
 from simulator.driver import simulate
 from tests.traffic.graphs import edges, rows
 from topos.fattree import FatTree
-from traffic.htsim import read_htsim
+from traffic.schedules import read_htsim
 from traffic.workload import read_files, workload
 
 FLOWS = """Nodes 16
