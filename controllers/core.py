@@ -14,13 +14,12 @@ from functools import partial
 from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat, until
 from controllers.entries import RECALL_S, LearnedFlows, Recall
 from controllers.eventlog import EventLog
-from controllers.failures import Failures
 from controllers.flows import KnownFlow, KnownFlows
-from controllers.learn_rules import LearnRules, spread_rules
 from controllers.measurements import Polls
 from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
+from controllers.rules import LearnRules, spread_rules
 from controllers.settings import FLAGS, Settings
-from controllers.switches import Switches
+from controllers.switches import Failures, Switches
 from topos.fattree import FatTree
 
 SETTLE_S = 1.0

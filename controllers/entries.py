@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping
 from controllers.driver import FlowStat, until
 from controllers.eventlog import EventLog
 from controllers.flows import KnownFlows
-from controllers.learn_rules import LEARNED_COOKIE
 from controllers.measurements import Polls
 from controllers.packet import FiveTuple
-from controllers.rules import entries
+from controllers.rules import LEARNED_COOKIE, entries
 from controllers.switches import Switches
 from topos.network import Network
 

@@ -32,8 +32,8 @@ from os_ken.ofproto import ofproto_v1_0_parser as messages
 from controllers.core import Controller
 from controllers.driver import FlowStat, Match, Rule, guarded
 from controllers.eventlog import EventLog
-from controllers.learn_rules import nicira_actions
 from controllers.packet import FiveTuple
+from controllers.rules import nicira_actions
 from controllers.settings import FLAGS, Settings
 from hedera.parameter import parameters_of
 

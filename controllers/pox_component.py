@@ -22,8 +22,8 @@ from pox.core import core
 from controllers.core import Controller
 from controllers.driver import FlowStat, Match, Rule, guarded
 from controllers.eventlog import EventLog
-from controllers.learn_rules import nicira_actions
 from controllers.packet import FiveTuple
+from controllers.rules import nicira_actions
 from controllers.settings import Settings, from_ripl_pox
 
 _REPLY_HEADER = 12  # bytes of a statistics reply before its first entry

@@ -151,7 +151,7 @@ _ALL = (
         "hedera-sa", "Hedera with Simulated Annealing", _ecmp,
         _placement(
             "hedera.simulated_annealing:SimulatedAnnealing", "rng", "iterations",
-            elsewhere="hedera.flow_annealing:FlowAnnealing",
+            elsewhere="hedera.simulated_annealing:FlowAnnealing",
         ),
         label="Simulated Annealing", colour="#0072b2", rank=1, column="Simulated Annealing",
     ),
@@ -162,7 +162,7 @@ _ALL = (
     ),
     Scheme(
         "hedera-flow-sa", "annealing with a core per flow (section 4.4)", _ecmp,
-        _placement("hedera.flow_annealing:FlowAnnealing", "rng", "iterations"),
+        _placement("hedera.simulated_annealing:FlowAnnealing", "rng", "iterations"),
         label="annealing per flow", hidden=True,
     ),
     Scheme(

@@ -1,6 +1,6 @@
 """The command `hedera explain-sa`: section 4.4's claims for a core per destination host, against a core per flow.
 
-Its baseline is annealing over single flows (`hedera.flow_annealing`). The claim, "a 20% improvement in bisection
+Its baseline is annealing over single flows (`hedera.simulated_annealing`). The claim, "a 20% improvement in bisection
 bandwidth and a 10X reduction in computation time", is for 8,192 hosts with 16,000 flows, and does not give the
 iterations, so several are tried. The time is measured in docs/notes/simulator.md.
 
@@ -18,7 +18,7 @@ aggregation switch, and an edge switch that sends h^2 flows fills its links upwa
 * Edge switch 3 sends one flow to each host of Z, so that each wants a whole link.
 
 With a core per flow every pattern of this kind fits: it is the sum of h permutations (König), and a fat-tree carries
-each of them with one flow on every link (`hedera.edge_colouring`).
+each of them with one flow on every link (`hedera.clos`).
 """
 
 from __future__ import annotations

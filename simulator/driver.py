@@ -1,4 +1,4 @@
-"""One simulation from start to end: traffic, hashed paths, a rate engine, and what happens to them when."""
+"""One simulation from start to end: traffic, hashed or planned paths, a rate engine, and what happens to them when."""
 
 from __future__ import annotations
 
@@ -12,19 +12,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hedera.linkstate import LinkState
 from hedera.maxmin import sprayed_rates
+from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.scheduler import ActiveFlows, Scheduler
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from simulator.fair import MaxMinEngine
 from simulator.result import Result, RoundLog
 from topos.arrays import Float64, Int32
-from topos.links import NO_LINK, link_rates, num_links, path_links
+from topos.fattree import FatTree
+from topos.links import NO_LINK, Cores, link_rates, num_links, path_links
 from traffic.flows import Flows, Matrix
+from traffic.graph import FlowGraph
 from traffic.ports import SERVER_PORT, source_ports
 from traffic.workload import connections
 
 if TYPE_CHECKING:
+    from hedera.clos import ClosColouring
     from results.parts import Phase
     from simulator.failures import Breakage
 
@@ -99,8 +104,6 @@ class Simulation:
     def _plan_paths(self, flows: NDArray[np.intp]) -> None:
         """Paths for those of these flows that are a collective's, where the scheme plans them."""
         if self.config.chosen.plans and self.graph is not None and self.routing is not None:
-            from simulator.paths import planned_cores
-
             mine = flows[flows < len(self.graph)]
             self.core[mine] = planned_cores(self.graph, mine, self.core[mine], self.routing.links)
 
@@ -310,3 +313,56 @@ def _ports(work: Flows, num_hosts: int, seed: int) -> Int32:
     if work.src_port.all():  # traffic has given them already
         return work.src_port
     return source_ports(Matrix(work.src, work.dst, num_hosts), seed)
+
+
+ORDERS = 16
+
+
+def planned_cores(graph: FlowGraph, nodes: NDArray[np.intp], core: Cores, links: LinkState) -> Cores:
+    """A core for each of these nodes, int32 (nodes,): the flows of one step together, by edge colouring.
+
+    A flow's demand is what its sender and its receiver leave it beside the others of the step. ``core``: what
+    computing keeps, and where colouring begins.
+    """
+    from hedera.clos import ClosColouring
+
+    assert isinstance(links.tree, FatTree)
+    placement, found = ClosColouring(links.tree), core.copy()
+    known: dict[bytes, Cores] = {}  # rings send the same way in every step
+    level = np.where(graph.computes[nodes], -1, graph.level[nodes])
+    order = np.argsort(level, kind="stable")
+    for step in np.split(order, np.flatnonzero(np.diff(level[order])) + 1):
+        if not step.size or level[step[0]] < 0:
+            continue
+        src, dst = graph.src[nodes[step]], graph.dst[nodes[step]]
+        same = src.tobytes() + dst.tobytes()
+        if same not in known:
+            busy = np.maximum(np.bincount(src)[src], np.bincount(dst)[dst])
+            known[same] = _coloured(placement, src, dst, 1.0 / busy, found[step], links)
+        found[step] = known[same]
+    return found
+
+
+def _coloured(
+    placement: ClosColouring, src: Int32, dst: Int32, demand: Float64, core: Cores, links: LinkState
+) -> Cores:
+    """The best of some colourings, each of the flows in another order, where the first leaves an excess.
+
+    Colouring goes by their order where it cannot look ahead to a failed link, and counts a flow on such a link as one
+    too many on any other; these flows move on.
+    """
+    rng, best, least = np.random.default_rng(1), core, np.inf
+    order = np.arange(src.size)
+    for _ in range(ORDERS):
+        start = core[order]
+        flows = LargeFlows(order, src[order], dst[order], demand[order], start, start)
+        answer = np.empty_like(core)
+        answer[order] = placement.place(flows, links)
+        answer = links.detour(src, dst, answer)
+        exceeded = exceeded_capacity(links.tree, src, dst, demand, answer, links)
+        if exceeded < least:
+            best, least = answer, exceeded
+        if least == 0:
+            break
+        order = rng.permutation(src.size)
+    return best

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from controllers.driver import LearnAction, Spread
-from controllers.learn_rules import nicira_actions
+from controllers.rules import nicira_actions
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 from tests.controllers.test_failures import packets

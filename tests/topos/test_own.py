@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from hedera.experiment import own
-from hedera.flow_annealing import FlowAnnealing
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
 from hedera.routing import Ecmp
+from hedera.simulated_annealing import FlowAnnealing
 from tests.hedera.reference import excess, random_flows
 from tests.topos.plan import SAME, TREE
 from topos.fattree import FatTree

@@ -288,7 +288,7 @@ void time_travel_readings(void)
         "\n\tskb_hash = jhash_1word(skb_hash, key->phy.in_port);\n\n\tce = NULL;\n\thash = skb_hash;\n",
     ),
     # Of the outputs of a packet that bears our mark, one is carried out: drawn anew by each flow where its last packet
-    # came at least so many microseconds ago as the mark's lower 24 bits say (`controllers.learn_rules`).
+    # came at least so many microseconds ago as the mark's lower 24 bits say (`controllers.rules`).
     (
         "net/openvswitch/actions.c",
         r"static void do_output\(struct datapath \*dp",
