@@ -32,17 +32,10 @@ def max_min_rates(links: ArrayLike, capacity: ArrayLike, part: ArrayLike | None 
     ``links`` is int (flows, L): the directed links of each flow's path, with -1 where a path is shorter. ``capacity``
     is float (links,), not negative. ``part``, float (flows,), is the share of a flow's rate that each entry of its row
     carries (all of it unless given). A flow without any link has rate infinity. ``calls``: how often it will be asked
-    about flows like these; for many, the loop is compiled. Raises ValueError for other shapes or a negative capacity,
-    IndexError for a link without a capacity.
+    about flows like these; for many, the loop is compiled.
     """
     paths = np.ascontiguousarray(links, dtype=np.int32)
     limits = np.ascontiguousarray(capacity, dtype=np.float64)
-    if paths.ndim != 2 or limits.ndim != 1:
-        raise ValueError(f"paths must be of shape (flows, L), not {paths.shape}")
-    if limits.size and not limits.min() >= 0:
-        raise ValueError("a link's capacity must be a number that is not negative")
-    if paths.size and (paths.min() < -1 or paths.max() >= limits.size):
-        raise IndexError(f"a path uses a link that is not one of the {limits.size} links")
     parts = np.ones(len(paths)) if part is None else np.ascontiguousarray(part, dtype=np.float64)
     fill = _compiled_fill() if "numba" in sys.modules or paths.size * calls > PLAIN_ENTRIES else _fill
     return fill(paths, limits, parts)

@@ -166,8 +166,6 @@ def opening_ns(workload: str, load: float) -> int:
 def _background(
     load: float, seconds: float, seed: int, servers: int, first: int, link_mbps: float, small: bool = True
 ) -> tuple[tuple[Connection, ...], list[_Part]]:
-    if not 0 < load < 1:
-        raise ValueError(f"the load must be a share of the link, above 0 and below 1, not {load:g}")
     rng = np.random.default_rng([seed, _BACKGROUND])
     large_per_s = load * link_mbps * 1e6 / (8 * LARGE_BYTES)
     kinds = [(LARGE, LARGE_BYTES, large_per_s)]

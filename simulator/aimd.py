@@ -73,8 +73,6 @@ class AimdEngine:
     avoidance, like a flow whose first update met a full path. So no link ever carries more than its rate.
     ``closed`` names a link that carries nothing, for flows that have no path. ``graph``: for whom the first flows
     wait; those of size 0 end as they start, and use no link.
-
-    Raises ValueError when the increase is not above 0 or exceeds the link's rate.
     """
 
     def __init__(
@@ -93,11 +91,6 @@ class AimdEngine:
     ) -> None:
         link = LINK if shares is None else int(LINK / max(1.0, shares.max()))  # the hosts' rate in our unit
         self.increase = round(increase_mbps / link_mbps * link)
-        if not 0 < self.increase <= link:
-            raise ValueError(
-                f"the additive increase must be above 0 and at most the link's {link_mbps:g} Mb/s, "
-                f"not {increase_mbps:g} Mb/s"
-            )
         self.tick, self.tick_s = 0, tick_s
         flows = len(work)
         self._mbps = link_mbps / link

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from types import SimpleNamespace
 
 from topos.own import Own
 
@@ -14,15 +13,9 @@ class NonBlocking(Own):
     SWITCH = "0_0_1"
 
     def __init__(self, n: int) -> None:
-        super().__init__("nonblocking", _OneSwitch(n))
+        one_switch = SimpleNamespace(hosts=n, links=lambda: ((host, self.SWITCH) for host in range(n)))
+        super().__init__("nonblocking", one_switch)
         self.middle = self.middle[..., :0]  # nothing between switches: a path has two links
 
     def layer(self, name: str) -> str:
         return "core" if name == self.SWITCH else "host"
-
-
-class _OneSwitch(NamedTuple):
-    hosts: int
-
-    def links(self) -> Iterator[tuple[int, str]]:
-        return ((host, NonBlocking.SWITCH) for host in range(self.hosts))

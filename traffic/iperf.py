@@ -33,9 +33,7 @@ def server_command(port: int = SERVER_PORT) -> list[str]:
 
 
 def client_command(server: str, source: tuple[str, int], seconds: float, port: int = SERVER_PORT) -> list[str]:
-    """Send to ``server`` (an address) from ``source`` (address, port) for a time. ValueError unless it is above 0."""
-    if seconds <= 0:
-        raise ValueError(f"an iperf client sends for some seconds, not for {seconds:g}")
+    """Send to ``server`` (an address) from ``source`` (address, port) for a time."""
     ends = ["-c", server, "-p", str(port), "-B", f"{source[0]}:{source[1]}"]
     return ["iperf", *ends, "-t", f"{seconds:g}", "-i", "1", "-y", "C"]
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pytest
 
 from hedera.linkstate import LinkState
 from topos.fattree import FatTree
@@ -57,9 +56,3 @@ def test_no_path_left() -> None:
     links = LinkState(TREE)
     links.fail(range(16, 32))
     assert links.detour([0], [4], [2]).tolist() == [2]
-
-
-def test_unknown_link() -> None:
-    for number in (-1, 96):
-        with pytest.raises(IndexError, match=f"no directed link {number}"):
-            LinkState(TREE).fail([number])

@@ -83,8 +83,6 @@ def test_commands():
     assert " ".join(client_command("10.2.0.2", A, seconds=10.0)) == (
         "iperf -c 10.2.0.2 -p 5001 -B 10.0.0.2:20001 -t 10 -i 1 -y C"
     )
-    with pytest.raises(ValueError, match="sends for some seconds"):
-        client_command("10.2.0.2", A, 0)
 
 
 @pytest.mark.skipif(shutil.which("iperf") is None, reason="iperf is not installed")
