@@ -57,11 +57,9 @@ def test_a_class_that_cannot_be_made_from_what_it_gets():
         (None, "gone.py:Mine", "is not there"),
         (None, "a_module:Mine", "there is no scheme 'a_module:Mine'"),
         ("class Mine: pass", "own.py:Mine", "not a class with a method place"),
-        ("def Mine(): pass", "own.py:Mine", "not a class with a method place"),
         ("class Mine:\n place = route = print", "own.py:Mine", "and not both"),
         ("1 / 0", "own.py:Mine", "ZeroDivisionError: division by zero"),
         ("class Mine(:", "own.py:Mine", "SyntaxError"),
-        ("class Odd(BaseException): pass\nraise Odd", "own.py:Mine", "Odd"),
         ("import os; os._exit(0)", "own.py:Mine", "os._exit"),
     ],
 )
@@ -78,13 +76,9 @@ def test_what_cannot_be_had_is_one_sentence(code, name, words, tmp_path, monkeyp
     ("method", "answer", "words"),
     [
         ("place", "None", "must answer with one whole number per flow"),
-        ("place", "flows.core * 1.0", "must answer with one whole number per flow"),
         ("place", "flows.core + 4", "there are 0 to 3"),
         ("route", "4", "a core, 0 to 3, not '4'"),
-        ("route", "1.0", "a core, 0 to 3, not '1.0'"),
-        ("route", "1 // 0", "ZeroDivisionError"),
         ("place", "1 // 0", r"wrong.py.*ZeroDivisionError.*line 3"),
-        ("place", "exec('raise BaseException')", "BaseException"),
         ("place", "__import__('os')._exit(0)", "os._exit"),
     ],
 )

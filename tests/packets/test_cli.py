@@ -19,8 +19,6 @@ def call(*arguments):
     ("arguments", "words"),
     [
         (["run", "--scheme", "hul", "--workload", "dynamic"], "no scheme 'hul'"),
-        (["run", "--scheme", "hull", "--workload", "dynamik"], "no workload 'dynamik'"),
-        (["run", "--scheme", "hull", "--workload", "dynamic", "--load", "1.1"], "not 1.1"),
         (["run", "--scheme", "hull", "--workload", "static", "--link-delay", "5kg"], "'5kg' is not a number"),
         (["figure", "1", "--drain", "0"], "--drain must be at least 0.01"),
         (["table", "2", "--seeds", "0"], "seeds"),

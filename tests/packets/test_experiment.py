@@ -15,7 +15,6 @@ from packets.parameters import SCHEMES, Parameters, Quantity
         ({"workload": "dynamik"}, "no workload 'dynamik'"),
         ({"load": 1.2}, "not 1.2"),
         ({"load": 0.0}, "not 0"),
-        ({"load": float("nan")}, "not nan"),
         ({"seconds": 0}, "above 0 s"),
         ({"flows": 0}, "not 0"),
         ({"seed": -1}, "not -1"),

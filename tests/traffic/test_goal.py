@@ -73,25 +73,19 @@ def test_ends_are_marked_by_sends_to_nobody_and_a_line_s_comment_opens_no_other(
     [
         ("send 1b to 1", "", "line 3: rank 0 sends to rank 1 with tag 0, which never receives"),
         ("recv 1b from 1", "", "line 3: rank 0 waits for rank 1 with tag 0, which never sends: that would hang"),
-        ("send 1b to 1 tag 1", "recv 1b from 0 tag 2", "never sends"),
         ("send 1b to 1", "recv 2b from 0", "for 2 bytes, and 1 are sent"),
         ("send 1b to 2", "", "there is no rank 2, only 0 to 1"),
         ("send 1b from 1", "", "one sends to a rank"),
         ("recv 1b from -1", "", "any rank or with any tag are not simulated"),
-        ("recv 1b from 1 tag -1", "", "any rank or with any tag are not simulated"),
         ("a: calc 1\na: calc 2", "", "line 4: the label 'a' is there already"),
         ("b requires a\na: calc 1", "", "no label 'b' before it"),
         ("calc 1" + "0" * 15, "", "is neither send"),
-        ("send 1b to 1; rm", "", "is neither send"),
-        ("/* open", "", "is neither send"),
         ("", "", "has no operation"),
         ("a: calc 1\nb: calc 1\na requires b\nb requires a", "", "in a circle"),
-        ("a: calc 1\na irequires a", "", "in a circle"),
         # Each waits for the other's message before it sends its own.
         ("r: recv 1b from 1\ns: send 1b to 1\ns requires r", "r: recv 1b from 0\ns: send 1b to 0\ns requires r",
          "in a circle"),
         ("calc 1\n}\nrank 0 {", "", "rank 0 is there already"),
-        ("calc 1\n}\nrank 2 {", "", "not below num_ranks"),
         ("calc 1\n}\ncalc 2", "", "'calc 2' is in no rank"),
     ],
 )  # fmt: skip
@@ -105,7 +99,6 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(first, second, says):
     ("text", "says"),
     [
         ("", "is no GOAL text"),
-        ("rank 0 {\n}", "line 1: it is no GOAL text"),
         ("num_ranks 999999999", "from 1 to 1,000,000 ranks"),
         ("num_ranks 1\nrank 0 {\ncalc 1", "ends within rank 0"),
     ],
