@@ -20,12 +20,8 @@ from traffic.graph import FlowGraph
 class MaxMinEngine:
     """The rates of a workload's flows by progressive filling; its methods are those of `simulator.aimd.AimdEngine`.
 
-    ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
-    ``num_links`` of them exist, of ``shares`` times ``link_mbps`` (all 1 unless given). Flows start and end on ticks
-    of ``tick_s`` seconds; rates are computed anew only after a tick in which a flow started, ended or moved. ``closed``
-    names a link that carries nothing, for flows that have no path. ``graph``: for whom the first flows wait; those of
-    size 0 end as they start, and use no link. ``rates`` says the rates of the flows under way, Mb/s (active,), instead
-    of their links.
+    So are its arguments; ``rates`` says the rates of the flows under way, Mb/s (active,), instead of their links.
+    Flows start and end on ticks; rates are computed anew only after a tick in which a flow started, ended or moved.
     """
 
     def __init__(

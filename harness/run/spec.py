@@ -249,7 +249,7 @@ def _alone(work: Workload, graph: FlowGraph) -> None:
         raise ValueError(
             f"traffic {work.name!r}: other traffic beside a collective is for the simulator only (hedera simulate)"
         )
-    from traffic.ranks import ranks
+    from traffic.graph import ranks
 
     ranks(graph, work.standing.src_port)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.traffic.graphs import graph
-from traffic.ranks import ranks
+from traffic.graph import ranks
 from traffic.workload import workload
 
 
