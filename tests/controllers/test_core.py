@@ -124,17 +124,6 @@ def test_an_entry_gone_from_one_switch_comes_back_without_zeroing_the_other(swit
     assert len(net.log.of("flow")) == 1
 
 
-def test_a_flow_that_has_ended_starts_anew():
-    net = FakeNetwork(scheme="ecmp", k=4)
-    packet = between(net.topo, 0, 15)
-    path = net.send(0, packet)
-    net.advance(30.0)
-    assert net.log[-1] == {"event": "expired", "key": 1}
-    assert net.send(0, packet) == path
-    assert [flow["key"] for flow in net.log.of("flow")] == [1, 2]
-    assert all(not entry.rule.cookie or entry.rule.cookie == 2 for t in net.tables.values() for entry in t)
-
-
 def test_expiry_at_the_aggregation_switch_does_not_end_a_flow():
     net = FakeNetwork(scheme="ecmp", k=4)
     path = net.send(0, between(net.topo, 0, 15))

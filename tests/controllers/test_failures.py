@@ -33,14 +33,6 @@ def test_flows_leave_a_broken_path_and_others_stay(scheme, topology, a, b):
             assert after == before[pair]
 
 
-def test_new_flows_avoid_it_until_it_is_back():
-    net = FakeNetwork(scheme="spanning-tree", k=4)
-    net.set_cable("0_2_1", "4_1_1")
-    assert net.send(0, between(net.topo, 0, 4))[3] != "4_1_1"
-    net.set_cable("0_2_1", "4_1_1", up=True)
-    assert net.send(0, between(net.topo, 0, 4, src_port=1))[3] == "4_1_1"
-
-
 def test_a_host_port_moves_nothing():
     net = FakeNetwork(scheme="ecmp", k=4)
     net.send(0, between(net.topo, 0, 4))
@@ -59,17 +51,6 @@ def test_a_host_that_is_cut_off_is_let_be():
     net.set_cable("0_0_1", next(name for name in ("0_2_1", "0_3_1") if name != path[2]))
     net.set_cable("1_0_1", "1_2_1")
     assert net.flow_mods() == []
-
-
-def test_an_aggregation_switch_without_control_gets_no_new_flows():
-    """It would drop them, for nobody tells it where they go. What comes down through it goes on."""
-    net = FakeNetwork(scheme="ecmp", k=4)
-    sent = packets(net)
-    net.controller.switch_down(net.topo.dpid("0_2_1"))
-    paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
-    assert not any("0_2_1" in path[:3] for path in paths.values())
-    assert any("0_2_1" in path for path in paths.values())
-    assert all(path[-1] == net.topo.host_name(dst) for (_, dst), path in paths.items())
 
 
 def test_ports_reported_down_at_connect_are_known():

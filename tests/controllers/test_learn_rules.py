@@ -1,7 +1,6 @@
 """New flows that switches spread by themselves: the controller sees no packet, and knows their paths all the same."""
 
 import itertools
-import random
 import shutil
 import struct
 import subprocess
@@ -12,9 +11,7 @@ from controllers.driver import LearnAction, Spread
 from controllers.rules import nicira_actions
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
-from tests.controllers.test_failures import packets
 from tests.controllers.test_hedera_loop import Traffic
-from tests.controllers.test_restart import restart
 
 SCHEMES = ["ecmp", "ecmp-dst", "spanning-tree", "random", "hedera-gff"]
 
@@ -157,28 +154,6 @@ def test_open_vswitch_reads_the_actions_as_they_are_meant(learn, text):
     message = struct.pack("!BBHI", 1, 14, 8 + len(body), 1) + body
     done = subprocess.run(["ovs-ofctl", "ofp-print", message.hex()], capture_output=True, text=True, check=True)
     assert text in done.stdout.replace("slaves:", "members:"), done.stdout + done.stderr
-
-
-@pytest.mark.parametrize("moved", [False, True])
-def test_a_controller_that_starts_again_knows_learned_flows_and_what_was_moved(moved):
-    net = network("hedera-gff", seed=2)
-    sent = packets(net)
-    for pair, packet in sent.items():
-        net.send(pair[0], packet)
-    net.advance(2.5)
-    if moved:
-        net.set_cable("0_2_1", "4_1_1")
-        net.settle()
-        net.set_cable("0_2_1", "4_1_1", up=True)
-        net.settle()
-    paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
-    restart(net, random.Random(3))
-    assert {event["reason"] for event in net.log.of("flow")} == {"adopted"}
-    assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths
-    assert known_paths(net) == {(src, dst, 20000 + 16 * src + dst): path for (src, dst), path in paths.items()}
-    net.advance(3)
-    assert {pair: net.send(pair[0], packet) for pair, packet in sent.items()} == paths
-    assert not net.packet_ins
 
 
 @pytest.mark.parametrize("scheme", ["ecmp", "hedera-gff"])

@@ -72,14 +72,6 @@ def test_by_measured_rates_alone_a_flow_held_down_by_others_is_small() -> None:
         assert Scheduler(TREE, Recorder(), estimated=estimated).round(0, flows).large.tolist() == large
 
 
-def test_an_acknowledgement_stream_would_halve_demands() -> None:
-    """Why the caller leaves them out: with them, stride demands 0.5 instead of 1.0 where streams cross."""
-    scheduler = Scheduler(TREE, Recorder())
-    assert scheduler.round(0, table(stride())).demand.tolist() == [1.0] * 16
-    with_acks = stride() + [(d, s) for s, d in stride()]
-    assert scheduler.round(0, table(with_acks)).demand.tolist() == [0.5] * 32
-
-
 @pytest.mark.parametrize("number", [0, 1])
 def test_only_changed_routes_and_then_none(number: int) -> None:
     scheduler = Scheduler(TREE, both()[number])
