@@ -29,7 +29,7 @@ from hifi.scene import Done, Look, Scene, Seen
 from results.temporary import temporary_folder
 from topos.fattree import port_name
 from topos.nonblocking import NonBlocking
-from traffic.ports import SERVER_PORT
+from traffic.flows import SERVER_PORT
 from traffic.workload import workload
 
 NOBODY = 6653

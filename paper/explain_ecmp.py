@@ -26,9 +26,8 @@ from simulator.aimd import AimdEngine
 from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
-from traffic.flows import Matrix
+from traffic.flows import SERVER_PORT, Matrix, source_ports
 from traffic.patterns import published
-from traffic.ports import SERVER_PORT, source_ports
 from traffic.workload import standing_flows
 
 TREE = FatTree(4)

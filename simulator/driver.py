@@ -32,9 +32,8 @@ from topos.fattree import FatTree
 from topos.faults import Fault, cables, links_down, moments
 from topos.links import NO_LINK, Cores, link_rates, num_links, path_links
 from topos.network import Network
-from traffic.flows import Flows, Matrix
+from traffic.flows import SERVER_PORT, Flows, Matrix, source_ports
 from traffic.graph import FlowGraph
-from traffic.ports import SERVER_PORT, source_ports
 from traffic.workload import connections
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-from traffic.ports import SERVER_PORT
+from traffic.flows import SERVER_PORT
 
 _FIELDS = 9  # time, two addresses with their ports, connection, interval, bytes, bit/s
 _ENHANCED_FIELDS = 10  # at least, in 2.1.9 and 2.2: more columns follow; in 2.2 the interval's ends are two

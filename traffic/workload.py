@@ -44,10 +44,22 @@ from topos.network import Network
 from topos.nonblocking import NonBlocking
 from traffic import collectives, flowfile, patterns, poisson
 from traffic.flowfile import read_listed
-from traffic.flows import LASTING, NOBODY, NOTHING, WAITS, Flow, Flows, Matrix, columns, joined
+from traffic.flows import (
+    FIRST_PORT,
+    LASTING,
+    NOBODY,
+    NOTHING,
+    WAITS,
+    Flow,
+    Flows,
+    Matrix,
+    PortCycle,
+    columns,
+    joined,
+    source_ports,
+)
 from traffic.graph import MAX_FILE_BYTES, FlowGraph
 from traffic.poisson import Arrivals
-from traffic.ports import FIRST_PORT, PortCycle, source_ports
 from traffic.textfile import read_bytes, read_text
 
 SPELLINGS: dict[str, str] = {

@@ -18,9 +18,8 @@ from harness.network.namespaces import inside
 from harness.network.processes import Children, wait_until
 from harness.run.spec import RunSpec, linger_s
 from harness.run.traffic import EmulatedFlow, Traffic
-from traffic.flows import Matrix
+from traffic.flows import SERVER_PORT, Matrix, source_ports
 from traffic.iperf import FlowReport, client_command, parse_report, server_command
-from traffic.ports import SERVER_PORT, source_ports
 from traffic.streams import Stream, generator
 
 BLOCK_BYTES = 128 << 10

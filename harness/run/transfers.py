@@ -25,9 +25,9 @@ from harness.run.spec import LINGER_S, RunSpec
 from harness.run.traffic import EmulatedFlow, Traffic
 from results.completion import completed
 from topos.wire import ETHERNET_HEADER
+from traffic.flows import SERVER_PORT
 from traffic.graph import FlowGraph, ranks
 from traffic.iperf import FlowReport, Interval
-from traffic.ports import SERVER_PORT
 from traffic.workload import Workload
 
 PROGRAM = Path(peer.__file__).resolve()

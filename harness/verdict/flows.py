@@ -17,7 +17,7 @@ from harness.run.traffic import EmulatedFlow
 from harness.verdict.fair import RoutedFlow, Window
 from results.parts import FlowRecord, PathChange
 from topos.wire import payload_share
-from traffic.ports import SERVER_PORT
+from traffic.flows import SERVER_PORT
 
 Interval = tuple[float, float, float]
 """Beginning, end, and Mb/s of payload that arrived in between."""

@@ -13,8 +13,8 @@ from tests.plots.sweeps import run_document, store
 from topos.fattree import FatTree
 from topos.links import num_links, path_links, sending_ports
 from topos.nonblocking import NonBlocking
+from traffic.flows import SERVER_PORT, source_ports
 from traffic.patterns import draw
-from traffic.ports import SERVER_PORT, source_ports
 
 ALL = tuple(scheme.name for scheme in SCHEMES.values() if not scheme.hidden)
 WIRE = 1514 / 1448

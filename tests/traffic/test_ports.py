@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topos.fattree import FatTree
-from traffic.flows import Matrix
+from traffic.flows import Matrix, source_ports
 from traffic.patterns import draw
-from traffic.ports import source_ports
 
 
 @given(seed=st.integers(0, 2**40), spec=st.sampled_from(["stride:4", "all-to-all", "published:randx4"]))

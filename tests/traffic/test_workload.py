@@ -8,9 +8,8 @@ from scipy.stats import kstest
 
 from topos.fattree import FatTree
 from traffic.flowfile import recorded
-from traffic.flows import LASTING, joined
+from traffic.flows import LASTING, joined, source_ports
 from traffic.patterns import draw
-from traffic.ports import source_ports
 from traffic.workload import workload
 
 TREE = FatTree(4)
