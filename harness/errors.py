@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 
 import click
 
@@ -47,11 +48,30 @@ def exit_in_words(command: Callable[[], object]) -> None:
 
 
 def status_of(command: Callable[[], object]) -> int:
+    """The exit status of a command; what it could not say, on a full disk or to a reader that has gone, is not tried
+    again when Python ends."""
+    status = 1
+    with suppress(OSError):  # standard error cannot be written
+        status = _status(command)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            status = status or 1
+            if stream is sys.stdout and not isinstance(error, BrokenPipeError):  # as of `| head`, who has enough
+                with suppress(OSError):
+                    _said(f"standard output cannot be written: {error.strerror}")
+    return status
+
+
+def _status(command: Callable[[], object]) -> int:
     try:
         found = command()
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as mistake:
+        print(end="", flush=True)  # raises again if standard output is what cannot be written
         mistake.message = printable(mistake.message or "")  # type: ignore[misc,unused-ignore]
         mistake.show()
         return mistake.exit_code
@@ -61,12 +81,10 @@ def status_of(command: Callable[[], object]) -> int:
         return _said(f"virtual time: {printable(str(reason))}", UnfitMachine.exit_status)
     except GuestFailed as reason:
         return _said(printable(str(reason)))
-    except BrokenPipeError:  # whoever read the output has enough (`| head`)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except MemoryError:
         return _said("this machine has no memory left for that: fewer --jobs, a smaller -k or shorter runs take less")
     except OSError as error:
+        print(end="", flush=True)
         named = f": {printable(str(error.filename))}" if error.filename else ""
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         return _said(f"{'no space left on the disk' if full else error.strerror or error}{named}")

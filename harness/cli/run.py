@@ -40,7 +40,7 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{slug(spec.scheme)}"
-    require_writable(out.parent)
+    require_writable(out.parent, out.name)
     told = [""]
 
     def hear(stage: str, progress: Progress | None) -> None:

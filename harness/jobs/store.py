@@ -46,12 +46,14 @@ def folder_of(name: str) -> str:
     return slug(name) + ("-" + hashlib.sha256(name.encode()).hexdigest()[:6] if re.search("[_/]", name) else "")
 
 
-def require_writable(folder: Path) -> None:
-    """Create the folder; UserMistake when it cannot be written to."""
+def require_writable(folder: Path, name: str = "") -> None:
+    """Create the folder; UserMistake when it cannot be written to, or can hold nothing of that name."""
     try:
         make_folder(folder)
         if not os.access(folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        with contextlib.suppress(FileNotFoundError):
+            Path(folder, name).lstat()
     except OSError as error:
         raise UserMistake(f"results cannot be written to {folder}: {error.strerror}") from None
 

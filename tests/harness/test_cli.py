@@ -77,6 +77,7 @@ def assert_one_sentence(done, status, *words):
         ("--fail", "switch:nowhere@2", ("--fail", "no switch 'nowhere'")),
         ("--disturb", "controller:tickle@2", ("--disturb", "controller:kill@SECONDS")),
         ("--out", "/proc/nowhere/out", ("cannot be written", "/proc/nowhere")),
+        ("--out", "/tmp/" + "x" * 300, ("too long",)),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_2(option, value, words):
@@ -118,6 +119,15 @@ def test_unlike_runs_are_not_mixed(tmp_path):
 
 
 @pytest.mark.root
+@pytest.mark.parametrize(("full", "words", "said"), [("stdout", "schemes", 1), ("stderr", "schemas", 0)])
+def test_output_that_cannot_be_written_is_one_sentence(full, words, said):
+    with open("/dev/full", "w") as disk:
+        streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} | {full: disk}
+        done = subprocess.run([HEDERA, words], **streams, text=True, check=False)
+    assert (done.returncode, (done.stderr or "").count("standard output")) == (1, said)
+    assert (done.stderr or "").count("\n") == said
+
+
 def test_without_the_tools_it_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setattr(machine, "kernel_datapath", lambda: True)
     monkeypatch.setattr(machine, "version_of", lambda tool: None)
