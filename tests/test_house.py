@@ -100,7 +100,7 @@ WRITING = re.compile(
 PRIVATE = {
     "results.files": "the one way to write to a place that the user names",
     "virtual.results": "beside a folder that it has opened, by a function of the caller's",
-    **dict.fromkeys(("plots.style", "results.archive"), "into memory"),
+    "plots.style": "into memory",
     **dict.fromkeys(("plots.summary", "classroom.intake"), "columns of a table; a pipe"),
     "controllers.eventlog": "in a run's own folder",
     "hedera.compiled": "a cache of the user's own, private to them",

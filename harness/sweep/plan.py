@@ -23,7 +23,7 @@ MAX_SIZE = 16 << 20
 VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
 MOST_RUNS = 10_000
-"""As many as an archive of runs holds, with a header for the name of each."""
+"""As many as an archive of runs holds with two tries of each."""
 
 
 @dataclass(frozen=True)

@@ -1,52 +1,13 @@
-"""Files from elsewhere that mean harm: archives, a run, traces, schedules; each ends in one sentence, soon."""
-
-import lzma
-import tarfile
+"""Files from elsewhere that mean harm: a run, traces, schedules; each ends in one sentence, soon."""
 
 import pytest
 
-from results.archive import unpacked
 from results.record import decode
-from tests.results.test_archive import store
 from tests.results.test_record import text
 from tests.traffic.test_chakra import content, lay, trace, whole
 from tests.traffic.test_goal import TWO
 from traffic.chakra import read_chakra
-from traffic.textfile import Unreadable
 from traffic.workload import workload
-
-
-def member(kind, data=b"", name="a/run.json"):
-    about = tarfile.TarInfo(name)
-    about.type, about.size = kind, len(data)
-    return about.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % 512)
-
-
-SPARSE = b"22 GNU.sparse.major=1\n22 GNU.sparse.minor=0\n38 GNU.sparse.realsize=%d\n" % (1 << 60)
-FILE = member(tarfile.REGTYPE)
-
-
-@pytest.mark.parametrize(
-    ("plain", "why"),
-    [
-        (member(tarfile.GNUTYPE_SPARSE), "sparse"),
-        (member(tarfile.XHDTYPE, SPARSE) + FILE, "sparse"),
-        (member(tarfile.SOLARIS_XHDTYPE, SPARSE) + FILE, "sparse"),
-        (member(tarfile.XHDTYPE, b"9 size=0\n") + member(tarfile.REGTYPE, member(b"S") + FILE), "sparse"),
-        (member(tarfile.XHDTYPE, b"13 size=-512\n") + FILE, "no archive|less than no"),
-        (member(tarfile.XHDTYPE, bytes(9 << 20)) + FILE, "name"),
-        (member(tarfile.GNUTYPE_LONGNAME, b"a" * (9 << 20)) + FILE, "name"),
-        (member(tarfile.XGLTYPE, b"8 a=bcd\n") + FILE, "name"),
-        (member(tarfile.GNUTYPE_LONGNAME, b"a\0") * 3000 + FILE, "no archive"),
-        (FILE * 30_000, "more than 20000"),
-    ],
-    ids=range(10),
-)
-def test_few_bytes_that_would_be_very_many(tmp_path, plain, why):
-    """Sparse files of 2^60 bytes, also behind a size that is not that of the header; names without end, for all that
-    follows, of names; members without number."""
-    with pytest.raises(Unreadable, match=why):
-        list(unpacked(store(tmp_path, lzma.compress(plain + bytes(1024), preset=0))))
 
 
 @pytest.mark.parametrize("name", ['=HYPERLINK("x")', "<script>", "a\u202eb", "-1+1", "x" * 900, "\x1b[2J"])
