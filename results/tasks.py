@@ -2,11 +2,17 @@
 
 A simulation depends only on its configuration, so it does not matter where and when it runs. If a worker dies,
 nothing is lost: its task is done again, here by a new pool, on a cluster by Dask.
+
+Dask's own commands start a cluster, and Dask's own TLS settings guard it (docs/cluster.md). It sends functions and
+answers as pickles. Whoever can send a pickle can run any code at the other end; over loopback that is every user of the
+machine. So nothing unencrypted is used.
 """
 
 from __future__ import annotations
 
+import logging
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
@@ -17,10 +23,9 @@ from functools import partial, wraps
 from multiprocessing import active_children, get_context, parent_process
 from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from hedera.options import OUT, Command, in_words, json_option, options, output, parallel
-from results.cluster import cluster
 from results.output import conclude, progress_bar, write_csv
 
 if TYPE_CHECKING:
@@ -32,6 +37,10 @@ Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 ATTEMPTS = 4
 """How often a pool of processes is replaced before giving up."""
+CONNECT_S = 20.0
+"""How long a cluster, and then its first worker, may take to answer, seconds."""
+RETRIES = 3
+"""How often Dask gives a task to another worker when one is lost with it."""
 
 
 class Runner(Protocol):
@@ -94,7 +103,7 @@ def run_tasks(
     scheduler; its workers must have this project installed, and ``jobs`` is ignored. ``function`` must be
     importable (pickled by name).
 
-    Raises what a task raises; RuntimeError when workers keep dying; and what `results.cluster.cluster` raises.
+    Raises what a task raises; RuntimeError when workers keep dying; and what `cluster` raises.
     """
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(tasks))
     answers: dict[int, Answer] = {}
@@ -135,6 +144,43 @@ def workers(jobs: int, address: str | None = None) -> Iterator[Executor]:
                 worker.terminate()
             pool._call_queue._reader.close()  # type: ignore[attr-defined]  # before Python 3.11.5 it waits for readers
             raise
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[tuple[Executor, int]]:
+    """The workers of the scheduler at ``tls://HOST:PORT`` while the block runs, and how many threads they have; what is
+    unfinished then is cancelled.
+
+    Raises ValueError for another address and where Dask's settings name no certificates; RuntimeError without Dask or
+    workers; OSError when no scheduler with the same authority answers.
+    """
+    if not re.fullmatch(r"tls://([\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}", address):
+        raise ValueError(
+            f"a cluster is tls://HOST:PORT, not {address!r}: unencrypted, whoever can connect could run any code"
+        )
+    try:
+        import dask
+        from distributed import Client, Security
+    except ImportError:
+        raise RuntimeError("--cluster needs Dask: setup/install.sh --cluster (or pip install '.[cluster]')") from None
+    for name in ("ca-file", "client.cert", "client.key"):
+        if not dask.config.get(f"distributed.comm.tls.{name}", None):
+            raise ValueError(f"Dask's setting distributed.comm.tls.{name} names no file (docs/cluster.md)")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # an error is reported once, in one sentence
+    try:
+        client = Client(address, timeout=CONNECT_S, security=Security(require_encryption=True), set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise OSError(f"no Dask scheduler with these certificates answers at {address}") from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_S)
+        except TimeoutError:
+            raise RuntimeError(f"the cluster at {address} has no workers: start some with dask worker") from None
+        executor = cast(Executor, client.get_executor(pure=False, retries=RETRIES))
+        try:
+            yield executor, sum(client.nthreads().values())
+        finally:
+            executor.shutdown(wait=False)
 
 
 def _die_with_caller() -> None:
