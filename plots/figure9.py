@@ -1,10 +1,11 @@
 """The paper's Figure 9 from our runs: one group of bars per pattern, above as shares of the control, below in Mb/s.
 
-A bar is the median of the valid trials, its whisker the 5th to 95th percentile; in Mb/s it is payload at the
-receivers' sockets, as in the paper (section 6.2). A published bar stands beside ours as an outline; the published ECMP
-stands beside the first and the last of our static schemes, because it might be any of them. In Mb/s published bars are
-scaled by the ratio of our links' payload capacity to the testbed's. A bar without a valid trial has no number. In its
-place is a hatched, crossed outline up to the dashed line, or only a cross if nothing was run.
+A bar is the median of the valid trials; its whisker is the 5th to 95th percentile of ten trials or more, of fewer the
+95 % interval of their mean (`plots.summary`); in Mb/s it is payload at the receivers' sockets, as in the paper
+(section 6.2). A published bar stands beside ours as an outline; the published ECMP stands beside the first and
+the last of our static schemes, because it might be any of them. In Mb/s published bars are scaled by the ratio of our
+links' payload capacity to the testbed's. A bar without a valid trial has no number. In its place is a hatched, crossed
+outline up to the dashed line, or only a cross if nothing was run.
 """
 
 from __future__ import annotations
@@ -15,18 +16,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hedera.schemes import CONTROL
-from plots.shares import Shares
+from plots.shares import STATIC, Shares, Spread
 from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save
-from plots.summary import Summary, summarise
-from results.published import COLUMNS
+from plots.summary import ENOUGH, FEWEST, Summary, summarise
 from results.record import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-STATIC = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
-"""Our schemes that the published ECMP might be."""
 GROUPS_PER_ROW = 5
 _GROUP_WIDTH = 0.86  # of the distance between two patterns
 _FEWEST_SLOTS = 6  # bars of a group with fewer schemes are no wider than with this many
@@ -65,7 +63,7 @@ def figure(runs: Sequence[Run], summary: Summary) -> Figure:
     fields = made.subplots(rows * len(charts), 1, squeeze=False)[:, 0]
     for number, chart in enumerate(charts):
         _chart(list(fields[number * rows : (number + 1) * rows]), chart, per_row)
-    fields[0].set_title(_conditions(runs), fontsize=9, color=MUTED)
+    fields[0].set_title(conditions(runs), fontsize=9, color=MUTED)
     made.suptitle("Bisection bandwidth", x=0.01, ha="left", fontsize=11.5, fontweight="bold")
     _legend(made, charts)
     return made
@@ -84,10 +82,13 @@ def slots(chart: Shares) -> list[Slot]:
     return found
 
 
-def _conditions(runs: Sequence[Run]) -> str:
+def conditions(runs: Sequence[Run]) -> str:
+    """What the runs of a picture were, and what its bars and whiskers are."""
     spec = runs[0].spec
     trials = len({run.trial for run in runs})
-    bars = "one trial" if trials == 1 else f"median, 5th and 95th percentile of {trials} trials"
+    whisker = "5th to 95th percentile" if trials >= ENOUGH else "95 % interval of the mean"
+    bars = "one trial" if trials == 1 else f"bar: median of {trials} trials"
+    bars += f", whisker: {whisker}" if trials >= FEWEST else ""
     time = " of virtual time" if spec.time == "virtual" else ""
     return f"k={spec.k}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s{time} per run; {bars}"
 
@@ -97,7 +98,7 @@ def _chart(fields: Sequence[Axes], chart: Shares, per_row: int) -> None:
     highest = [chart.whole]
     for pattern in patterns:
         ours = [chart.ours(pattern, slot.scheme) for slot in places]
-        highest += [spread.high for spread in ours if spread]
+        highest += [min(spread.high, 1.2 * chart.whole) for spread in ours if spread]
         highest += [chart.published(pattern, slot.scheme) or 0.0 for slot in places if slot.published]
     for row, ax in enumerate(fields):
         own = patterns[row * per_row : (row + 1) * per_row]
@@ -131,12 +132,16 @@ def _group(ax: Axes, group: int, pattern: str, chart: Shares, places: Sequence[S
             ax.plot(x, 0.46 * ax.get_ylim()[1], zorder=7, **_RED_CROSS)
         else:
             ax.bar(x, spread.median, width * 0.9, color=colour(scheme), linewidth=0, zorder=2)
-            if spread.high > spread.low:
-                ends = [[spread.median - spread.low], [spread.high - spread.median]]
-                ax.errorbar(x, spread.median, yerr=ends, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2, zorder=4)
+            whisker(ax, x, spread)
             if bar.valid_trials < bar.trials:
                 top = ax.get_ylim()[1]
                 ax.plot(x, min(spread.high + 0.045 * top, 0.97 * top), **_SMALL_CROSS, zorder=7)
+
+
+def whisker(ax: Axes, x: float, spread: Spread) -> None:
+    if spread.high > spread.low:  # the median of few trials may be outside of the interval of their mean
+        middle, half = (spread.high + spread.low) / 2, (spread.high - spread.low) / 2
+        ax.errorbar(x, middle, yerr=half, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2, zorder=4)
 
 
 def _outline(scheme: str) -> dict[str, Any]:

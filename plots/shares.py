@@ -14,15 +14,17 @@ from typing import NamedTuple
 
 from hedera.schemes import CONTROL
 from plots.summary import Summary
-from results.published import CAPACITY_MBPS, FIGURE_9
+from results.published import CAPACITY_MBPS, COLUMNS, FIGURE_9
 from topos.wire import payload_share
 
 PUBLISHED_PAYLOAD_CAPACITY_MBPS = CAPACITY_MBPS * payload_share(cable=True)
 _PUBLISHED_K = 4
+STATIC = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
+"""Our schemes that the published ECMP might be."""
 
 
 class Spread(NamedTuple):
-    """Median, 5th and 95th percentile over trials."""
+    """Median over trials, and the ends of its whisker (`plots.summary`): the median itself where there is none."""
 
     median: float
     low: float
@@ -41,10 +43,11 @@ class Shares:
         """The spread over our valid trials; None when there is none."""
         what = "ratio" if self.of_control else "payload_mbps"
         bar = self.summary.bars.get((pattern, scheme))
-        if bar is None or getattr(bar, f"median_{what}") is None:
+        if bar is None or (median := getattr(bar, f"median_{what}")) is None:
             return None
         factor = self.whole if self.of_control else self.whole / self.summary.payload_capacity_mbps
-        return Spread(*(factor * getattr(bar, f"{which}_{what}") for which in ("median", "p5", "p95")))
+        ends = (getattr(bar, f"{which}_{what}") for which in ("low", "high"))
+        return Spread(factor * median, *(factor * (median if end is None else end) for end in ends))
 
     def published(self, pattern: str, scheme: str) -> float | None:
         """The published bar that a scheme is held against under a pattern; None when there is none."""

@@ -37,7 +37,7 @@ DASHES = (0, (5, 3))
 MUTED = "#6b6b6b"
 
 _LONGEST_LABEL = 30
-_OTHER = ("#332288", "#999933", "#882255", "#117733")  # schemes added later, in the order of their names
+_OTHER = ("#882255", "#94b83a", "#bfa37a", "#0b4d2c")  # schemes added later, in the order of their names
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "font.size": 9,

@@ -24,6 +24,10 @@ WINDOWS = {
     "before_median_ratio": "before the failure",
     "after_median_ratio": "after it",
 }
+FEWEST, ENOUGH = 3, 10
+"""Trials from which on there is an interval (with two, t = 12.7 and it depends on normality alone), and from which on
+percentiles of them say more."""
+ENDS = tuple(f"{end}_{what}" for what in ("ratio", "payload_mbps") for end in ("low", "high"))
 COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials", "median_mbps", "p5_mbps", "p95_mbps",
     "median_ratio", "p5_ratio", "p95_ratio", "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",
@@ -44,8 +48,9 @@ class Summary:
     """All bars of a sweep; the order to show them in; the network's size and the most that all hosts could receive, on
     the wire and as payload, in Mb/s.
 
-    ``frame`` has COLUMNS; the number of ``trials``; ``void``, what to say of a bar without a valid one; and
-    ``all_payload_mbps``. ``bars`` has its rows by (pattern, scheme), with None where there is no number.
+    ``frame`` has COLUMNS; the number of ``trials``; ``void``, what to say of a bar without a valid one;
+    ``all_payload_mbps``; and the ends of whiskers, ``low`` and ``high`` (`_ends`). ``bars`` has its rows by (pattern,
+    scheme), with None where there is no number.
     """
 
     frame: Any
@@ -72,7 +77,7 @@ def summarise(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> Summar
     bars["reasons"] = said.reindex(bars.index).fillna("")
     patterns, schemes = pattern_order(counted.pattern), scheme_order(counted.scheme)
     shown = [(p, s) for p in patterns for s in schemes if (p, s) in bars.index]
-    frame = bars.loc[shown].reset_index()[[*COLUMNS, "trials", "void", "all_payload_mbps"]]
+    frame = bars.loc[shown].reset_index()[[*COLUMNS, "trials", "void", "all_payload_mbps", *ENDS]]
     plain = frame.astype(object).where(frame.notna(), None)
     by_bar = dict(zip(shown, plain.itertuples(index=False, name="Bar"), strict=True))
     return Summary(frame, tuple(patterns), tuple(schemes), runs[0].spec.k, capacity, payload, by_bar)
@@ -104,11 +109,28 @@ def bars_of(tried: Any) -> Any:
             "all_payload_mbps": every.payload_mbps.median(),
             **{column: valid[column].median() for column in WINDOWS},
             **spreads,
+            **_ends(valid, "ratio"),
+            **_ends(valid, "payload_mbps"),
         },
         index=verdicts.index,
     )
     only_short = (bars.not_judged_trials > 0) & (bars.invalid_trials == 0)
     return bars.assign(void=np.where(only_short, "NOT JUDGED", "INVALID"))
+
+
+def _ends(valid: Any, what: str) -> dict[str, Any]:
+    """The ends of whiskers: the 5th and 95th percentile of ENOUGH trials or more; of fewer Student's 95 % interval of
+    their mean, since three trials have no 5th percentile; none of fewer than FEWEST."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    own = valid[what]
+    number, mean = own.count(), own.mean()
+    half = (stdtrit(number - 1, 0.975) * own.sem()).where(number >= FEWEST)
+    few = number < ENOUGH
+    return {
+        f"low_{what}": (mean - half).where(few, own.quantile(0.05)),
+        f"high_{what}": (mean + half).where(few, own.quantile(0.95)),
+    }
 
 
 def tries_of(runs: Sequence[Run], tries: Sequence[Run]) -> Any:

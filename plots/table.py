@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,6 +61,10 @@ def _tables(summary: Summary) -> list[Table]:
         [short(pattern), *(_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes)]
         for pattern in summary.patterns
     ]
+    if len(rows) > 1:
+        means = schemes.loc[list(summary.schemes)]
+        some = means.patterns.where(means.patterns < len(rows))
+        rows.append(["mean share", *map(_mean, means.median_ratio, some)])
     tables = [(meaning, ["pattern", *summary.schemes], rows)]
     if left_out or any(name in schemes for name in WINDOWS if name != "late_median_ratio"):
         tables.append(_of_schemes(schemes, left_out))
@@ -80,10 +85,11 @@ def _of_schemes(schemes: Any, left_out: bool) -> Table:
     return "Shares of the control, means over patterns (in brackets how many) of medians over trials.", heads, rows
 
 
-def _mean(share: float, patterns: int | None = None) -> str:
-    if share != share:  # NaN
+def _mean(share: float, patterns: float = math.nan) -> str:
+    """A share and, where it is said, of how many patterns."""
+    if math.isnan(share):
         return "-"
-    return f"{share:.1%}" + ("" if patterns is None else f" ({patterns})")
+    return f"{share:.1%}" + ("" if math.isnan(patterns) else f" ({patterns:.0f})")
 
 
 def _cell(bar: Any) -> str:

@@ -18,22 +18,20 @@ does not survive the correction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from hedera.schemes import best_first
+from hedera.schemes import CONTROL, best_first
 from plots.style import scheme_order
-from plots.summary import pattern_order
+from plots.summary import FEWEST, pattern_order
 from results.record import Run
+from traffic.flowfile import file_of_own
 
 LEVEL = 0.05
-FEWEST = 3
-"""With two trials an interval has t = 12.7 and depends on normality alone, so no verdict is given."""
-
 SUPPORTED, ALONE, UNSUPPORTED, SILENT = "supported", "alone", "not supported", "nothing can be said"
 VALID, ALL_TRIES = "valid runs", "all tries"
 BASE, RIVAL = "ecmp", "hedera-gff"
@@ -79,43 +77,65 @@ class Comparison:
 
 
 def in_a_sentence(runs: Sequence[Run], tries: Sequence[Run]) -> str:
-    """Sentences on how many patterns Hedera is significantly above ECMP in, by valid runs and by all tries, and on how
-    schedulers of the user's own stand beside RIVAL; empty if these were not run."""
-    schemes = [scheme for scheme in scheme_order(run.scheme for run in runs) if scheme.startswith("hedera-")]
+    """Sentences on how many patterns each scheduler is significantly above BASE in, by valid runs and by all tries, and
+    on how those of the user's own stand beside BASE and RIVAL; empty if these were not run."""
     valid, every = _rates(runs, False), _rates(tries, True)
+    names, static = scheme_order(valid.columns), [name for name in best_first() if not name.startswith("hedera-")]
+    schemes = sorted((name for name in names if name not in static), key=lambda name: not is_own(name))
     found = {scheme: rows for scheme in schemes if (rows := _compare(valid, scheme, BASE).patterns)}
-    own = [f" {_beside(valid, one)}" for one in valid.columns if ":" in one and RIVAL in valid.columns]
-    if not found:
-        return "".join(own).strip()
-    if not any(row.p is not None for rows in found.values() for row in rows):
-        most = max(row.pairs for rows in found.values() for row in rows)
-        return (
-            f"Whether Hedera is above {BASE} for certain takes {FEWEST} valid trials of both with the same seeds; "
-            f"there {'is' if most == 1 else 'are'} {most}.{''.join(own)}"
+    beside = [_compare(valid, own, rival) for own in filter(is_own, schemes) for rival in (BASE, RIVAL)]
+    compared = [each for each in beside if each.patterns]
+    pairs = [row for own in (*found.values(), *(each.patterns for each in compared)) for row in own]
+    if not any(row.p is not None for row in pairs):
+        most = max((row.pairs for row in pairs), default=0)
+        few = (
+            f"Whether one scheme is above another for certain takes {FEWEST} valid trials of both with the same seeds; "
+            f"there {'is' if most == 1 else 'are'} {most}."
         )
+        return few if pairs else ""
     said = []
-    for scheme, rows in found.items():
-        above, below, tested = _certain(rows)
+    for scheme, own_rows in found.items():
+        above, below, tested = _certain(own_rows)
         all_above, all_below, all_tested = _certain(_compare(every, scheme, BASE).patterns)
         said.append(
             f"{scheme} in {above} of {tested} patterns, below in {below} "
             f"(over all tries {all_above} and {all_below} of {all_tested})"
         )
-    return (
+    told = [
         f"Above {BASE} for certain (valid trials paired by their seeds, Student's t, {LEVEL:.0%} for all patterns of "
-        f"a scheme together by Holm's correction): {'; '.join(said)}.{''.join(own)}"
-    )
+        f"a scheme together by Holm's correction): {'; '.join(said)}."
+    ]
+    return " ".join([*(told if said else []), *map(_overall, compared)])
 
 
-def _beside(rates: Any, scheme: str) -> str:
-    """What the trials say of a scheme beside RIVAL, over the patterns that both have in all of them."""
-    row = _compare(rates, scheme, RIVAL).overall
+def _overall(each: Comparison) -> str:
+    """What the trials say of two schemes over the patterns that both have in all of them."""
+    row, names = each.overall, f"{each.first} minus {each.second}"
     if row.mean is None or row.low is None:
-        return (
-            f"Beside {RIVAL}, {scheme} takes {FEWEST} valid trials of both with the same seeds; there are {row.pairs}."
-        )
+        return f"{names} takes {FEWEST} valid trials of both with the same seeds; there are {row.pairs}."
     certain = "for certain" if row.low > 0 or (row.high or 0.0) < 0 else "which may be chance"
-    return f"{scheme} minus {RIVAL}: {row.mean:+.1f} Mb/s, 95 % interval {row.low:+.1f} to {row.high:+.1f}, {certain}."
+    return f"{names}: {row.mean:+.1f} Mb/s, 95 % interval {row.low:+.1f} to {row.high:+.1f}, {certain}."
+
+
+def is_own(scheme: str) -> bool:
+    """Whether it is a scheduler of the user's own, FILE.py:CLASS."""
+    return file_of_own(scheme) is not None
+
+
+def first_to_last(schemes: Iterable[str]) -> list[str]:
+    """The order in which schemes are compared: the control, those of the user's own, others without a rank, and the
+    ranked ones, the one expected to be best first."""
+    ranked = best_first()
+    place = {name: number for number, name in enumerate(ranked)}
+    return sorted(set(schemes), key=lambda s: (s != CONTROL, place.get(s, -1), not is_own(s), s))
+
+
+def asked_first(compared: Iterable[Comparison]) -> list[Comparison]:
+    """Of all comparisons those that a reader asks for: the user's own schemes beside BASE and RIVAL, else all schemes
+    beside BASE, else all; never the control, which does not compete."""
+    pairs = [each for each in compared if each.first != CONTROL and each.patterns]
+    own = [each for rival in (BASE, RIVAL) for each in pairs if is_own(each.first) and each.second == rival]
+    return own or [each for each in pairs if each.second == BASE] or pairs
 
 
 def _certain(rows: Sequence[Difference]) -> tuple[int, int, int]:
@@ -145,11 +165,9 @@ def csv_text(runs: Sequence[Run], tries: Sequence[Run]) -> str:
 
 
 def compare_all(runs: Sequence[Run], every: bool = False) -> tuple[Comparison, ...]:
-    """Every pair of schemes that were run, the one expected to be better first: of valid runs, or of ``every`` run with
-    a number, with the median of each trial's tries."""
-    present = {run.scheme for run in runs}
-    ranked = best_first()
-    order = [s for s in ranked if s in present] + sorted(present - set(ranked))
+    """Every pair of schemes that were run, in the order of `first_to_last`: of valid runs, or of ``every`` run with a
+    number, with the median of each trial's tries."""
+    order = first_to_last(run.scheme for run in runs)
     rates = _rates(runs, every)
     found = [_compare(rates, first, second) for first, second in combinations(order, 2)]
     overall = holm([each.overall for each in found])

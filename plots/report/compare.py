@@ -14,17 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from hedera.schemes import CONTROL, best_first
-from plots.figure9 import STATIC
-from plots.shares import our_share, published_share
+from hedera.schemes import CONTROL
+from plots.shares import STATIC, our_share, published_share
 from plots.style import short
 from plots.summary import Summary
+from plots.trials import first_to_last
 from results.published import COLUMNS
 from results.record import Run
 
-HEADLINE = tuple(name for name in best_first() if name in COLUMNS and name != CONTROL)
-"""The schemes with a published bar to compare with, the best first."""
-_STATIC = tuple(scheme for scheme in reversed(HEADLINE) if scheme in STATIC)
 EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
 """The order expected from the paper under patterns where every host sends to one and receives from one."""
 NOTICEABLE = 0.01
@@ -68,7 +65,7 @@ class Match:
 @dataclass(frozen=True)
 class Family:
     """Patterns of one kind, and each scheme's mean share on them, if it has one: ``ours``; ``published`` over the same
-    patterns (None: there is none); the mean absolute difference; and how many of the ``possible`` patterns have a
+    patterns (None: some have none) and the mean absolute difference; and how many of the ``possible`` patterns have a
     number. ``all_tries``: the mean share over all tries, for schemes with a try that was left out."""
 
     name: str
@@ -103,10 +100,10 @@ def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) 
     return Match(scheme, rows.dropna().assign(difference=lambda both: both.ours - both.published))
 
 
-def like_for_like(summary: Summary, schemes: Sequence[str] = _STATIC) -> list[Match]:
+def like_for_like(summary: Summary) -> list[Match]:
     """Each static scheme that was run against the published ECMP, all over the same patterns: those where all of them
     have a number."""
-    every = [found for scheme in schemes if len((found := match(summary, scheme)).rows)]
+    every = [found for scheme in reversed(first_to_last(STATIC)) if len((found := match(summary, scheme)).rows)]
     common = [p for p in summary.patterns if all(p in set(found.rows.pattern) for found in every)]
     return [match(summary, found.scheme, common) for found in every]
 
@@ -140,7 +137,7 @@ def families(summary: Summary) -> list[Family]:
 
 
 def everything(summary: Summary) -> Family:
-    return _family(summary, "all", [p for p in summary.patterns if published_share(p, CONTROL, summary.k)])
+    return _family(summary, "all", summary.patterns)
 
 
 def _family(summary: Summary, name: str, patterns: Sequence[str]) -> Family:
@@ -153,12 +150,12 @@ def _family(summary: Summary, name: str, patterns: Sequence[str]) -> Family:
         if ours.empty or scheme == CONTROL:
             continue
         both = match(summary, scheme, patterns)
-        counted = both.rows.ours if len(both.rows) else ours
+        whole = len(both.rows) == len(ours)
         means[scheme] = {
-            "ours": float(counted.mean()),
-            "published": float(both.rows.published.mean()) if len(both.rows) else None,
-            "mean_absolute": both.mean_absolute,
-            "patterns": len(counted),
+            "ours": float(ours.mean()),
+            "published": float(both.rows.published.mean()) if whole else None,
+            "mean_absolute": both.mean_absolute if whole else None,
+            "patterns": len(ours),
             "possible": len(patterns),
         }
     return Family(name, patterns, means, every)

@@ -6,6 +6,7 @@ comes from the runs or from results/published/. The same runs give the same page
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from plots.report import compare, fabric, tallies
 from plots.report import runs as runs_data
 from plots.shares import our_share, published_share
 from plots.style import colour, house_style, image, label, short
-from plots.summary import WINDOWS, Summary, by_scheme, summarise
+from plots.summary import FEWEST, WINDOWS, Summary, by_scheme, summarise
 from results.completion import CLASSES
 from results.files import write_whole
 from results.record import Run
@@ -86,14 +87,16 @@ def _context(sweep: Sweep, figure_9: bytes | None) -> dict[str, Any]:
         "days": sorted({run.started.date().isoformat() for run in runs if run.started}),
     }
     if not runs:
-        return shared | {"summary": None, "palette": [], "completion": []}
+        return shared | {"summary": None, "palette": [], "completion": [], "overheads": [], "of_figure_9": []}
     summary = summarise(runs, sweep.tries)
+    times = Counter(map(short, summary.schemes))
     css = {scheme: f"s{number}" for number, scheme in enumerate(summary.schemes)}
     return {
         **shared,
         "summary": summary,
         "trials": sorted({run.trial for run in runs}),
         "palette": [(css[scheme], scheme, colour(scheme)) for scheme in summary.schemes],
+        "named": lambda scheme: short(scheme) if times[short(scheme)] == 1 else scheme,
         "css": lambda scheme: css.get(scheme, "ink"),
         "css_pairs": list(css.items()),
         **_published(summary, runs, figure_9 or figure9.figure(runs, summary)),
@@ -116,26 +119,40 @@ def _completion(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
 
 
 def _published(summary: Summary, runs: Sequence[Run], drawn: Figure | bytes) -> dict[str, Any]:
-    matches = [found for scheme in compare.HEADLINE if (found := compare.match(summary, scheme)).pairs]
+    schemes = [scheme for scheme in trials.first_to_last(summary.schemes) if scheme != CONTROL]
+    matches = [found for scheme in schemes if (found := compare.match(summary, scheme)).pairs]
     static = {each.scheme: each for each in compare.like_for_like(summary)}
     both = [static[scheme] for scheme in ("spanning-tree", "ecmp") if scheme in static]
     published = partial(published_share, k=summary.k)
-    ecmp_patterns = [p for p in summary.patterns if published(p, "ecmp") is not None]
+    own = [label(scheme) for scheme in schemes if trials.is_own(scheme)]
+    of_figure_9 = [p for p in summary.patterns if p.startswith("published:")]
     return {
-        "headline": [s for s in compare.HEADLINE if s in summary.schemes],
+        "headline": schemes,
+        "title": _title(summary, own, len(of_figure_9)),
         "families": compare.families(summary),
         "everything": compare.everything(summary),
         "our_share": partial(our_share, summary),
         "published_share": published,
-        "figure_9": image(drawn, "Figure 9: bars by pattern and scheme; the numbers are in the table below"),
-        "has_published": bool(ecmp_patterns),
+        "figure_9": image(drawn, "Bars by pattern and scheme; the numbers are in the table below"),
+        "has_published": any(published(p, CONTROL) for p in summary.patterns),
         "matches": matches,
         "static": static,
         "closer": compare.closer(*both) if len(both) == 2 else None,
-        "ecmp_patterns": ecmp_patterns,
+        "of_figure_9": of_figure_9,
         "order": compare.expected_order(summary, runs),
         "noticeable": compare.NOTICEABLE,
     }
+
+
+def _title(summary: Summary, own: Sequence[str], of_figure_9: int) -> str:
+    """What the page is about: schemes of the user's own, the published figure, or whatever was run."""
+    patterns = summary.patterns
+    what = label(patterns[0]) if len(patterns) == 1 else f"{len(patterns)} traffic patterns"
+    if own:
+        return f"{' and '.join(own)} on {what}"
+    if of_figure_9 == len(patterns):
+        return "Hedera’s Figure 9, reproduced" if of_figure_9 > 1 else f"{what} of Hedera’s Figure 9, reproduced"
+    return f"{', '.join(summary.schemes)} on {what}"
 
 
 def _trials(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
@@ -144,12 +161,14 @@ def _trials(runs: Sequence[Run], tries: Sequence[Run]) -> dict[str, Any]:
         for each in trials.compare_all(tries, every=True)
         for row in (*each.patterns, each.overall)
     }
+    compared = trials.compare_all(runs)
     return {
-        "comparisons": trials.compare_all(runs),
+        "comparisons": compared,
+        "asked_first": trials.asked_first(compared),
         "certain": trials.in_a_sentence(runs, tries),
         "of_all_tries": every if any(not run.valid for run in tries) else {},
         "verdicts": (trials.SUPPORTED, trials.ALONE, trials.UNSUPPORTED, trials.SILENT),
-        "fewest": trials.FEWEST,
+        "fewest": FEWEST,
     }
 
 

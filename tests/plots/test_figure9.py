@@ -1,9 +1,11 @@
+import numpy as np
 import pytest
+from scipy.special import stdtrit
 
 from plots import figure9, style
 from plots.load import load_sweep
 from tests.plots.pictures import bars_of, spied, texts
-from tests.plots.sweeps import WIRE, failed, run_document, store
+from tests.plots.sweeps import WIRE, failed, run_document, store, store_rates
 
 
 def test_shares_stand_above_payload_and_published_bars_beside_ours(tmp_path, monkeypatch):
@@ -46,3 +48,22 @@ def test_an_invalid_bar_looks_invalid(tmp_path, monkeypatch):
     crosses = [line for line in figures[0].axes[0].lines if line.get_marker() == "x"]
     assert [line.get_color() for line in crosses] == [style.INVALID] * 3
     assert any("no valid trial" in text for text in texts(files[1]))
+
+
+@pytest.mark.parametrize("trials", [2, 3, 9, 10])
+def test_whiskers_are_intervals_of_few_trials_and_percentiles_of_many(tmp_path, monkeypatch, trials):
+    """And none of two. Every control has 100 Mb/s, so a share is a rate."""
+    rates = [50.0 + 3 * (trial % 4) + trial for trial in range(trials)]
+    store_rates(tmp_path, {("stride:3", "nonblocking"): [100.0] * trials, ("stride:3", "ecmp"): rates})
+    figures = spied(monkeypatch, figure9)
+    _, svg = figure9.draw(load_sweep(tmp_path).runs, tmp_path / "chart")
+    whiskers = [line.get_segments()[0][:, 1] for line in figures[0].axes[0].collections]
+    said = next(text for text in texts(svg) if text.startswith("k=4"))
+    if trials == 2:
+        assert whiskers == []
+        assert "whisker" not in said
+        return
+    half = stdtrit(trials - 1, 0.975) * np.std(rates, ddof=1) / trials**0.5
+    interval = [np.mean(rates) - half, np.mean(rates) + half]
+    assert whiskers[0] * 100 == pytest.approx(interval if trials < 10 else np.percentile(rates, [5, 95]))
+    assert ("95 % interval" in said) == (trials < 10)

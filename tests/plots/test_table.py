@@ -22,6 +22,7 @@ def test_the_tables_are_in_payload_as_the_picture_and_names_are_no_markup(tmp_pa
     half = f"{76 / WIRE:.1f}"
     assert ["stride4", f"{152 / WIRE:.1f}", half, "50%", "(2", "of", "3),", "all", half, "50%"] in rows
     assert ["file:[a]|b.csv", "-", "INVALID"] in rows
+    assert ["mean", "share", "100.0%", "(1)", "50.0%", "(1)"] in rows
     assert show([]) == "no runs"
 
 

@@ -91,6 +91,9 @@ def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv
     own = {("stride:1", "mine.py:Mine"): [8.0, 9.0, 10.1], ("stride:1", "hedera-gff"): [5.0, 6.0, 7.0]}
     beside = store_rates(tmp_path / "own", own)
     assert trials.in_a_sentence(beside, beside).endswith("+2.9 to +3.2, for certain.")
+    few = store_rates(tmp_path / "few", {key: rates[:2] for key, rates in own.items()})
+    assert "takes 3 valid trials" in trials.in_a_sentence(few, few)
+    assert trials.in_a_sentence(few[:1], few[:1]) == ""
     assert "hedera-sa in 1 of 3 patterns, below in 1 (over all tries 0 and 1 of 3)." in said
     rows = list(csv.DictReader(io.StringIO(trials.csv_text(sweep.runs, sweep.tries))))
     assert tuple(rows[0]) == trials.CSV_COLUMNS
@@ -103,3 +106,19 @@ def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv
     assert (every["pairs"], every["verdict"]) == ("3", "not supported")
     assert float(every["mean_mbps"]) == pytest.approx((35.45 - 50 + 20 + 20.1) / 3, abs=1e-4)
     assert (rows[3]["pairs"], rows[3]["p"], rows[3]["verdict"]) == ("1", "", "nothing can be said")
+
+
+@pytest.mark.parametrize(
+    ("schemes", "asked"),
+    [
+        ("nonblocking ecmp hedera-gff a.py:A", "a.py:A-ecmp a.py:A-hedera-gff"),
+        ("nonblocking spray ecmp flowlet:500", "flowlet:500-ecmp spray-ecmp"),
+        ("nonblocking ecmp spanning-tree", "ecmp-spanning-tree"),
+        ("nonblocking a.py:A b.py:B", "a.py:A-b.py:B"),
+        ("nonblocking hedera-sa", ""),
+    ],
+)
+def test_what_is_asked_first_of_any_list_of_schemes(tmp_path, schemes, asked):
+    runs = store_rates(tmp_path, {("stride:3", scheme): 90.0 for scheme in schemes.split()})
+    found = trials.asked_first(trials.compare_all(runs))
+    assert [f"{each.first}-{each.second}" for each in found] == asked.split()

@@ -89,7 +89,7 @@ def background(page):
 def test_it_loads_without_errors_and_asks_nobody_for_anything(page):
     assert page.get_log("browser") == []
     assert page.execute_script("return performance.getEntriesByType('resource').map((entry) => entry.name)") == []
-    assert find(page, "h1").text.endswith("reproduced")
+    assert find(page, "h1").text.endswith("on 2 traffic patterns")
     assert find(page, "#look").is_displayed()
 
 

@@ -70,9 +70,7 @@ def test_a_whole_sweep_s_page_is_complete_needs_nothing_but_itself_and_is_the_sa
     page = page_of(tmp_path)
     assert "18 runs: 2 traffic patterns, 3 schemes, 3 trials" in page.text
     sections = [attrs["id"] for attrs in page.all("section")]
-    assert " ".join(sections) == (
-        "summary figure9 families questions published ecmp trials explorer overhead validity runs environment"
-    )
+    assert " ".join(sections) == ("summary bars explorer runs trials overhead published validity environment")
     assert len(page.all("h1")) == len(page.all("main")) == 1
     sources = [attrs["src"] for _, attrs in page.elements if "src" in attrs]
     assert sources
@@ -95,11 +93,32 @@ def test_headline_numbers_are_those_of_the_runs(tmp_path):
     for scheme, rate in (("nonblocking", 150.0), ("ecmp", 60.0), ("hedera-sa", 141.0), ("spanning-tree", 39.0)):
         store(tmp_path, run_document("published:stride4", scheme, bisection_mbps=rate))
     text = page_of(tmp_path).text
-    assert "hedera-sa / control94\u202f% published: 94\u202f%" in text
-    assert "ecmp / control40\u202f% published: 28\u202f% (its ECMP)" in text
+    assert "hedera-sa94\u202f% published: 94\u202f%" in text
+    assert "ecmp40\u202f% published: 28\u202f% (its ECMP)" in text
     # 3482 / 12465 = 27.93 % published: ours are 12.07 and 1.93 points away
     assert "our spanning tree is 1.9 points from the published ECMP bars on average, our 5-tuple ECMP 12.1" in text
     assert "The spanning tree is closer on 1 of them" in text
+
+
+OWN = "mine.py:Mine"
+
+
+def test_a_scheme_of_ones_own_is_the_subject_and_no_control_competes(tmp_path):
+    """It is in the title, the first number and the first differences, and no section is on the published figure."""
+    rates = {"nonblocking": 150.0, "ecmp": 60.0, "hedera-gff": 120.0, OWN: 135.0, "random": 66.0}
+    for scheme, rate in rates.items():
+        for trial, noise in enumerate((-1.0, 0.0, 1.0), 1):
+            more = noise * 2 if scheme == OWN else noise
+            store(tmp_path, run_document("stride:3", scheme, trial, bisection_mbps=rate + more))
+    page = page_of(tmp_path)
+    answers, family = page.text.split("Answers")[2].split("What was received")
+    assert page.text.split("Answers")[0].endswith(f"{OWN} on stride:3 ")
+    assert answers.index(OWN) < answers.index("hedera-gff") < answers.index("ecmp")
+    assert f"{OWN} \u2212 ecmp+75.0+72.5 to +77.5 supported 31" in " ".join(answers.split())
+    assert f"{OWN} \u2212 hedera-gff+15.0+12.5 to +17.5 supported 31" in " ".join(answers.split())
+    assert "nonblocking \u2212" not in answers
+    assert "drawnstride190\u202f%" in family.replace(" ", "")
+    assert "published" not in [attrs["id"] for attrs in page.all("section")]
 
 
 def test_invalid_runs_look_invalid_and_their_numbers_count_for_nothing(tmp_path):
@@ -108,7 +127,8 @@ def test_invalid_runs_look_invalid_and_their_numbers_count_for_nothing(tmp_path)
     store(tmp_path, run_document("published:stride4", "hedera-sa", bisection_mbps=123.4, **slow))
     page = page_of(tmp_path)
     assert "3 of 4 runs are valid" in page.text
-    assert "hedera-sa / control" not in page.text
+    (cards,) = (text for text in page.text.split("Share of the control, mean over")[1:])
+    assert "hedera-sa" not in cards.split("What was received")[0]
     assert page.text.count("the machine was too slow") == 2, "in the table of verdicts and at the run"
     assert page.text.count("123.4") == 1, "in the table of verdicts"
 
