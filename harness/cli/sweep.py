@@ -104,6 +104,8 @@ def sweep(
     swept = Swept(folder, tuple((place, values) for _, place, values, _ in parts), not failed)
     if varied:
         click.echo(f"the table of all: {swept.write_table()}")
+        for picture in swept.draw():
+            click.echo(f"the picture of all: {picture}")
     if failed:
         click.echo(f"hedera: {'; '.join(failed)}", err=True)
     return swept

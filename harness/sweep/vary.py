@@ -53,6 +53,12 @@ class Swept:
         write_whole(self.folder / "summary.csv", "\n".join(lines) + "\n")
         return self.folder / "summary.csv"
 
+    def draw(self) -> list[Path]:
+        """The picture of all: share against value (`plots.by_value`)."""
+        from plots import by_value
+
+        return by_value.draw(self.parts, self.folder / "by-value")
+
 
 def values_of(texts: Sequence[str], context: click.Context) -> dict[str, tuple[Any, ...]]:
     """The values of each ``OPTION=VALUE,VALUE``, read as the command reads its option; UsageError, one sentence."""
