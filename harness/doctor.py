@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from controllers.pox_main import find_pox, pox_version, too_old
 from harness.errors import RunFailed
@@ -12,10 +13,13 @@ from harness.network import machine
 from harness.network.footprint import leftovers
 from harness.network.processes import run
 from packets import build as packet_engine
-from virtual import kernel
-from virtual.errors import Unavailable
+from virtual import kernel, limits
+from virtual.errors import GuestFailed, Unavailable
+from virtual.guest import Guest, memory_folder
 
 SHAPED_S = 10.0
+SMALLEST = limits.Needs(processes=48, memory_mib=1024)
+"""Of a run of k = 4 (`harness.jobs.guests.needs`)."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
     libraries = [_versioned(name, version(name), "pinned", "setup/install.sh") for name in machine.LIBRARIES]
     others = (_pox(), _packets(), _leftovers())
     if time == "virtual":
-        return [*map(_of_guests, programs), *libraries, *as_root, _guest_kernel(), *others]
+        return [*map(_of_guests, programs), *libraries, *as_root, *_limits(), _guest_kernel(), _guest(), *others]
     needs_root = _needed("root", bool(as_root), "run it with sudo, or hedera doctor --time virtual")
     return [needs_root, *programs, *libraries, *as_root, *others]
 
@@ -85,6 +89,34 @@ def _guest_kernel() -> Finding:
     except Unavailable as reason:
         return _needed(item, False, str(reason))
     return _optional(item, f"Linux {found.release}, {found.mode} mode", "yes", found.slow or "")
+
+
+def _limits() -> list[Finding]:
+    """What a guest of k = 4 takes of the shell and of the machine. What it raises by itself is good."""
+    found = []
+    for limit in limits.limits(SMALLEST):
+        raised = f", raised to {limit.needs:,} for each guest" if limit.has < limit.needs <= limit.may else ""
+        most = "no limit" if min(limit.has, limit.may) == limits.UNLIMITED else f"{limit.has:,}"
+        fix = "" if limit.enough else limit.sentence()
+        found.append(Finding(f"{limit.name} (guests)", most + raised, f"{limit.needs:,}", limit.enough, fix))
+    return [*found, _optional("memory file of guests", memory_folder(SMALLEST.memory_mib) or "the user's cache", "any")]
+
+
+def _guest() -> Finding:
+    """A guest that has as many processes as a run of k = 4."""
+    item = "a guest of that size"
+    count = SMALLEST.processes
+    script = f"for i in $(seq {count - 8}); do sleep 2 & done; sleep 1; jobs -r | wc -l"
+    try:
+        linux = kernel.kernel(lambda sentence: None).linux
+        with Guest(
+            linux, ["bash", "-c", script], folder=Path("/"), memory_mib=SMALLEST.memory_mib, processes=count, real_s=120
+        ) as guest:
+            ended = guest.wait()
+    except (Unavailable, GuestFailed) as reason:
+        return _needed(item, False, str(reason))
+    found = ended.stdout.strip() == str(count - 8)
+    return _needed(item, found, f"it said {ended.stderr.strip()[-200:]!r}")
 
 
 def _kernel_features() -> list[Finding]:

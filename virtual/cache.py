@@ -36,10 +36,39 @@ def folder(name: str = "") -> Path:
             raise Unavailable(
                 f"cannot create {path} ({error.strerror}): set XDG_CACHE_HOME to a folder of yours"
             ) from None
-        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-        if not ours or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        if not _ours(found):
             raise Unavailable(f"{path} has programs that are run, but others can write to it: remove it")
     return whole / name
+
+
+def settle() -> str | None:
+    """Where this user has no home, or one that cannot keep what is made once, keep it below /var/tmp from now on in
+    this process and those that it starts. Returns a sentence that says so, None where nothing had to be done."""
+    if os.environ.get("XDG_CACHE_HOME"):
+        return None
+    try:
+        usual = Path("~/.cache").expanduser()
+        usual.mkdir(parents=True, exist_ok=True)
+        if os.access(usual, os.W_OK | os.X_OK) and _PLAIN.fullmatch(str(usual)):
+            return None
+        why = "cannot be written to" if _PLAIN.fullmatch(str(usual)) else "has other characters than plain ones"
+    except (OSError, RuntimeError):
+        why = "is not there"
+    place = Path(f"/var/tmp/hedera-{os.geteuid()}")
+    try:
+        place.mkdir(mode=0o700, exist_ok=True)
+        if not _ours(place.lstat()):
+            return None
+    except OSError:
+        return None
+    os.environ["XDG_CACHE_HOME"] = str(place)
+    return f"this user's home {why}: what is made once is kept in {place}"
+
+
+def _ours(found: os.stat_result) -> bool:
+    """Whether it is a folder, no link to one, that is ours and that nobody else can write to."""
+    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+    return ours and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 @contextmanager

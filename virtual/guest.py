@@ -274,6 +274,8 @@ class Guest:
         }
         arrays = (f"{name}=({shlex.join(map(str, words))})\n" for name, words in told.items())
         (inside / "told").write_bytes(os.fsencode("".join(arrays)))
+        for number, host in enumerate(self.world.values()):
+            (inside / f"host{number}").symlink_to(host)  # by a name without characters that mount would read
         for name, content in self.files.items():
             path = self.job / "out" / "files" / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -285,7 +287,7 @@ class Guest:
             console = held.enter_context((self.job / "console").open("wb"))
             process = subprocess.Popen(
                 [*self._allowed, *TIED, str(os.getpid()), "taskset", "-c", str(processor), *self._boot_line()],
-                env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": self._memory_folder()},
+                env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": memory_folder(self.memory_mib) or str(self.job)},
                 cwd="/", stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
                 pass_fds=[end for line in self.lines for end in line if end is not None],
             )  # fmt: skip
@@ -305,18 +307,18 @@ class Guest:
             "init=/usr/bin/setpriv", "--", "--no-new-privs", "/bin/bash", f"{self.job}/in/init", str(self.job),
         ]  # fmt: skip
 
-    def _memory_folder(self) -> str:
-        """The folder for the file that is its memory, best in RAM; the file has no name any more when it boots."""
-        shared = Path("/dev/shm")
-        try:
-            found = os.statvfs(shared)
-            room = found.f_bavail * found.f_frsize >= self.memory_mib << 20
-            code = not found.f_flag & os.ST_NOEXEC  # its processes run code from there; containers often forbid that
-            if room and code and os.access(shared, os.W_OK):
-                return str(shared)
-        except OSError:
-            pass
-        return str(self.job)
+
+def memory_folder(memory_mib: int) -> str | None:
+    """The folder for the file that is a guest's memory, in RAM; None where there is none with room that lets programs
+    run from it. The file has no name any more when the guest boots."""
+    shared = Path("/dev/shm")
+    try:
+        found = os.statvfs(shared)
+    except OSError:
+        return None
+    room = found.f_bavail * found.f_frsize >= memory_mib << 20
+    code = not found.f_flag & os.ST_NOEXEC  # its processes run code from there; containers often forbid that
+    return str(shared) if room and code and os.access(shared, os.W_OK) else None
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

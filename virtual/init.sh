@@ -32,7 +32,7 @@ if [ ${#places[@]} -gt 0 ]; then
             for mounted in /tmp/layer*/usr; do above+=$mounted:; done
             mount -t overlay -o "lowerdir=$above/tmp/usr,upperdir=/tmp/upper-usr,workdir=/tmp/work-usr" usr "$place" || die "no /usr"
         else
-            mkdir -p "$place" && host_folder "$host" "$place" ,ro || die "no $host"
+            mkdir -p "$place" && host_folder "$job/in/host$i" "$place" ,ro || die "no $host"
         fi
     done
     cp /etc/ld.so.cache etc/ || die "no ld.so.cache"

@@ -25,6 +25,7 @@ MAPPINGS = 8192
 BESIDE_MIB = 512
 """Address space beyond a guest's memory, and memory that the host needs for it."""
 NEVER = resource.RLIM_INFINITY
+UNLIMITED = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ def limits(guest: Needs) -> Iterator[Limit]:
     for each in _RESOURCES:
         if each.number == resource.RLIMIT_NPROC and os.geteuid() == 0:
             continue  # root has as many as there are, but where it is root of a container alone
-        has, may = (value // each.unit for value in map(_finite, resource.getrlimit(each.number)))
+        has, may = (UNLIMITED if value == NEVER else value // each.unit for value in resource.getrlimit(each.number))
         yield Limit(each.name, each.needs(guest), may, has, each.mend)
     mappings = int(Path("/proc/sys/vm/max_map_count").read_text())
     yield Limit("mappings of a process", MAPPINGS, mappings, mappings, f"sysctl vm.max_map_count={MAPPINGS}")
@@ -181,7 +182,3 @@ def _running() -> int:
         if f"\nUid:\t{os.getuid()}\t" in text and (found := re.search(r"\nThreads:\t(\d+)", text)):
             count += int(found[1])
     return count
-
-
-def _finite(value: int) -> int:
-    return (1 << 63) - 1 if value == NEVER else value

@@ -12,6 +12,8 @@ import sys
 import time
 import warnings
 
+from virtual import cache
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE_S = 5.0
 """A second Ctrl-C within this time is ignored. Tearing down takes a second or two, and neither a key pressed twice
@@ -39,6 +41,8 @@ def main() -> None:
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, _interrupt)
     warnings.showwarning = lambda message, *_, **__: print(f"hedera: {message}", file=sys.stderr)
+    if told := cache.settle():
+        print(f"hedera: {told}", file=sys.stderr)
     from harness.cli.group import cli
     from harness.errors import status_of
     from harness.jobs import root

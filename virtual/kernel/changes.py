@@ -27,8 +27,8 @@ CHANGES = (
 	{""",
     ),
     ("arch/um/include/asm/archrandom.h", r"ret = os_getrandom\(v, max_longs \* sizeof\(\*v\), 0\);", "ret = 0;"),
-    # Nor do they change with the moments at which interrupts come: a microsecond early on would change all that is drawn
-    # later, addresses and hashes among it.
+    # Nor do they change with the moments at which interrupts come: a microsecond early on would change all that is
+    # drawn later, addresses and hashes among it.
     ("arch/um/include/asm/timex.h", r"#define CLOCK_TICK_RATE.*\n", "\\g<0>#define random_get_entropy() 0UL\n"),
     ("drivers/char/random.c", r"\tfast_mix\(fast_pool->pool, entropy,\n", "\treturn;\n\\g<0>"),
     # Nor do they depend on the paths of the guest's files on the host.

@@ -1,0 +1,96 @@
+"""What a run's guest sees is the same for everybody, and one seed is one result."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.jobs import code, world
+from harness.run.source import EMULATOR
+from harness.run.spec import RunSpec
+from tests.harness.test_cli import HEDERA
+from virtual.kernel.shipped import manifest
+
+KERNELS = {2: "KERNEL"}
+"""The kernel of each version of the emulator: one that may change results is a new version."""
+SPEC = RunSpec("ecmp", "stride:4", seconds=6, time="virtual", platform="os-ken")
+
+
+def test_another_kernel_is_another_emulator_unless_it_changes_no_result():
+    assert manifest()["sha256"] == KERNELS[EMULATOR]
+
+
+def test_a_guest_sees_code_packages_and_the_system_at_fixed_places(tmp_path):
+    made = world.world(tmp_path)
+    assert {"/usr", code.CODE, world.PACKAGES} <= {*made.folders}
+    assert made.folders[code.CODE] == tmp_path
+    assert not {"/", "/home", "/tmp", "/root", os.getcwd()} & {*made.folders}
+    links = made.folders[world.PACKAGES]
+    assert {"numpy", "msgspec", "mininet"} <= {*os.listdir(links)}
+    assert not {"pytest", "mypy"} & {*os.listdir(links)}
+    assert all(str(link.readlink()).startswith(("/opt/", "/usr/")) for link in links.iterdir())
+    own = tmp_path / "own.py"
+    own.write_text("class Mine:\n    def place(self, flows): return {}\n")
+    assert made.command(SPEC)[-1] == f"{code.CODE}:{world.PACKAGES}"
+    assert made.command(RunSpec(f"{own}:Mine", "stride:4", time="virtual"))[-1].startswith(made.command(SPEC)[-1] + ":")
+
+
+@pytest.mark.parametrize("platform", ["pox", "os-ken"])
+def test_a_guest_has_pox_where_the_controller_is_on_it(platform, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(world, "find_pox", lambda: Path("pox"))
+    seen = world.World({}, "python", (), True).of_run(RunSpec("ecmp", "stride:4", time="virtual", platform=platform))
+    assert seen == ({world.POX: tmp_path / "pox"} if platform == "pox" else {})
+
+
+def test_the_code_of_guests_is_made_once_for_a_state_of_the_sources(tmp_path, monkeypatch):
+    def compiles(command, env, **_):
+        Path(env["NUMBA_CACHE_DIR"], "state").mkdir()
+        return subprocess.CompletedProcess(command, 0)
+
+    source = tmp_path / "sources" / "hedera" / "loop.py"
+    source.parent.mkdir(parents=True)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(code, "ROOT", tmp_path / "sources")
+    monkeypatch.setattr(code.subprocess, "run", compiles)
+    found = []
+    for text in ("a = 1", "a = 22"):
+        source.write_text(text)
+        found += [code.code_of_runs(print), code.code_of_runs(print)]
+    assert found[0] == found[1] != found[2] == found[3]
+    assert (found[0] / "hedera" / "loop.py").stat().st_mtime == code.WRITTEN_S
+    assert (found[0] / code.COMPILED).is_dir()
+
+
+RUN = ["run", "--scheme", "hedera-sa", "--traffic", "stride:4", "--time", "virtual", "--seconds", "6", "--quiet"]
+
+
+@pytest.mark.virtual
+def test_one_seed_is_one_result_in_any_folder_beside_other_work_and_seeds_differ(tmp_path):
+    """Of the control, too, of which nothing is drawn but the moments at which its flows start."""
+    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    found = {}
+    try:
+        for scheme, seed, folder in (
+            ("hedera-sa", 1, "a"), ("hedera-sa", 1, "b/longer/path"), ("nonblocking", 1, "c"), ("nonblocking", 2, "d"),
+        ):  # fmt: skip
+            place = tmp_path / folder
+            place.parent.mkdir(parents=True, exist_ok=True)
+            home = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", ""), "UNHEARD": "x" * len(folder) * 1000}
+            command = [HEDERA, *RUN, "--scheme", scheme, "--seed", str(seed), "--out", place]
+            subprocess.run(command, check=True, env=os.environ | home, cwd=place.parent)
+            run = json.loads((place / "run.json").read_text())
+            parts = {name: run[name] for name in run.keys() - {"started", "environment"}}
+            raw = {path.name: path.read_bytes() for path in place.iterdir() if path.name != "run.json"}
+            told = json.dumps(parts, sort_keys=True).encode() + repr(sorted(raw.items())).encode()
+            found[folder] = hashlib.sha256(told).hexdigest()
+    finally:
+        for other in others:
+            other.kill()
+            other.wait()
+    assert found["a"] == found["b/longer/path"]
+    assert found["c"] != found["d"]
