@@ -16,6 +16,8 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from packaging.requirements import Requirement
+
 from controllers.pox_main import find_pox
 from harness.jobs.code import CODE
 from harness.run.spec import RunSpec
@@ -37,16 +39,14 @@ INSIDE = (
 @dataclass(frozen=True)
 class World:
     """``folders``: of the host, by their places in the guest. ``python``: the interpreter there. ``others``: where the
-    environment's other packages are, which a scheduler of the user's own may want; and all do unless ours are
-    ``listed``."""
+    environment's other packages are, which a scheduler of the user's own may want."""
 
     folders: Mapping[str, Path]
     python: str
     others: tuple[str, ...]
-    listed: bool
 
     def command(self, spec: RunSpec) -> list[str]:
-        modules = (CODE, PACKAGES, *(self.others if spec.chosen.own or not self.listed else ()))
+        modules = (CODE, PACKAGES, *(self.others if spec.chosen.own else ()))
         return [self.python, "-I", "-S", "-B", "-c", INSIDE, ":".join(modules)]
 
     def of_run(self, spec: RunSpec) -> dict[str, Path]:
@@ -60,7 +60,7 @@ def world(code: Path) -> World:
     folders = {"/usr": Path("/usr"), CODE: code}
     folders |= {f"/{name}": path for name in SYSTEM if (path := Path("/", name)).is_dir()}
     folders |= {f"/etc/{name}": path for name in ETC if (path := Path("/etc", name)).is_dir()}
-    prefix, base = Path(sys.prefix), Path(sys.base_prefix)
+    prefix, base = Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()
     if not base.is_relative_to("/usr"):
         folders[str(base)] = base
     if prefix != base:
@@ -71,10 +71,10 @@ def world(code: Path) -> World:
         if not _seen(place, folders):
             folders[f"/opt/lib/{len(folders)}"] = place
     folders[PACKAGES] = _linked({name: _seen(path, folders) for name, path in _parts(known)} | {"mininet": MININET})
-    python = Path(sys.executable)
+    python = Path(sys.executable).absolute()
+    python = prefix / "bin" / python.name if prefix != base else python
     others = tuple(_seen(place, folders) for place in places)
-    listed = all(found.files for found in known)  # a distribution's own packages do not list what they have
-    return World(folders, str(PYTHON / python.relative_to(prefix) if prefix != base else python), others, listed)
+    return World(folders, str(PYTHON / python.relative_to(prefix) if prefix != base else python), others)
 
 
 def installed() -> list[Distribution]:
@@ -88,8 +88,8 @@ def installed() -> list[Distribution]:
                 found[name] = distribution(name)
             except PackageNotFoundError:  # for another Python or system
                 continue
-            needed = (each for each in found[name].requires or () if "extra ==" not in each)
-            left += [match[0] for each in needed if (match := re.match(r"[\w.-]+", each))]
+            needed = map(Requirement, found[name].requires or ())
+            left += [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
     del found["hedera-harness"]
     return [found[name] for name in sorted(found)]
 
@@ -97,13 +97,16 @@ def installed() -> list[Distribution]:
 def _parts(known: list[Distribution]) -> Iterator[tuple[str, Path]]:
     """The files and folders that the distributions have beside each other where packages are, by name."""
     for each in known:
-        for name in sorted({file.parts[0] for file in each.files or ()} - {"..", "__pycache__"}):
-            if not name.endswith(".pth"):
+        names = {file.parts[0] for file in each.files or ()}
+        if not names:  # Debian's packages list no files
+            names = {name for top in (each.read_text("top_level.txt") or "").split() for name in (top, f"{top}.py")}
+        for name in sorted(names - {"..", "__pycache__"}):
+            if not name.endswith(".pth") and (_place(each) / name).exists():
                 yield name, _place(each) / name
 
 
 def _place(found: Distribution) -> Path:
-    return Path(str(found.locate_file("")))
+    return Path(str(found.locate_file(""))).resolve()
 
 
 def _seen(path: Path, folders: Mapping[str, Path]) -> str:
