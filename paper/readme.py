@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import mean
 
 from hedera.schemes import CONTROL
-from plots import figure9
+from plots.figures import bars
 from plots.load import Sweep, load_sweep
 from plots.report.compare import NOTICEABLE, Family, bijective, everything, expected_order, families, match
 from plots.shares import our_share, published_bars
@@ -164,7 +164,7 @@ def write(root: Path) -> None:
     sweep = load_sweep(root / KEPT)
     before, _, after = _now(root)
     write_whole(root / SAID, f"{before}{BEGIN}{section(sweep)}{END}{after}")
-    for path in figure9.draw(sweep.runs, (root / PICTURE).with_suffix("")):
+    for path in bars(sweep, (root / PICTURE).with_suffix("")):
         if path.suffix != Path(PICTURE).suffix:
             path.unlink()
 

@@ -18,7 +18,8 @@ FOLDER = "figures"
 def write_all(folder: str | Path) -> list[Path]:
     """Write the figures and tables of a sweep into ``folder/figures`` and return them, the main ones first.
 
-    `figure9.png` and `.svg`, with the published numbers where a pattern has them; `summary.csv`;
+    `figure9.png` and `.svg`, with the published numbers where a pattern has them, and `figure9-patterns` where that is
+    by families (`plots.figure9_families`); `summary.csv`;
     `differences.csv`, paired tests between schemes; `completion.csv` and `.png` for flows that arrive and end;
     `rates/PATTERN-trial-N.svg` for each trial. Without runs there are no files. Raises ValueError when there is no
     such folder.
@@ -26,10 +27,10 @@ def write_all(folder: str | Path) -> list[Path]:
     sweep = load_sweep(folder)
     if not sweep.runs:
         return []
-    from plots import completion, figure9, trials
+    from plots import completion, trials
 
     out = sweep.folder / FOLDER
-    files = figure9.draw(sweep.runs, out / "figure9")
+    files = bars(sweep, out / "figure9")
     for name, text in (
         ("summary.csv", csv_text(sweep.runs, sweep.tries)),
         ("differences.csv", trials.csv_text(sweep.runs, sweep.tries)),
@@ -40,6 +41,18 @@ def write_all(folder: str | Path) -> list[Path]:
         write_whole(out / "completion.csv", completion.csv_text(sweep.runs, sweep.tries))
         files += [out / "completion.csv", *completion.draw(sweep.runs, out / "completion.png")]
     return [*files, *rate_sheets(sweep).values()]
+
+
+def bars(sweep: Sweep, path: Path) -> list[Path]:
+    """Draw every bar; published patterns of several families by family first, and then one by one."""
+    from plots import figure9, figure9_families
+    from plots.summary import summarise
+
+    summary = summarise(sweep.runs, sweep.tries)
+    if not figure9_families.applies(summary):
+        return figure9.draw(sweep.runs, path)
+    files = figure9_families.draw(sweep.runs, summary, path)
+    return files + figure9.draw(sweep.runs, path.with_name(f"{path.name}-patterns"))
 
 
 def rate_sheets(sweep: Sweep) -> dict[tuple[str, int], Path]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hedera.schemes import CONTROL
-from plots import completion, figure9, trials
+from plots import completion, figure9, figure9_families, trials
 from plots.figures import rate_sheets
 from plots.load import Sweep, load_sweep
 from plots.report import compare, fabric, tallies
@@ -37,7 +37,7 @@ RELOADED_AFTER_S = 15
 
 def write_report(folder: str | Path, unfinished: bool = False, figure_9: bytes | None = None) -> Path:
     """Write ``folder/report.html`` from the runs below ``folder`` and return it; while the sweep is ``unfinished``
-    the page says so, and reloads itself. ``figure_9``: its picture (SVG), if that is drawn already.
+    the page says so, and reloads itself. ``figure_9``: all its bars (SVG), if drawn already.
 
     A folder without runs gives a page that says so. Raises ValueError when there is no such folder.
     """
@@ -126,6 +126,7 @@ def _published(summary: Summary, runs: Sequence[Run], drawn: Figure | bytes) -> 
     published = partial(published_share, k=summary.k)
     own = [label(scheme) for scheme in schemes if trials.is_own(scheme)]
     of_figure_9 = [p for p in summary.patterns if p.startswith("published:")]
+    at_a_glance = figure9_families.figure(runs, summary) if figure9_families.applies(summary) else None
     return {
         "headline": schemes,
         "title": _title(summary, own, len(of_figure_9)),
@@ -133,6 +134,8 @@ def _published(summary: Summary, runs: Sequence[Run], drawn: Figure | bytes) -> 
         "everything": compare.everything(summary),
         "our_share": partial(our_share, summary),
         "published_share": published,
+        "families_drawn": at_a_glance
+        and image(at_a_glance, "Bars by family and scheme; the table below has the numbers"),
         "figure_9": image(drawn, "Bars by pattern and scheme; the numbers are in the table below"),
         "has_published": any(published(p, CONTROL) for p in summary.patterns),
         "matches": matches,

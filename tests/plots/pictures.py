@@ -22,4 +22,4 @@ def spied(monkeypatch, module):
 
 
 def bars_of(figure):
-    return [patch for ax in figure.axes for container in ax.containers for patch in container.patches]
+    return [patch for ax in figure.axes for container in ax.containers for patch in getattr(container, "patches", ())]

@@ -2,8 +2,11 @@ import numpy as np
 import pytest
 from scipy.special import stdtrit
 
-from plots import figure9, style
+from plots import figure9, figure9_families, style
+from plots.figures import bars
 from plots.load import load_sweep
+from plots.shares import published_share
+from plots.summary import summarise
 from tests.plots.pictures import bars_of, spied, texts
 from tests.plots.sweeps import WIRE, failed, run_document, store, store_rates
 
@@ -67,3 +70,41 @@ def test_whiskers_are_intervals_of_few_trials_and_percentiles_of_many(tmp_path, 
     interval = [np.mean(rates) - half, np.mean(rates) + half]
     assert whiskers[0] * 100 == pytest.approx(interval if trials < 10 else np.percentile(rates, [5, 95]))
     assert ("95 % interval" in said) == (trials < 10)
+
+
+FEW = {"published:stride4": 50, "published:stride8": 70, "published:hotspot": 80, "published:randbij0": 60}
+
+
+def test_families_stand_beside_published_ones_and_ecmp_has_a_gap(tmp_path, monkeypatch):
+    """A family's bar is the mean over its patterns; the last group is the mean of all."""
+    rates = {}
+    for pattern, rate in FEW.items():
+        rates |= {(pattern, "nonblocking"): [100.0] * 3, (pattern, "spanning-tree"): [rate / 2] * 3}
+        rates |= {(pattern, "ecmp"): [rate - 5.0, rate, rate + 5.0], (pattern, "mine.py:Mine"): [rate + 10] * 3}
+    runs = store_rates(tmp_path, rates)
+    figures = spied(monkeypatch, figure9_families)
+    summary = summarise(runs)
+    assert figure9_families.applies(summary)
+    _, svg = figure9_families.draw(runs, summary, tmp_path / "chart")
+    (ax,) = figures[0].axes
+    heights = [
+        [round(bar.get_height(), 4) for bar in bars_of(figures[0]) if abs(bar.get_center()[0] - at) < 0.5]
+        for at in range(4)
+    ]
+    ecmp = [published_share(pattern, "ecmp") for pattern in FEW]
+    stride = [0.30, round(np.mean(ecmp[:2]), 4), 0.6, 0.7]
+    assert heights[0] == stride, "spanning-tree, the published ECMP, ecmp with nothing after it, mine"
+    assert heights[3] == [0.325, round(np.mean(ecmp), 4), 0.65, 0.75]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["stride", "randbij", "hotspot", "mean of all"]
+    whiskers = [line.get_segments()[0] for line in ax.collections]
+    half = stdtrit(2, 0.975) * 0.05 / 3**0.5
+    assert [segment[:, 1].tolist() for segment in whiskers[:1]] == [pytest.approx([0.6 - half, 0.6 + half])]
+    assert any("its ECMP after spanning-tree" in text for text in texts(svg))
+
+
+@pytest.mark.parametrize(("patterns", "drawn"), [(FEW, True), (list(FEW)[1:], False), ([*FEW, "stride:3"], False)])
+def test_a_sweep_of_published_families_has_two_pictures_of_bars(tmp_path, patterns, drawn):
+    """Not where each family has one pattern, or a pattern is none of the published ones."""
+    store_rates(tmp_path, {(p, scheme): 60.0 for p in patterns for scheme in ("nonblocking", "ecmp")})
+    files = bars(load_sweep(tmp_path), tmp_path / "figure9")
+    assert [file.name for file in files if file.suffix == ".png"] == ["figure9.png", *["figure9-patterns.png"] * drawn]
