@@ -52,6 +52,7 @@ def draw(runs: Sequence[Run], path: Path, control: Run | None = None) -> list[Pa
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
     """Panels in rows of three, placed by hand: a layout engine would take longer than the drawing."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     columns = min(count, _COLUMNS)
     rows = math.ceil(count / columns)
@@ -63,6 +64,7 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
     grid = figure.add_gridspec(rows, columns, wspace=_GAP[0] / wide, hspace=_GAP[1] / high, **edges)
     panels = [figure.add_subplot(grid[divmod(i, columns)]) for i in range(count)]
     for i, ax in enumerate(panels):
+        ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, prune="upper"))  # the next panel begins beside it
         ax.tick_params(labelleft=i % columns == 0, labelbottom=i + columns >= count, labelsize=8.5)
     figure.supxlabel("seconds since the traffic started", fontsize=9, y=0.1 / height, va="bottom")
     middle = (_BOTTOM + (height - _TOP)) / 2 / height

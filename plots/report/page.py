@@ -181,7 +181,6 @@ def _judgement(summary: Summary, runs: Sequence[Run]) -> dict[str, Any]:
         "validity": tallies.validity(runs, summary.schemes),
         "uncounted": [run for run in runs if not run.valid],
         "remarkable": [run for run in runs if run.remarks],
-        "rules": tallies.applied(runs),
         "without_rules": sum(not run.rules for run in runs),
         "tallies": list(schemes.itertuples()),
         "windows": {column: name for column, name in WINDOWS.items() if column in schemes},

@@ -1,5 +1,5 @@
-"""What is counted over the runs of a page: settings and machines, rules of the verdict and their findings, verdicts by
-scheme, and how long scheduling rounds took and how often they changed a path."""
+"""What is counted over the runs of a page: settings and machines, verdicts by scheme, and how long
+scheduling rounds took and how often they changed a path."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from msgspec.structs import asdict
 
 from plots.load import VARYING
 from plots.style import option_name, scheme_order, setting_text
-from results.parts import Fact, Rule
+from results.parts import Fact
 from results.record import Run
 
 PARTS = ("polled", "compute", "install", "total")
-OF_SPEED = ("total", "progress", "full links", "links alone")
 
 
 def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
@@ -46,28 +45,6 @@ def _flat(record: Mapping[str, Fact], prefix: str = "") -> Iterator[tuple[str, s
         else:
             told = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
             yield prefix + name, told if value not in (None, "") else "none"
-
-
-def applied(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """For each rule of any of the runs, in the order of their verdicts: how many runs kept and broke it, and to how
-    many it was not applied; for rules of speed, its limit and the lowest value found."""
-    by_name: dict[str, list[Rule]] = {}
-    for run in runs:
-        for rule in run.rules:
-            by_name.setdefault(rule.rule, []).append(rule)
-    return [
-        {
-            "rule": name,
-            "kept": sum(rule.kept is True for rule in rules),
-            "broken": sum(rule.kept is False for rule in rules),
-            "not_applied": sum(rule.kept is None for rule in rules),
-            "limit": next((rule.least for rule in rules if rule.least is not None), None),
-            "least_found": min((rule.found for rule in rules if rule.found is not None), default=None)
-            if name in OF_SPEED
-            else None,
-        }
-        for name, rules in by_name.items()
-    ]
 
 
 def required(run: Run) -> list[list[Any]]:

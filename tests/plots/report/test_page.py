@@ -141,7 +141,7 @@ RULES = [
 ]
 
 
-def test_the_page_says_which_rules_were_applied_and_what_was_not_judged(tmp_path):
+def test_the_page_says_what_was_not_judged_and_why(tmp_path):
     write_sweep(tmp_path, ["published:stride4"], FEW)
     reasons = {"verdict": "not judged", "reasons": ["no rule of speed could be applied: it was short"]}
     store(tmp_path, run_document("published:stride4", "hedera-sa", bisection_mbps=123.4, rules=RULES, **reasons))
@@ -154,9 +154,8 @@ def test_the_page_says_which_rules_were_applied_and_what_was_not_judged(tmp_path
     assert "NOT JUDGED (0 of 1)" in text
     assert "stride4, hedera-sa, trial 1not judged123.4 no rule of speed could be applied" in text
     assert f"stride4, hedera-gff, trial 1 (ok): {tcp}" in text
-    assert "full links101 97 %94.0 %" in text
     assert "2 of 4 runs were made before runs recorded their rules" in text
-    assert "invalid" not in text.split("Runs left out")[1].split("Which rules were applied")[0]
+    assert "invalid" not in text.split("Runs left out")[1].split("were made before")[0]
 
 
 def test_no_runs(tmp_path):

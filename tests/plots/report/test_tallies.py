@@ -1,16 +1,10 @@
 import pytest
 
-from harness.verdict.judgement import of_speed
 from plots.load import load_sweep
-from plots.report.tallies import OF_SPEED, applied, environment, overheads, required, settings, validity
-from tests.harness.verdict.fine import FINE
+from plots.report.tallies import environment, overheads, required, settings, validity
 from tests.plots.sweeps import failed, rounds, run_document, store
 
 INVALID = {"verdict": "invalid", "reasons": ["slow"]}
-
-
-def test_every_rule_of_speed_is_known_here():
-    assert {check.rule.rule for check in of_speed(FINE)} <= set(OF_SPEED)
 
 
 def test_environments_that_differ_are_counted(tmp_path):
@@ -25,16 +19,13 @@ def test_environments_that_differ_are_counted(tmp_path):
     assert dict(settings(runs))["--bw"] == "10"
 
 
-def test_rules_are_counted_over_runs(tmp_path):
-    for trial, (kept, found) in enumerate(((True, 0.98), (False, 0.91), (None, 0.95)), 1):
-        rules = [{"rule": "full links", "kept": kept, "found": found, "least": 0.97}]
-        store(tmp_path, run_document(trial=trial, rules=rules))
-    store(tmp_path, run_document(trial=4))
-    runs = load_sweep(tmp_path).runs
-    (row,) = applied(runs)
-    assert [row[n] for n in ("kept", "broken", "not_applied", "limit", "least_found")] == [1, 1, 1, 0.97, 0.91]
-    assert required(runs[0]) == [["full links", True, 0.98, "at least 0.97", ""]]
-    assert required(runs[3]) == []
+def test_the_rules_of_a_run(tmp_path):
+    rules = [{"rule": "full links", "kept": True, "found": 0.98, "least": 0.97}]
+    store(tmp_path, run_document(trial=1, rules=rules))
+    store(tmp_path, run_document(trial=2))
+    one, other = load_sweep(tmp_path).runs
+    assert required(one) == [["full links", True, 0.98, "at least 0.97", ""]]
+    assert required(other) == []
 
 
 def test_validity_by_scheme(tmp_path):
