@@ -25,7 +25,7 @@ from hedera.text import one_line
 from results.tasks import workers
 from simulator.config import Config
 from topos.links import num_links
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 
 PARTS = {file.removesuffix(".py"): file for file in NAMES if file != SCHEDULER} | {"contract": SCHEDULER}
 """The file of each part that has checks."""

@@ -131,7 +131,7 @@ climb = compiled(links.climb)
 
 
 Way = int | tuple[Int32, Int32]
-"""By what a path is found: half the ports of a fat-tree's switch, or `topos.own.Own.way`."""
+"""By what a path is found: half the ports of a fat-tree's switch, or `topos.network.Own.way`."""
 Four = tuple[int, int, int, int]
 
 

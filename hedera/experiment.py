@@ -18,8 +18,7 @@ from hedera.parameter import check, parameter
 from hedera.schemes import Options, Scheme, file_of, scheme
 from topos.fattree import FatTree
 from topos.links import link_rates
-from topos.nonblocking import NonBlocking
-from topos.own import LeafSpine, Own
+from topos.network import LeafSpine, NonBlocking, Own
 from traffic.graph import PLACEMENTS
 
 if TYPE_CHECKING:

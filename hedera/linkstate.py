@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from topos.arrays import Bool, Int64
 from topos.links import NO_LINK, Cores, canonical_cores, link_rates, num_links, path_links
-from topos.network import Network
-from topos.own import Own
+from topos.network import Network, Own
 
 UNIT = 1 << 40
 """The capacity of a host's link in the whole-number units of placement."""

@@ -28,7 +28,7 @@ from harness.run.transfers import Transfers
 from hifi.scene import Done, Look, Scene, Seen
 from results.temporary import temporary_folder
 from topos.fattree import port_name
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 from traffic.flows import SERVER_PORT
 from traffic.workload import workload
 

@@ -13,7 +13,7 @@ cables in reverse order. Within its block a link's offset is
 
 so a link id is block * H + offset, and a path has at most one link of each block. Only `tier_links` and `climb`
 know this numbering; they are plain arithmetic, for numbers as well as arrays, and `hedera.compiled` has them
-compiled. In a topology of one's own (`topos.own`) all cables come upwards first, and then all downwards.
+compiled. In a topology of one's own (`topos.network`) all cables come upwards first, and then all downwards.
 """
 
 from __future__ import annotations
@@ -25,8 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
-from topos.network import Network
-from topos.own import Own
+from topos.network import Network, Own
 
 NO_LINK = -1
 """The entry of a path for a tier that the path does not reach."""

@@ -3,17 +3,257 @@
 Hosts and cables are numbered from 0; `topos.links` numbers the two directions of each cable accordingly. A path is
 named by its core, below ``num_cores``; if there is no choice, by core 0. ``tree`` is the fat-tree with these hosts:
 which hosts share an edge switch or a pod there, or, for a topology of one's own, how they are named alone.
+
+A network of one's own: hosts, switches, cables with rates, and the paths between two hosts by number.
+
+A plan says it: ``hosts`` (how many), ``links()`` and ``paths(src, dst)``. ``links()`` gives (lower, upper) or (lower,
+upper, rate) for each cable: a host is its number, a switch its name, the rate a multiple of that of the hosts' cables.
+``paths(src, dst)`` gives the paths between two hosts that do not share a switch, each as the names of its switches in
+order; their order numbers them. Hosts of one switch are alike: it is asked for one pair of each two switches.
+
+`Own` checks a plan and makes tables of it. A path's number takes the place of a core. Directed links are all cables
+upwards in the order of ``links()``, hosts' first, and then all downwards.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from itertools import pairwise, product
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from topos.fattree import FatTree
-from topos.own import Own
+import msgspec
+import numpy as np
+
+from topos.arrays import Float64, Int32
+from topos.fattree import FatTree, Link, Listed
 
 if TYPE_CHECKING:
     import networkx as nx
+
+MAX_HOSTS, MAX_PATHS = 100_000, 5_000_000
+BETWEEN = 4
+"""Cables between switches that a path has at most: those of a fat-tree."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,7}", re.ASCII)
+"""An interface has at most 15 characters, seven of which may be ``-eth999``."""
+
+
+class LeafSpine(NamedTuple):
+    """Every leaf has ``below`` hosts, and a cable to every spine."""
+
+    leaves: int
+    spines: int
+    below: int
+
+    @property
+    def hosts(self) -> int:
+        return self.leaves * self.below
+
+    def links(self) -> Iterator[tuple[int | str, str]]:
+        yield from ((host, f"leaf{host // self.below}") for host in range(self.hosts))
+        yield from ((f"leaf{a}", f"spine{b}") for a in range(self.leaves) for b in range(self.spines))
+
+    def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
+        a, b = src // self.below, dst // self.below
+        return [(f"leaf{a}", f"spine{spine}", f"leaf{b}") for spine in range(self.spines)]
+
+
+class Own(Listed):
+    """A plan, what a class of them makes without arguments, or the `rows` of one, as tables. Hosts are named and
+    addressed as in ``tree``, the smallest fat-tree that has so many: traffic and results name them alike everywhere.
+
+    ``oversubscribe``: what the hosts of a switch can send over what its cables to others carry; all these are scaled
+    alike, until the worst switch has it (None: they are left as they are). ``edge`` int32 (hosts,): the number of each
+    host's switch. ``middle`` int32 (edges, edges, num_cores, 4): the directed links between two of these by each path,
+    -1 beyond its end; where a pair has fewer paths than another its own come again. ``count`` int32 (edges, edges): how
+    many it has.
+
+    Raises ValueError, one sentence, for a plan that is no network.
+    """
+
+    def __init__(self, name: str, plan: Any, oversubscribe: float | None = None) -> None:
+        try:
+            if isinstance(plan, str):
+                plan = read(plan)
+            plan = plan() if isinstance(plan, type) else plan
+            self.num_hosts = int(plan.hosts)
+            if not 2 <= self.num_hosts <= MAX_HOSTS:
+                raise ValueError(f"it needs at least 2 hosts, and at most {MAX_HOSTS}, not {self.num_hosts}")
+            self._lay(plan)
+            self._find_paths(plan)
+            if oversubscribe is not None:
+                self._scale(oversubscribe)
+        except Exception as error:
+            kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+            raise ValueError(f"topology {name!r}: {kind}{' '.join(str(error).split())}") from error
+
+    def _lay(self, plan: Any) -> None:
+        rows = [(*row, 1.0)[:3] for row in plan.links()]
+        between = [row for row in rows if isinstance(row[0], str)]
+        own = sorted((row for row in rows if not isinstance(row[0], str)), key=lambda row: row[0])
+        if [(row[0], row[2]) for row in own] != [(host, 1.0) for host in range(self.num_hosts)]:
+            raise ValueError(f"each of the hosts 0 to {self.num_hosts - 1} needs one cable, of rate 1, to its switch")
+        self.switches = tuple(dict.fromkeys([*(row[1] for row in own), *(end for row in between for end in row[:2])]))
+        taken = {*self.hosts, "all", "control", "default", "lo"}  # names of interfaces, and of none
+        for name in self.switches:
+            if not isinstance(name, str) or not _NAME.fullmatch(name) or name in taken:
+                raise ValueError(f"a switch's name is up to eight letters, digits and _, not a host's or {name!r}")
+        if any(not 0 < float(row[2]) < math.inf for row in between):
+            raise ValueError("a cable's rate must be a number above 0")
+        if len({frozenset(row[:2]) for row in between} - {frozenset(row[:1]) for row in between}) < len(between):
+            raise ValueError("two switches have one cable at most, and none has one to itself")
+        self._number = {name: number for number, name in enumerate(self.switches)}
+        self._edges = len({row[1] for row in own})
+        self.edge: Int32 = np.array([self._number[row[1]] for row in own], dtype=np.int32)
+        self._laid = [(row[0] if isinstance(row[0], str) else int(row[0]), *row[1:]) for row in (*own, *between)]
+        self.rates: Float64 = np.array([float(row[2]) for row in self._laid])
+        """float64 (cables,): those of both directions, over that of the hosts' cables."""
+        self._cables: list[Link] = []
+        ports = dict.fromkeys((*self.hosts, *self.switches), 0)
+        for cable, (below, upper, _) in enumerate(self._laid):
+            lower = self.hosts[below] if cable < self.num_hosts else below
+            ports[upper] += 1
+            ports[lower] += cable >= self.num_hosts  # a host's only port is 0
+            self._cables.append(Link(lower, ports[lower], upper, ports[upper]))
+
+    def _find_paths(self, plan: Any) -> None:
+        link = {(one.lower, one.upper): number for number, one in enumerate(self._cables)}
+        link |= {(upper, lower): self.num_cables + number for (lower, upper), number in link.items()}
+        first = np.unique(self.edge, return_index=True)[1].tolist()
+        self._paths: dict[tuple[int, int], list[tuple[str, ...]]] = {}
+        for a, b in product(range(self._edges), repeat=2):
+            given = plan.paths(first[a], first[b]) if a != b else [self.switches[a : a + 1]]
+            found = self._paths[a, b] = [tuple(map(str, path)) for path in given]
+            ends, said = (self.switches[a], self.switches[b]), f"from host {first[a]} to host {first[b]}"
+            if not found or len(set(found)) < len(found):
+                raise ValueError(f"{said} there is no path, or one of them twice")
+            if self._edges**2 * len(found) > MAX_PATHS:
+                raise ValueError(f"{said} it has {len(found)} paths, too many for {self._edges} switches with hosts")
+            for path in found:
+                wrong = (path[0], path[-1]) != ends or len(set(path)) < len(path) or len(path) > BETWEEN + 1
+                if wrong or any(hop not in link for hop in pairwise(path)):
+                    told = (
+                        f"leads elsewhere, has a gap, or meets one of its switches twice or over {BETWEEN + 1} in all"
+                    )
+                    raise ValueError(f"a path {said} {told}: {'-'.join(path)}")
+        self.num_cores = max(map(len, self._paths.values()))
+        shape = (self._edges, self._edges)
+        self.count: Int32 = np.array([len(found) for found in self._paths.values()], dtype=np.int32).reshape(shape)
+        self.middle: Int32 = np.full((*shape, self.num_cores, BETWEEN), -1, dtype=np.int32)
+        for pair, found in self._paths.items():
+            for core in range(self.num_cores):
+                hops = [link[hop] for hop in pairwise(found[core % len(found)])]
+                self.middle[pair][core, : len(hops)] = hops
+
+    def _scale(self, oversubscribe: float) -> None:
+        between = self._cables[self.num_hosts :]
+        ends = [self._number[one.lower] for one in between] + [self._number[one.upper] for one in between]
+        rates = np.tile(self.rates[self.num_hosts :], 2)
+        out = np.bincount(np.array(ends, dtype=np.int64), weights=rates, minlength=len(self.switches))
+        self.rates[self.num_hosts :] *= (np.bincount(self.edge) / out[: self._edges]).max() / oversubscribe
+        if not np.isfinite(self.rates).all():
+            raise ValueError("a switch with hosts has no cable to another, and --oversubscribe no meaning")
+
+    def rows(self) -> str:
+        """The plan as JSON, without ``oversubscribe``, which is another parameter."""
+        first = np.unique(self.edge, return_index=True)[1].tolist()
+        between = {f"{first[a]},{first[b]}": paths for (a, b), paths in self._paths.items() if a != b}
+        return written(Rows(self.num_hosts, self._laid, between))
+
+    @cached_property
+    def tree(self) -> FatTree:
+        k = 4
+        while k**3 // 4 < self.num_hosts:
+            k += 2
+        return FatTree(k)
+
+    def host_name(self, host: int) -> str:
+        return self.tree.host_name(host)
+
+    def host_ip(self, host: int) -> str:
+        return self.tree.host_ip(host)
+
+    def host_mac(self, host: int) -> str:
+        return self.tree.host_mac(host)
+
+    @property
+    def num_switches(self) -> int:
+        return len(self.switches)
+
+    @property
+    def num_cables(self) -> int:
+        return len(self._cables)
+
+    @property
+    def way(self) -> tuple[Int32, Int32]:
+        """By what compiled loops find a path (`hedera.compiled.choice_links`)."""
+        return self.edge, self.middle
+
+    def edge_of(self, host: int) -> str:
+        return str(self.switches[int(self.edge[host])])
+
+    def layer(self, name: str) -> str:
+        """``host``, ``edge`` for a switch with hosts, ``aggregation`` for any other: it too has entries of flows."""
+        number = self._number.get(name)
+        return "host" if number is None else "edge" if number < self._edges else "aggregation"
+
+    def dpid(self, name: str) -> int:
+        return self._number[name] + 1
+
+    def cable(self, number: int) -> Link:
+        """A cable; IndexError when there is no such one."""
+        return self._cables[number]
+
+    def path_cores(self, src: int, dst: int) -> range:
+        return range(int(self.count[self.edge[src], self.edge[dst]]))
+
+    def path(self, src: int, dst: int, core: int = 0) -> tuple[str, ...]:
+        """As `topos.fattree.FatTree.path`, by the number of the path."""
+        if src == dst:
+            raise ValueError(f"host {src} has no path to itself")
+        found = self._paths[int(self.edge[src]), int(self.edge[dst])]
+        return (self.host_name(src), *found[core % len(found)], self.host_name(dst))
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """What a class's methods gave, ``between`` by ``SRC,DST``."""
+
+    hosts: int
+    cables: list[tuple[int | str, str, float]]
+    between: dict[str, list[tuple[str, ...]]]
+
+    def links(self) -> list[tuple[int | str, str, float]]:
+        return self.cables
+
+    def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
+        return self.between.get(f"{src},{dst}", [])
+
+
+def read(text: str) -> Rows:
+    """Raises msgspec.DecodeError for what is no such plan."""
+    return msgspec.json.decode(text, type=Rows)
+
+
+def written(rows: Rows) -> str:
+    return msgspec.json.encode(rows).decode()
+
+
+class NonBlocking(Own):
+    """n hosts on one switch, ``0_0_1``: host i is on its port i + 1. Raises ValueError when n is below 2."""
+
+    SWITCH = "0_0_1"
+
+    def __init__(self, n: int) -> None:
+        one_switch = SimpleNamespace(hosts=n, links=lambda: ((host, self.SWITCH) for host in range(n)))
+        super().__init__("nonblocking", one_switch)
+        self.middle = self.middle[..., :0]  # nothing between switches: a path has two links
+
+    def layer(self, name: str) -> str:
+        return "core" if name == self.SWITCH else "host"
+
 
 Network = FatTree | Own
 

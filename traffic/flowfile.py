@@ -17,9 +17,9 @@ In both, ``#`` starts a comment. A flow without a start begins with the run, one
 until the run ends. No other column is used.
 
 Or from a function in a file that is named on the command line, FILE.py:FUNCTION. ``FUNCTION(tree, rng)`` gets a
-`topos.fattree.FatTree`, or another `topos.own.Own`, and a NumPy generator that the seed fixes. It returns rows, one for
-each flow: ``(src, dst)``, or ``(src, dst, start_s, size_bytes)``. They are then read as those of a CSV file. It runs in
-the user's process; a job carries its rows.
+`topos.network.Network` and a NumPy generator that the seed fixes. It returns rows, one for each flow: ``(src, dst)``,
+or ``(src, dst, start_s, size_bytes)``. They are then read as those of a CSV file. It runs in the user's process; a job
+carries its rows.
 """
 
 from __future__ import annotations
@@ -37,8 +37,7 @@ from typing import Any
 
 import numpy as np
 
-from topos.network import Network
-from topos.nonblocking import NonBlocking
+from topos.network import Network, NonBlocking
 from traffic.flows import LASTING, Flows, columns
 from traffic.streams import Stream, generator
 from traffic.textfile import given, own_code, read_text, running_own_code, short

@@ -27,8 +27,7 @@ import numpy as np
 
 from topos.arrays import Int32
 from topos.fattree import FatTree
-from topos.network import Network
-from topos.nonblocking import NonBlocking
+from topos.network import Network, NonBlocking
 from traffic.flowfile import read_listed
 from traffic.flows import Matrix
 from traffic.streams import Stream, generator

@@ -40,8 +40,7 @@ from pathlib import Path
 import numpy as np
 
 from topos.arrays import Int32, Int64
-from topos.network import Network
-from topos.nonblocking import NonBlocking
+from topos.network import Network, NonBlocking
 from traffic import collectives, flowfile, patterns, poisson
 from traffic.flowfile import read_listed
 from traffic.flows import (

@@ -24,8 +24,7 @@ from harness.run.traffic import Traffic
 from harness.run.transfers import Transfers
 from hedera.schemes import scheme as find_scheme
 from topos.faults import Fault, cables, links_down, moments
-from topos.nonblocking import NonBlocking
-from topos.own import Own
+from topos.network import NonBlocking, Own
 from traffic.bwmng import parse_samples, sample_command
 
 READY_DEADLINE = 15.0

@@ -15,7 +15,7 @@ from harness.network.footprint import run_folder, sole_use
 from harness.network.processes import Children
 from tests.fakes import machine_with
 from tests.harness.real_runs import HEDERA, LONG
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 

@@ -2,7 +2,7 @@
 
 from hedera.experiment import Experiment, phases
 from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 
 
 def test_what_follows_from_its_fields():

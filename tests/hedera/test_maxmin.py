@@ -13,7 +13,7 @@ from tests.hedera.reference import plain_max_min
 from topos.fattree import FatTree
 from topos.faults import parse
 from topos.links import num_links, path_links
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 
 TREE = FatTree(4)
 HOSTS = np.arange(16)

@@ -12,7 +12,7 @@ from hedera.schemes import SCHEMES, scheme
 from tests.plots.sweeps import run_document, store
 from topos.fattree import FatTree
 from topos.links import num_links, path_links, sending_ports
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 from traffic.flows import SERVER_PORT, source_ports
 from traffic.patterns import draw
 

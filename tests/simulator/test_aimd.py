@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from simulator.aimd import AimdEngine
 from topos.links import num_links, path_links
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 from traffic.flows import LASTING, NOBODY, WAITS, Flows
 from traffic.patterns import published
 from traffic.workload import standing_flows

@@ -1,7 +1,7 @@
 """The fat-tree of 16 hosts as a plan."""
 
 from topos.fattree import FatTree
-from topos.own import Own
+from topos.network import Own
 
 TREE = FatTree(4)
 

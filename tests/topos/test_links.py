@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from topos.fattree import FatTree
 from topos.links import NO_LINK, link_ends, links_between, links_of_switch, num_links, path_links, sending_ports
-from topos.nonblocking import NonBlocking
-from topos.own import LeafSpine, Own
+from topos.network import LeafSpine, NonBlocking, Own
 
 OWN = Own("leaf-spine", LeafSpine(3, 2, 2))
 

@@ -15,8 +15,7 @@ from tests.hedera.reference import excess, random_flows
 from tests.topos.plan import SAME, TREE
 from topos.fattree import FatTree
 from topos.links import NO_LINK, link_ends, link_rates, links_between, links_of_switch, path_links
-from topos.nonblocking import NonBlocking
-from topos.own import Own
+from topos.network import NonBlocking, Own
 
 EXAMPLE = (Path(__file__).parents[2] / "docs/own-topology.md").read_text().split("```python\n")[1].split("```")[0]
 

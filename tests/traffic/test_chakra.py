@@ -29,7 +29,7 @@ from tests.traffic.encoded import (
 )
 from tests.traffic.graphs import doing, edges, rows, same
 from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 from traffic import textfile
 from traffic.chakra import read_chakra, traces_of
 from traffic.collectives import collective

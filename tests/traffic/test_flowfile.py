@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 from traffic.flowfile import read_listed
 from traffic.patterns import draw
 

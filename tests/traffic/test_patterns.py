@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare
 
 from topos.fattree import FatTree
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 from traffic.patterns import MAX_FLOWS, draw, split_specs
 
 ANY_SPEC = st.sampled_from(

@@ -20,7 +20,7 @@ from results.record import read
 from simulator.config import Config
 from simulator.driver import simulate
 from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run, working_for
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 

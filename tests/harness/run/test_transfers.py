@@ -12,7 +12,7 @@ from harness.errors import RunFailed, UserMistake
 from harness.network.processes import Children
 from harness.run.spec import RunSpec
 from harness.run.transfers import Transfers
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 
 SPEC = RunSpec("nonblocking", "shuffle:20000", seconds=3, link_mbps=10)
 COLLECTIVE = RunSpec("nonblocking", "ring:16,1600000", seconds=60, link_mbps=10)

@@ -7,7 +7,7 @@ from simulator.fair import MaxMinEngine
 from tests.harness.verdict.fine import routed
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 from traffic.flows import columns
 
 TREE = FatTree(4)

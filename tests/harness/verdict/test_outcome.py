@@ -18,7 +18,7 @@ from harness.verdict.flows import measured_flows
 from harness.verdict.outcome import Outcome
 from harness.verdict.result import describe
 from tests.harness.verdict.fine import placed, round_of
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 from topos.wire import payload_share
 from traffic.bwmng import Series
 

@@ -10,7 +10,7 @@ from results.parts import Failure
 from tests.harness.verdict.fine import measured
 from topos.fattree import FatTree
 from topos.faults import parse
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 
 TREE = FatTree(4)
 CORE_0 = parse("switch:4_1_1@1", TREE, 12).links(TREE)

@@ -14,7 +14,7 @@ from harness.verdict.flows import paths_by_flow
 from harness.verdict.result import describe
 from results.parts import Restart as Restarted
 from tests.harness.verdict.fine import placed
-from topos.nonblocking import NonBlocking
+from topos.network import NonBlocking
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.bwmng import Series
 from traffic.iperf import FlowReport, Interval
