@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from traceback import extract_tb
 
 from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.jobs.guests import Guests, prepare
@@ -44,6 +45,10 @@ class Workers:
             future.cancel()
             if type(error).__name__ == "KilledWorker":
                 raise RunFailed("workers were lost with this run, again and again") from None
+            # The function or its arguments are not there in another version.
+            begun = any(frame.name == "on_worker" for frame in extract_tb(error.__traceback__))
+            if isinstance(error, (AttributeError, ImportError, TypeError)) and not begun:
+                raise UnfitMachine(f"a worker has other code ({error}): check the same one out there") from None
             raise
         names = {name: Path(name).name for name in answer}
         if list(names) != list(names.values()) or sum(map(len, answer.values())) > MAX_BYTES:

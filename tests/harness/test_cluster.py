@@ -8,11 +8,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from harness.errors import UnfitMachine
+from harness.jobs import cluster as cluster_jobs
+from harness.jobs.job import Job
 from harness.network.processes import wait_until
+from tests.harness.jobs.made import SPEC
 from tests.harness.real_runs import HEDERA, LONG
 
 DASK = [sys.executable, "-m", "dask"]
@@ -109,3 +114,16 @@ def test_what_is_not_encrypted_is_refused(words, tmp_path):
     assert done.returncode == 2
     assert "a cluster is tls://HOST:PORT, not 'tcp://127.0.0.1:8786'" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_a_worker_of_another_version_is_named_and_a_mistake_of_ours_is_not_taken_for_one(tmp_path, monkeypatch):
+    def older(data):
+        raise AssertionError
+
+    def on_worker(data, fingerprint):
+        raise TypeError("a mistake")
+
+    for function, expected in ((older, UnfitMachine), (on_worker, TypeError)):
+        monkeypatch.setattr(cluster_jobs, "on_worker", function)
+        with ThreadPoolExecutor(1) as threads, pytest.raises(expected, match=r"other code|a mistake"):
+            cluster_jobs.Workers(threads, 1).carry(Job(SPEC, {}), tmp_path, lambda stage, progress: None)
