@@ -104,7 +104,7 @@ def resolve(spec: RunSpec) -> RunSpec:
 
 
 def on_this_machine(spec: RunSpec, as_root: bool) -> RunSpec:
-    """With what ``auto`` means for time, sink and platform here; what depends on traffic is left. ``as_root``: whether
+    """With what ``auto`` means for time and platform here; what depends on traffic is left. ``as_root``: whether
     a process of ours is root, which real time takes."""
     time = spec.time
     if time == "auto":
@@ -113,8 +113,7 @@ def on_this_machine(spec: RunSpec, as_root: bool) -> RunSpec:
         if not as_root:
             machine.require_root()
         machine.require_datapath()
-    sink = spec.sink if spec.sink != "auto" else "blocks" if time == "virtual" else "iperf"
-    return replace(spec, time=time, platform=choose_platform(spec.platform), sink=sink)
+    return replace(spec, time=time, platform=choose_platform(spec.platform))
 
 
 def choose_platform(asked: str) -> str:

@@ -124,12 +124,6 @@ class RunSpec(Experiment):
         LINUX_MIN_RTO_MS, "TCP's shortest retransmission timeout; 200 is Linux's own", unit="ms", least=1, most=60_000
     )
     queue: int = parameter(50, "Queue of every port, full packets.", least=2, most=100_000)
-    sink: str = parameter(
-        "auto",
-        "What takes in flows that last: iperf's server, or a program that reads them in blocks; auto: blocks in "
-        "virtual time, where iperf's server takes most of the processor.",
-        choices=("auto", "iperf", "blocks"),
-    )
     # From IPv4's least of 576 bytes (RFC 791) to a jumbo frame; larger packets gained nothing.
     mtu: int = parameter(DEFAULT_MTU, "Largest packet", unit="bytes", least=576, most=9000)
     new_flows: str = narrowed(
@@ -211,6 +205,12 @@ class RunSpec(Experiment):
             raise UserMistake(str(error)) from None
 
     @property
+    def sink(self) -> str:
+        """What takes in flows that last: iperf's server, or ``blocks`` (`harness.hosts.sink`) in virtual time, where
+        iperf's would take most of the processor."""
+        return "blocks" if self.time == "virtual" else "iperf"
+
+    @property
     def slowest_mbps(self) -> float:
         """The rate of the slowest link, Mb/s."""
         return self.link_mbps if self.plain else self.link_mbps * float(link_rates(self.network()).min())
@@ -240,7 +240,8 @@ class RunSpec(Experiment):
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for the result file. What few runs have is left out of those that do not have it."""
-        return {name: value for name, value in asdict(self).items() if value not in ((), None)}
+        asked = {**asdict(self), "sink": self.sink}
+        return {name: value for name, value in asked.items() if value not in ((), None)}
 
 
 def _alone(work: Workload, graph: FlowGraph) -> None:
