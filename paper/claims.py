@@ -17,6 +17,8 @@ from pathlib import Path
 import click
 import numpy as np
 
+from plots.load import load_sweep
+from results.archive import ARCHIVE
 from results.files import write_whole
 from results.output import read_csv
 from topos.arrays import Float64
@@ -125,4 +127,7 @@ def command(write: bool) -> None:
         click.echo(one)
     if found:
         raise SystemExit(1)
+    for folder in sorted({Path(one["data"]).parent for one in claims}):
+        if (ROOT / "results" / folder / ARCHIVE).exists() and (mixed := load_sweep(ROOT / "results" / folder).mixture):
+            click.echo(f"results/{folder}: {mixed}")
     click.echo(f"{len({one['claim'] for one in claims})} claims, {len(claims)} numbers: all as their data says")

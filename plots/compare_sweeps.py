@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from msgspec.structs import asdict
 
 from hedera.schemes import CONTROL
-from plots.load import Sweep, load_sweep
+from plots.load import Sweep, load_sweep, mixture
 from plots.style import Value, option_name, scheme_order, setting_text, short
 from plots.summary import BAR, pattern_order, tries_of
 from plots.trials import difference
@@ -162,7 +162,9 @@ def compare(folders: Sequence[Path]) -> Comparison:
     }
     alike = {option_name(name): value for name, value in settings[0].items() if name not in differ}
     with_control = bars | {(pattern, CONTROL) for pattern in patterns}
-    notes = [*_not_common(samples, bars, common), *(s for one in samples for s in one.says(with_control, trials))]
+    mixed = mixture(run for one in samples for run in one.sweep.runs)
+    says = (sentence for one in samples for sentence in one.says(with_control, trials))
+    notes = [*filter(None, [mixed.rstrip(".")]), *_not_common(samples, bars, common), *says]
     invalid = {(scheme, one.name): one.invalid(scheme, patterns) for one in samples for scheme in schemes}
     return Comparison(conditions, paired, invalid, alike, tuple(notes))
 

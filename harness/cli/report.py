@@ -35,7 +35,10 @@ def report(folder: Path, publish: Path | None) -> None:
     from plots.load import load_sweep
     from plots.report import write_report
 
-    pictures, skipped = write_all(folder), load_sweep(folder).skipped
+    pictures, sweep = write_all(folder), load_sweep(folder)
+    skipped = sweep.skipped
+    if sweep.mixture:
+        click.echo(sweep.mixture, err=True)
     if not pictures:
         why = f"; {skipped[0].path} {skipped[0].reason}" if skipped else ""
         raise ValueError(f"{folder} has no run (run.json) to report on{why}")

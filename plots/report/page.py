@@ -84,6 +84,7 @@ def _context(sweep: Sweep, figure_9: bytes | None) -> dict[str, Any]:
         "CONTROL": CONTROL,
         "settings": tallies.settings(runs),
         "environment": tallies.environment(runs),
+        "mixture": sweep.mixture,
         "days": sorted({run.started.date().isoformat() for run in runs if run.started}),
     }
     if not runs:
