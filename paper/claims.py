@@ -127,7 +127,7 @@ def command(write: bool) -> None:
         click.echo(one)
     if found:
         raise SystemExit(1)
-    for folder in sorted({Path(one["data"]).parent for one in claims}):
+    for folder in sorted({Path(one["data"]).parent for one in claims} | {Path(readme.KEPT).relative_to("results")}):
         if (ROOT / "results" / folder / ARCHIVE).exists() and (mixed := load_sweep(ROOT / "results" / folder).mixture):
             click.echo(f"results/{folder}: {mixed}")
     click.echo(f"{len({one['claim'] for one in claims})} claims, {len(claims)} numbers: all as their data says")
