@@ -76,7 +76,7 @@ class Controller:
 
     def _beat(self) -> None:
         self._log("alive", processor_s=round(time.process_time(), 3), **self._switches.counts)
-        self._driver.call_later(until(self._driver.now(), HEARTBEAT_S, HEARTBEAT_S / 2), self._beat)
+        self._driver.call_later(until(self._driver.now(), HEARTBEAT_S, HEARTBEAT_S / 2) or HEARTBEAT_S, self._beat)
 
     def error(self, message: str) -> None:
         """Something went wrong that does not stop the controller: it is logged."""

@@ -140,9 +140,9 @@ def guarded(handler: Callable[..., None]) -> Callable[..., None]:
 
 
 def until(now: float, every_s: float, past_s: float = 0.0) -> float:
-    """Seconds until a clock that says ``now`` is next ``past_s`` after a whole number of ``every_s``, never 0.
+    """Seconds until a clock that says ``now`` is ``past_s`` after a whole number of ``every_s``; 0 where it is.
 
     What a controller does again and again it does at such moments, so that the fractions of a second that starting took
     do not decide what comes first.
     """
-    return every_s - (now - past_s) % every_s
+    return (past_s - now) % every_s

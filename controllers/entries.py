@@ -115,7 +115,7 @@ class LearnedFlows:
         self._names = {name for name in self._tree.switches if self._tree.layer(name) != "core"}
 
     def start(self, interval: float) -> None:
-        self._driver.call_later(until(self._driver.now(), interval), lambda: self.start(interval))
+        self._driver.call_later(until(self._driver.now(), interval) or interval, lambda: self.start(interval))
         self.polls.ask(self._names & self._switches.connected)
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:

@@ -40,7 +40,8 @@ def section(sweep: Sweep) -> str:
     summary, runs = summarise(sweep.runs, sweep.tries), sweep.runs
     every = everything(summary)
     lines = "\n".join(_rows([*families(summary), every]))
-    told = [_lower(summary), _gains(every), _order(summary, runs), in_a_sentence(runs, sweep.tries), _over_fair(runs), sweep.mixture]
+    told = [_lower(summary), _gains(every), _order(summary, runs), in_a_sentence(runs, sweep.tries), _over_fair(runs)]
+    told.append(sweep.mixture)
     parts = [_of_the_links(summary, runs), _how(sweep), lines, "\n".join(filter(None, told))]
     return "\n\n".join(filter(None, parts)) + "\n"
 

@@ -105,7 +105,7 @@ PRIVATE = {
     "controllers.eventlog": "in a run's own folder",
     "hedera.compiled": "a cache of the user's own, private to them",
     **dict.fromkeys(("virtual.cache", "virtual.guest", "virtual.apt", "virtual.kernel"), "below the user's own cache"),
-    **dict.fromkeys(("packets.build", "harness.jobs.code"), "the same"),
+    **dict.fromkeys(("packets.build", "harness.jobs.code", "harness.jobs.world"), "the same"),
     **dict.fromkeys(("hifi.lab", "harness.jobs.cluster", "harness.jobs.job"), "in a temporary folder that is private"),
     **dict.fromkeys(("harness.network", "harness.run", "harness.jobs.root"), "below /run/hedera, or in a guest"),
     **dict.fromkeys(("harness.jobs.inside", "harness.jobs.experiment"), "the same"),

@@ -33,6 +33,7 @@ from types import SimpleNamespace
 sys.modules["mininet"] = None
 from harness.errors import WorkerFailed
 from harness.jobs import guests, job
+from harness.jobs.world import World
 from harness.run.spec import RunSpec
 from virtual.errors import GuestFailed
 class Guest:
@@ -40,7 +41,7 @@ class Guest:
     def __enter__(self): raise GuestFailed("lost")
     def __exit__(self, *error): pass
 guests.Guest = Guest
-carrier = guests.Guests(guests.Ground(SimpleNamespace(linux=Path("linux")), (), "{{}}", None), 1)
+carrier = guests.Guests(guests.Ground(SimpleNamespace(linux=Path("linux")), (), "{{}}", World({{}}, "python", ())), 1)
 spec = RunSpec("hedera-sa", "stride:4", seconds=3.0, time="virtual")
 try:
     carrier.carry(job.Job(spec, {{}}), Path({folder!r}), lambda *stage: None)

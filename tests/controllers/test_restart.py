@@ -108,7 +108,7 @@ def test_strange_entries_are_cleared_and_taken_for_nothing():
 def test_it_says_every_second_that_it_is_alive():
     net = FakeNetwork(scheme="ecmp", k=4)
     net.controller.started("fake", "0", "nowhere")
-    net.advance(5.5)
+    net.advance(5.4)
     assert len(net.log.of("alive")) == 6
 
 

@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from harness.run.iperf import BLOCK_BYTES, Iperf, listens_on, unsent_bytes
@@ -20,7 +21,7 @@ def test_a_client_on_slow_links_may_linger_until_all_that_it_has_written_is_thro
 @pytest.mark.parametrize(("lasted", "incomplete"), [(5.01, []), (4.99, ["0 to 4 (4.99 s)"])])
 def test_a_flow_may_be_a_second_short_of_what_was_asked(tmp_path, lasted, incomplete):
     spec = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10)
-    matrix = Matrix([0], [4], 16, "one flow")
+    matrix = Matrix(np.array([0]), np.array([4]), 16, "one flow")
     fabric = SimpleNamespace(topo=spec.network())
     iperf = Iperf(fabric, matrix, spec, tmp_path, children=None)
     port = iperf.flows[0].src_port
