@@ -85,7 +85,7 @@ def test_disturbances_are_in_order_and_inside_the_run():
 
 def test_results_have_a_place_for_it():
     fields = {each.name: each for each in dataclasses.fields(RunSpec)}
-    assert set(Settings.__struct_fields__) - {"datapath"} == set(fields) - {"scheme", "traffic", "trial", "seed"}
+    assert set(Settings.__struct_fields__) - {"datapath"} == {*fields, "sink"} - {"scheme", "traffic", "trial", "seed"}
 
 
 def test_without_rounds_the_interval_changes_nothing(tmp_path):
