@@ -12,11 +12,10 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -25,13 +24,11 @@ if TYPE_CHECKING:
     from harness.jobs.job import Hear, Job
     from harness.network.footprint import Cleaned
 
-Answer = TypeVar("Answer")
-MAX_BYTES = 1 << 30
-"""Of an answer: a run's raw files."""
 LIMIT = 65 << 20
 """Of what root reads in one message."""
-_STAGE, _FILE, _DONE, _FAILED, _MISTAKE, _UNFIT, _JOB, _CLEAN, _EXAMINE = (bytes([kind]) for kind in range(9))
-"""The first byte of a message says what it is."""
+_JOB, _CLEAN, _EXAMINE = b"job", b"clean", b"examine"
+"""What a message to root begins with. What root says is pickled, for the user's process believes root: a stage (str), a
+file's name and contents (tuple), in the end an exception or the answer."""
 
 
 @dataclass
@@ -44,60 +41,41 @@ class Root:
 
     def carry(self, job: Job, place: Path, hear: Hear) -> None:
         """Put a job's results into the folder ``place``. RunFailed, UserMistake or UnfitMachine as root says."""
-        with _alive():
-            self._carry(job.encoded(), place, hear)
-
-    def _carry(self, data: bytes, place: Path, hear: Hear) -> None:
-        from harness.errors import RunFailed, UnfitMachine, UserMistake
-
-        _send(self.connection, _JOB, data)
-        left = MAX_BYTES
-        while True:
-            while not self.connection.poll(0.1):
-                hear("", None)
-            kind, data = _receive(self.connection, left)
-            left -= len(data)
-            if kind == _STAGE:
-                hear(data.decode(errors="replace"), None)
-            elif kind == _FILE:
-                name, _, content = data.partition(b"\0")
-                (place / Path(os.fsdecode(name)).name).write_bytes(content)
-            elif kind == _DONE:
-                return
-            else:
-                raise {_MISTAKE: UserMistake, _UNFIT: UnfitMachine}.get(kind, RunFailed)(data.decode(errors="replace"))
+        self._asked(_JOB + job.encoded(), place, hear)
 
     def clean(self) -> Cleaned:
-        from harness.network.footprint import Cleaned
-
-        return self._answer(_CLEAN, Cleaned)
+        return cast("Cleaned", self._asked(_CLEAN, Path(), lambda *_: None))
 
     def examine(self) -> list[Finding]:
-        from harness.doctor import Finding
+        return cast("list[Finding]", self._asked(_EXAMINE, Path(), lambda *_: None))
 
-        return self._answer(_EXAMINE, list[Finding])
+    def _asked(self, question: bytes, place: Path, hear: Hear) -> object:
+        from harness.errors import RunFailed
 
-    def _answer(self, asked: bytes, kind: type[Answer]) -> Answer:
-        import msgspec
-
-        with _alive():
-            _send(self.connection, asked, b"")
-            return msgspec.json.decode(_receive(self.connection, MAX_BYTES)[1], type=kind)
+        try:
+            self.connection.send_bytes(question)
+            while True:
+                while not self.connection.poll(0.1):
+                    hear("", None)
+                try:
+                    answer = self.connection.recv()
+                except OSError:  # it ended within a message
+                    raise EOFError from None
+                if isinstance(answer, str):
+                    hear(answer, None)
+                elif isinstance(answer, tuple):
+                    (place / answer[0]).write_bytes(answer[1])
+                elif isinstance(answer, Exception):
+                    raise answer
+                else:
+                    return answer
+        except (EOFError, ConnectionError):
+            raise RunFailed("the process that is root has ended, and what it was at with it") from None
 
     def close(self) -> None:
         self.connection.close()
         with suppress(ChildProcessError):
             os.waitpid(self.pid, 0)
-
-
-@contextmanager
-def _alive() -> Iterator[None]:
-    from harness.errors import RunFailed
-
-    try:
-        yield
-    except (EOFError, ConnectionError):
-        raise RunFailed("the process that is root has ended, and what it was at with it") from None
 
 
 def root_child(run_as: tuple[int, int] | None = None) -> Root:
@@ -125,17 +103,7 @@ def _serve(connection: Connection, run_as: tuple[int, int] | None) -> None:
     threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
     with suppress(EOFError, OSError, KeyboardInterrupt):
         while True:
-            kind, data = _receive(connection, LIMIT)
-            if kind == _JOB:
-                _carry_out(data, connection, run_as)
-                continue
-            import msgspec
-
-            from harness.doctor import examine_as_root
-            from harness.network.footprint import remove_leftovers
-
-            answer = remove_leftovers() if kind == _CLEAN else examine_as_root()
-            _send(connection, _DONE, msgspec.json.encode(answer))
+            connection.send(_answer(connection.recv_bytes(LIMIT), connection, run_as))
 
 
 def _interrupted(number: int, frame: object) -> None:
@@ -153,40 +121,36 @@ def _end_with(connection: Connection) -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
+def _answer(question: bytes, connection: Connection, run_as: tuple[int, int] | None) -> object:
+    from harness.doctor import examine_as_root
+    from harness.errors import HarnessError, RunFailed
+    from harness.network.footprint import remove_leftovers
+
+    try:
+        if not question.startswith(_JOB):
+            return remove_leftovers() if question == _CLEAN else examine_as_root()
+        _carry_out(question.removeprefix(_JOB), connection, run_as)
+    except HarnessError as error:
+        return error
+    except Exception as error:  # noqa: BLE001, the other end tells it
+        return RunFailed(f"an error nobody expected ({type(error).__name__}: {error})")
+    return None
+
+
 def _carry_out(data: bytes, connection: Connection, run_as: tuple[int, int] | None) -> None:
-    from harness.errors import HarnessError, UnfitMachine, UserMistake
+    from harness.errors import UserMistake
     from harness.jobs.experiment import run_experiment
     from harness.jobs.job import decoded
 
     def deliver(raw: Path) -> None:
         for path in sorted(raw.iterdir()):
-            _send(connection, _FILE, os.fsencode(path.name) + b"\0" + path.read_bytes())
+            connection.send((path.name, path.read_bytes()))
 
-    try:
-        job = decoded(data)
-        if job.spec.time != "real":
-            raise UserMistake("root carries out runs in real time")
-        with job.files_given():
-            run_experiment(job.spec, deliver, lambda stage: _send(connection, _STAGE, stage.encode()), run_as)
-        _send(connection, _DONE, b"")
-    except HarnessError as error:
-        kind = _MISTAKE if isinstance(error, UserMistake) else _UNFIT if isinstance(error, UnfitMachine) else _FAILED
-        _send(connection, kind, str(error).encode())
-    except Exception as error:  # noqa: BLE001, the other end tells it
-        _send(connection, _FAILED, f"an error nobody expected ({type(error).__name__}: {error})".encode())
-
-
-def _send(connection: Connection, kind: bytes, data: bytes) -> None:
-    connection.send_bytes(kind + data)
-
-
-def _receive(connection: Connection, most: int) -> tuple[bytes, bytes]:
-    """A message. EOFError when there is none any more, or it is longer than ``most``."""
-    try:
-        data = connection.recv_bytes(most)
-    except OSError:
-        raise EOFError from None
-    return data[:1], data[1:]
+    job = decoded(data)
+    if job.spec.time != "real":
+        raise UserMistake("root carries out runs in real time")
+    with job.files_given():
+        run_experiment(job.spec, deliver, connection.send, run_as)
 
 
 def start() -> None:

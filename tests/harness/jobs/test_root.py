@@ -85,10 +85,10 @@ def test_a_run_in_virtual_time_is_not_root_s(child, tmp_path):
 
 def test_what_is_no_job_is_refused_and_the_child_goes_on(child, tmp_path):
     one = child(failing)
-    root._send(one.connection, root._JOB, b'{"spec": {"scheme": "/etc/shadow"}}')
-    kind, said = root._receive(one.connection, 1 << 20)
-    assert kind == root._MISTAKE
-    assert b"no job" in said
+    one.connection.send_bytes(root._JOB + b'{"spec": {"scheme": "/etc/shadow"}}')
+    answer = one.connection.recv()
+    assert isinstance(answer, UserMistake)
+    assert "no job" in str(answer)
     assert carried(one, tmp_path / "run").verdict == "invalid"
 
 
