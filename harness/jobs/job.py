@@ -79,7 +79,8 @@ def _digits(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-class _Files(msgspec.Struct):
+class _Came(msgspec.Struct):
+    spec: msgspec.Raw
     files: dict[str, str]
 
 
@@ -150,9 +151,9 @@ def decoded(data: bytes) -> Job:
     if len(data) > MAX_BYTES:
         raise UserMistake("this job is too large")
     try:
-        came = msgspec.json.decode(data, type=_Files).files
-        with have(came):  # a spec may name a network, whose rows are among them
-            return msgspec.json.decode(data, type=Job)
+        came = msgspec.json.decode(data, type=_Came)
+        with have(came.files):  # a spec may name a network, whose rows are among them
+            return Job(msgspec.json.decode(came.spec, type=RunSpec), came.files)
     except (msgspec.ValidationError, msgspec.DecodeError, RecursionError) as error:
         raise UserMistake(f"this is no job that this revision knows: {error}") from None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
@@ -118,18 +117,16 @@ def carry_out(
 
 def _checked(place: Path, spec: RunSpec) -> Run:
     """The result in a folder. WorkerFailed unless it is of the run that was asked for, made with our code."""
+    from harness.verdict.result import unmeasured
+
     try:
         found = record.read(place / RESULT)
     except ValueError as error:
         raise WorkerFailed(f"its run.json {error}") from None
-    asked: Mapping[str, object] = asdict(spec)
-    settings = msgspec.structs.asdict(found.spec)
-    said = {"scheme": found.scheme, "traffic": found.traffic, "trial": found.trial, "seed": found.seed, **settings}
-    different = [name for name, value in asked.items() if name in said and said[name] != value]
-    standing = spec.workload().standing
-    flows = [(int(src), int(dst)) for src, dst in zip(standing.src, standing.dst, strict=True)]
-    if different or [tuple(pair) for pair in found.matrix] != flows:
-        raise WorkerFailed(f"what came is not the run that was asked for ({', '.join(different) or 'other flows'})")
+    asked = unmeasured(spec)
+    names = ("scheme", "traffic", "trial", "seed", "spec", "matrix")
+    if different := [name for name in names if getattr(found, name) != getattr(asked, name)]:
+        raise WorkerFailed(f"what came is not the run that was asked for (another {', '.join(different)})")
     if found.environment.get("source") != first_source().fingerprint:
         raise WorkerFailed("what came was made with other code: it has changed since this command began")
     return found

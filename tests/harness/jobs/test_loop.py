@@ -54,8 +54,8 @@ def test_a_run_is_published_with_its_raw_files_and_never_overwritten(tmp_path):
         ({"scheme": "hedera-sa"}, "scheme"),
         ({"trial": 2}, "trial"),
         ({"seed": 9}, "seed"),
-        ({"spec": msgspec.structs.replace(result(SPEC).spec, link_mbps=77.0)}, "link_mbps"),
-        ({"matrix": ((0, 1),)}, "other flows"),
+        ({"spec": msgspec.structs.replace(result(SPEC).spec, link_mbps=77.0)}, "spec"),
+        ({"matrix": ((0, 1),)}, "matrix"),
         ({"environment": {"source": "0" * 16}}, "other code"),
         ({"environment": {}}, "other code"),
     ],
@@ -127,7 +127,7 @@ def test_in_real_time_a_run_that_does_not_count_is_tried_once_more(tmp_path, mon
         return result(spec, verdict="invalid", reasons=("too slow",))
 
     for time, tries in (("real", 2), ("virtual", 1)):
-        jobs = jobs_in(tmp_path / time, replace(SPEC, time=time, controller_delay_ms=None), trials=1)
+        jobs = jobs_in(tmp_path / time, replace(SPEC, time=time, controller_delay_ms=None, start_spread_ms=None), trials=1)
         where, watcher = Carrier(too_slow), Watcher()
         carry_out(jobs, where, watcher.done, watcher.look)
         assert len(where.jobs) == tries * len(jobs)
@@ -135,7 +135,7 @@ def test_in_real_time_a_run_that_does_not_count_is_tried_once_more(tmp_path, mon
 
 
 def test_the_second_try_counts_where_the_first_does_not(tmp_path):
-    spec = replace(SPEC, time="real", controller_delay_ms=None)
+    spec = replace(SPEC, time="real", controller_delay_ms=None, start_spread_ms=None)
     planned = Planned(Job(spec, {}), tmp_path / "trial-1")
     (tmp_path / "trial-1").mkdir()
     (tmp_path / "trial-1" / RESULT).write_text("{")
