@@ -46,7 +46,7 @@ spec = RunSpec("hedera-sa", "stride:4", seconds=3.0, time="virtual")
 try:
     carrier.carry(job.Job(spec, {{}}), Path({folder!r}), lambda *stage: None)
 except WorkerFailed:
-    import harness.cli.guest, harness.cli.run, harness.sweep.progress, harness.verdict.result
+    import harness.cli.virtual, harness.cli.run, harness.sweep.progress, harness.verdict.result
 """
 
 

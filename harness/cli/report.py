@@ -1,13 +1,22 @@
-"""`hedera report` and `hedera export`."""
+"""What reads runs that are done: `hedera report`, `hedera export` and `hedera compare`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
+from rich.markup import escape
 
-from hedera.options import in_words
+from hedera.options import in_words, json_option
+from plots.style import label, setting_text
+from results.output import plain_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from plots.compare_sweeps import Comparison
 
 _folder = click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 _NEW = click.Path(file_okay=False, path_type=Path)
@@ -69,3 +78,63 @@ def export(folder: Path, out: Path | None) -> None:
 def _tell(files: Iterable[Path]) -> None:
     for path in files:
         click.echo(path)
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@json_option
+@in_words
+def compare(folders: tuple[Path, ...], as_json: bool) -> None:
+    """Compare sweeps (FOLDERS, such as results/runs/NAME): how much each scheme's share of the control changes.
+
+    The settings in which the folders differ are found and listed. Each folder is compared with the first, over the
+    patterns, schemes and seeds that all of them have; intervals are Student's, 95 %, over three seeds or more. A folder
+    may be the kept data of a sweep (results/figure9).
+
+    Example: hedera compare results/figure9 results/runs/NAME
+    """
+    from plots import compare_sweeps
+    from results.output import conclude
+
+    comparison = compare_sweeps.compare(folders)
+    if as_json:
+        for sentence in comparison.notes:
+            click.echo(sentence, err=True)
+    rows = comparison.rows()
+    conclude(rows, [_means(comparison, rows), *map(escape, _sentences(comparison))], [], as_json)
+
+
+def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """A line for each scheme and folder."""
+    options = list(dict.fromkeys(option for row in rows for option in row["conditions"]))
+    first = next(iter(comparison.conditions))
+    title = f"Shares of the control in %, means over the patterns; differences to {first} in points"
+    headings = ["patterns", "seeds", "runs", "share", "difference", "95 %", "largest"]
+    made = plain_table(title, "scheme", "folder", *options, *headings, left=2 + len(options))
+    for row in rows:
+        given = row["conditions"]
+        cells = [row["scheme"] if row["folder"] == first else "", row["folder"]]
+        cells += [setting_text(given[option]) for option in options]
+        cells += [
+            *(str(row[what]) for what in ("patterns", "seeds", "runs")),
+            f"{100 * row['share']:.1f}",
+            _points(row["difference_points"]),
+        ]
+        cells.append("" if row["low_points"] is None else f"{row['low_points']:+.1f} to {row['high_points']:+.1f}")
+        cells.append(f"{_points(row['largest_points'])} {label(row['largest_pattern'] or '')}".strip())
+        made.add_row(*map(escape, cells))
+    return made
+
+
+def _points(value: float | None) -> str:
+    return "" if value is None else f"{value:+.1f}"
+
+
+def _sentences(comparison: Comparison) -> list[str]:
+    differ = list(dict.fromkeys(option for differing in comparison.conditions.values() for option in differing))
+    alike = [f"{option} {setting_text(value)}" for option, value in comparison.alike.items() if value not in (None, ())]
+    return [
+        f"They differ in {', '.join(differ)}." if differ else "They differ in no setting.",
+        f"Alike: {' '.join(alike)}.",
+        *(f"{sentence}." for sentence in comparison.notes),
+    ]

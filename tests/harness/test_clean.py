@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from click.testing import CliRunner
 
-from harness.cli import clean as module
+from harness.cli import machine as module
 from harness.errors import RunFailed
 from harness.network.footprint import Cleaned
 

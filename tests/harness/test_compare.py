@@ -7,7 +7,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from harness.cli.compare import compare
+from harness.cli.report import compare
 from harness.cli.run import run as run_command
 from harness.jobs.store import RESULT
 from harness.run.spec import RunSpec

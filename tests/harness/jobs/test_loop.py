@@ -127,7 +127,9 @@ def test_in_real_time_a_run_that_does_not_count_is_tried_once_more(tmp_path, mon
         return result(spec, verdict="invalid", reasons=("too slow",))
 
     for time, tries in (("real", 2), ("virtual", 1)):
-        jobs = jobs_in(tmp_path / time, replace(SPEC, time=time, controller_delay_ms=None, start_spread_ms=None), trials=1)
+        jobs = jobs_in(
+            tmp_path / time, replace(SPEC, time=time, controller_delay_ms=None, start_spread_ms=None), trials=1
+        )
         where, watcher = Carrier(too_slow), Watcher()
         carry_out(jobs, where, watcher.done, watcher.look)
         assert len(where.jobs) == tries * len(jobs)
