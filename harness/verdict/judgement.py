@@ -17,8 +17,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from harness.run.spec import RunSpec
-from harness.verdict.claims import Claim
-from harness.verdict.saturation import FullLinks
+from harness.verdict.links import Claim, FullLinks
 from results.parts import Rule
 from results.record import Verdict
 from topos.wire import acknowledgements_per_payload, wire_per_payload

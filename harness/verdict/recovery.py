@@ -12,7 +12,7 @@ from harness.run.observation import Outage
 from harness.run.spec import RunSpec
 from harness.verdict.fair import RoutedFlow, Window, capacities, links_down_at
 from harness.verdict.flows import MeasuredFlow
-from harness.verdict.saturation import through_queue_s
+from harness.verdict.links import through_queue_s
 from hedera.experiment import phases
 from hedera.linkstate import LinkState
 from hedera.maxmin import most_possible

@@ -6,9 +6,8 @@ from math import nan
 
 import pytest
 
-from harness.verdict.claims import Claim
 from harness.verdict.judgement import judge
-from harness.verdict.saturation import FullLinks
+from harness.verdict.links import Claim, FullLinks
 from results.parts import Rule
 from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, reasons
 from topos.wire import acknowledgements_per_payload, wire_per_payload

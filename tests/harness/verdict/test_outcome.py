@@ -13,10 +13,9 @@ from harness.run.observation import Observation, parse_counters
 from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.run.transfers import _report
-from harness.verdict.costs import COUNTED, costs
 from harness.verdict.flows import measured_flows
 from harness.verdict.outcome import Outcome
-from harness.verdict.result import describe
+from harness.verdict.result import COUNTED, costs, describe
 from tests.harness.verdict.fine import placed, round_of
 from topos.network import NonBlocking
 from topos.wire import payload_share
