@@ -22,7 +22,7 @@ from harness.jobs.store import RESULT, require_room
 from harness.jobs.world import POX, World, world
 from harness.network import machine
 from harness.run.source import first_source
-from harness.run.spec import RunSpec, longest_s
+from harness.run.spec import RunSpec, lasting, longest_s
 from results import record
 from virtual import cache, limits
 from virtual.apt import layer
@@ -92,7 +92,7 @@ class Guests:
 
     def _carry(self, job: Job, place: Path, hear: Hear) -> None:
         ground = self.ground
-        seen = ground.world.of_run(job.spec)
+        seen, need = ground.world.of_run(job.spec), needs(job.spec)
         guest_of_run = Guest(
             ground.kernel.linux,
             ground.world.command(job.spec),
@@ -102,8 +102,8 @@ class Guests:
             files={"job.json": job.encoded()},
             environment=ENVIRONMENT | {machine.TOLD: ground.told} | ({"POX_DIR": POX} if POX in seen else {}),
             layers=ground.layers,
-            processes=needs(job.spec).processes,
-            memory_mib=needs(job.spec).memory_mib,
+            processes=need.processes,
+            memory_mib=need.memory_mib,
             real_s=SLOWEST * longest_s(job.spec),
             seed=job.spec.seed,
         )
@@ -142,12 +142,14 @@ LEAST_MIB = 1024
 
 
 def needs(spec: RunSpec) -> limits.Needs:
-    """What a run's guest takes. Processes: one for each flow that lasts, or two for each host (k = 4, 6, 8: 26, 64,
-    138). Memory: some twice what was measured, 210 MiB and 3.4 for each host with its switches and its flow (k = 4, 8
-    and 16)."""
+    """What a run's guest takes. Processes: one for each flow that lasts, or for each host (k = 4, 6, 8: 26, 64, 138).
+    Memory: some twice what was measured, 210 MiB and 3.4 for each host with its switches and its flow (k = 4, 8 and
+    16)."""
     hosts, switches = (topo := spec.network()).num_hosts, topo.num_switches
-    flows = hosts * (spec.flows_per_host - 1)
-    return limits.Needs(PROGRAMS + 2 * hosts + flows, max(LEAST_MIB, SPARE_MIB + 5 * (hosts + switches) + 2 * flows))
+    matrix = lasting(spec.workload())
+    programs = max(hosts, 0 if matrix is None else len(matrix))
+    memory_mib = SPARE_MIB + 5 * (hosts + switches) + 2 * (programs - hosts)
+    return limits.Needs(PROGRAMS + programs, max(LEAST_MIB, memory_mib))
 
 
 def _stage(said: Path) -> str:
