@@ -43,10 +43,6 @@ class UnfitMachine(HarnessError):
     exit_status = 3
 
 
-def exit_in_words(command: Callable[[], object]) -> None:
-    sys.exit(status_of(command))
-
-
 def status_of(command: Callable[[], object]) -> int:
     """The exit status of a command; what it could not say, on a full disk or to a reader that has gone, is not tried
     again when Python ends."""

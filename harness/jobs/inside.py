@@ -30,6 +30,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from harness.errors import exit_in_words
+    from harness.errors import status_of
 
-    exit_in_words(main)
+    sys.exit(status_of(main))
