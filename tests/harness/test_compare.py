@@ -87,6 +87,6 @@ def test_mistakes_are_one_sentence(tmp_path, given):
 
 def test_settings_are_named_as_on_the_command_line():
     known = {option for each in run_command.params for option in each.opts + each.secondary_opts}
-    known |= {"--threshold", "--iterations", "--workload", "--datapath"}  # what emulation has no option for
+    known |= {"--threshold", "--iterations", "--workload", "--datapath", "--sink"}  # what emulation has no option for
     names = [name for name in Settings.__struct_fields__ if name not in OF_THE_PATTERN]
     assert [name for name in names if option_name(name) not in known] == []

@@ -34,7 +34,7 @@ def test_a_guest_sees_code_packages_and_the_system_at_fixed_places(tmp_path):
     assert not {"pytest", "mypy"} & {*os.listdir(links)}
     assert all(str(link.readlink()).startswith(("/opt/", "/usr/")) for link in links.iterdir())
     own = tmp_path / "own.py"
-    own.write_text("class Mine:\n    def place(self, flows): return {}\n")
+    own.write_text("class Mine:\n    def __init__(self, *_): pass\n    def place(self, flows): return {}\n")
     assert made.command(SPEC)[-1] == f"{code.CODE}:{world.PACKAGES}"
     assert made.command(RunSpec(f"{own}:Mine", "stride:4", time="virtual"))[-1].startswith(made.command(SPEC)[-1] + ":")
 
