@@ -221,15 +221,8 @@ def scheme(name: str) -> Scheme:
     if (split := re.fullmatch(r"(.+)-x([1-9][0-9]?)", name)) and split[1] in SCHEMES:
         return _split(SCHEMES[split[1]], name, int(split[2]))
     if (gap := re.fullmatch("flowlet:([0-9]{1,8})", name, re.ASCII)) and int(gap[1]) <= MAX_GAP_US:
-        gap_us = int(gap[1])
-        return Scheme(
-            name,
-            "every flowlet by a path of its own",
-            _ecmp,
-            label=f"flowlets, {gap_us} us",
-            hidden=True,
-            gap_us=gap_us,
-        )
+        told, gap_us = "every flowlet by a path of its own", int(gap[1])
+        return Scheme(name, told, _ecmp, label=f"flowlets, {gap_us} us", hidden=True, gap_us=gap_us)
     path = file_of(name)
     if path is None:
         names = ", ".join(SCHEMES)

@@ -171,17 +171,8 @@ def _alone_s(config: Config, size_bytes: Float64, mbps: float) -> Float64:
     nobody = np.zeros(1, dtype=np.int32)
     endless = columns(nobody, nobody + 1, np.zeros(1), np.full(1, LASTING))
     path, shares = np.zeros((1, 1), dtype=np.int32), np.array([mbps / config.link_mbps])
-    increase = config.first_mbps
-    engine = AimdEngine(
-        endless,
-        path,
-        1,
-        tick_s=config.tick_s,
-        seed=0,
-        link_mbps=config.link_mbps,
-        increase_mbps=increase,
-        shares=shares,
-    )
+    rates: dict[str, Any] = {"link_mbps": config.link_mbps, "increase_mbps": config.first_mbps, "shares": shares}
+    engine = AimdEngine(endless, path, 1, tick_s=config.tick_s, seed=0, **rates)
     sent = np.concatenate([[0.0], np.cumsum(engine.advance(ticks)) * 1e6 / 8 * config.tick_s])
     time = np.interp(size_bytes, sent, np.arange(ticks + 1) * config.tick_s)
     beyond = np.maximum(0.0, size_bytes - sent[-1])
