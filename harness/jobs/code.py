@@ -69,7 +69,7 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
 def _files(package: Path) -> list[Path]:
     """What belongs to the program: modules, tables and scripts, no results and nothing that was compiled."""
     own = [path for path in package.rglob("*.py") if not any(part.startswith(".") for part in path.parts[-3:])]
-    return sorted([*own, *package.glob("*.csv"), *package.glob("*.sh")])
+    return sorted([*own, *(path for kind in ("csv", "sh", "txtpb") for path in package.glob(f"*.{kind}"))])
 
 
 def _move_loops(loops: Path, made: Path) -> None:

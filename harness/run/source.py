@@ -50,7 +50,7 @@ def fingerprint(root: Path) -> str:
 
 
 def parts(root: Path) -> list[Path]:
-    return sorted(path for room in ROOMS for kind in ("*.py", "*.csv") for path in (root / room).glob(kind))
+    return sorted(path for room in ROOMS for kind in ("*.py", "*.csv", "*.txtpb") for path in (root / room).glob(kind))
 
 
 def described() -> dict[str, str]:
