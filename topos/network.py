@@ -20,12 +20,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, product
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import numpy as np
 
 from topos.arrays import Float64, Int32
@@ -218,7 +218,8 @@ class Own(Listed):
         return (self.host_name(src), *found[core % len(found)], self.host_name(dst))
 
 
-class Rows(msgspec.Struct, frozen=True):
+@dataclass(frozen=True)
+class Rows:
     """What a class's methods gave, ``between`` by ``SRC,DST``."""
 
     hosts: int
@@ -234,10 +235,14 @@ class Rows(msgspec.Struct, frozen=True):
 
 def read(text: str) -> Rows:
     """Raises msgspec.DecodeError for what is no such plan."""
+    import msgspec  # which a class's handout does without
+
     return msgspec.json.decode(text, type=Rows)
 
 
 def written(rows: Rows) -> str:
+    import msgspec
+
     return msgspec.json.encode(rows).decode()
 
 

@@ -41,16 +41,21 @@ def folder(name: str = "") -> Path:
     return whole / name
 
 
-def settle() -> str | None:
+moved = ""
+"""A sentence where `settle` has moved what is made once."""
+
+
+def settle() -> None:
     """Where this user has no home, or one that cannot keep what is made once, keep it below /var/tmp from now on in
-    this process and those that it starts. Returns a sentence that says so, None where nothing had to be done."""
+    this process and those that it starts."""
+    global moved
     if os.environ.get("XDG_CACHE_HOME"):
-        return None
+        return
     try:
         usual = Path("~/.cache").expanduser()
         usual.mkdir(parents=True, exist_ok=True)
         if os.access(usual, os.W_OK | os.X_OK) and _PLAIN.fullmatch(str(usual)):
-            return None
+            return
         why = "cannot be written to" if _PLAIN.fullmatch(str(usual)) else "has other characters than plain ones"
     except (OSError, RuntimeError):
         why = "is not there"
@@ -58,11 +63,11 @@ def settle() -> str | None:
     try:
         place.mkdir(mode=0o700, exist_ok=True)
         if not _ours(place.lstat()):
-            return None
+            return
     except OSError:
-        return None
+        return
     os.environ["XDG_CACHE_HOME"] = str(place)
-    return f"this user's home {why}: what is made once is kept in {place}"
+    moved = f"this user's home {why}: what is made once is kept in {place}"
 
 
 def _ours(found: os.stat_result) -> bool:

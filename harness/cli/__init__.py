@@ -41,8 +41,7 @@ def main() -> None:
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, _interrupt)
     warnings.showwarning = lambda message, *_, **__: print(f"hedera: {message}", file=sys.stderr)
-    if told := cache.settle():
-        print(f"hedera: {told}", file=sys.stderr)
+    cache.settle()
     from harness.cli.group import cli
     from harness.errors import status_of
     from harness.jobs import root

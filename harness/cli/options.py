@@ -64,6 +64,10 @@ def carrier(
     elif spec.time == "virtual":
         from harness.jobs.guests import Guests, prepare
         from harness.network.machine import processors
+        from virtual import cache
+
+        if cache.moved:
+            tell_user(cache.moved)
 
         if asked == "auto":
             why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"

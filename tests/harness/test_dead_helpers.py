@@ -46,9 +46,7 @@ def reasons_of(tmp_path, before, *, within):
     ("name", "does", "words", "within"),
     [
         ("ovsdb-tool", "exit 1", "ovsdb-tool create", 40),
-        ("tc", "exit 1", "tc -batch - failed: status 1", 40),
         ("ip", 'case "$*" in *-batch*) exit 1;; esac; exec $real "$@"', "ip -batch - failed", 40),
-        ("ethtool", "echo no; exit 1", "could not be configured", 40),
         ("iperf", "exit 1", "ended at once (status 1)", 60),
         pytest.param("bwm-ng", "exit 1", "bwm-ng", 60, marks=LONG),
         ("bwm-ng", HANG, "bwm-ng", 60),

@@ -121,7 +121,7 @@ raise OSError
         "the kernel's settings": "open('/proc/sys/kernel/core_pattern', 'w')",
         "sysrq": "open('/proc/sysrq-trigger', 'w')",
         "a device": "os.mknod('/tmp/disk', 0o60666, os.makedev(8, 0))",
-        "the real root": "os.listdir('/proc/1/root/root') or os.listdir('/proc/1/cwd/root')",
+        "the real root": "os.listdir('/proc/1/root/boot') or os.listdir('/proc/1/cwd/boot')",
     },
     "It writes files without end to /tmp and to /dev/shm, which are the machine's memory.": {
         f: f"folder = {f!r}{fill}" for f in ("/tmp", "/dev/shm")

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from harness.network.machine import RIGHTS, lacking_rights
-from virtual.guest import Guest
+from virtual.guest import memory_folder
 
 ROOT = Path(__file__).parents[2]
 HEDERA = Path(sys.executable).with_name("hedera")
@@ -68,10 +68,8 @@ def test_real_time_without_rights_is_refused(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_memory_of_a_guest_is_never_where_no_code_runs(monkeypatch, tmp_path):
+def test_memory_of_a_guest_is_never_where_no_code_runs(monkeypatch):
     """/dev/shm of a container: its processes could not run from it."""
-    guest = Guest(Path("linux"), [], memory_mib=1)
-    guest.job = tmp_path
     forbidden = type("Found", (), {"f_bavail": 1 << 30, "f_frsize": 4096, "f_flag": os.ST_NOEXEC})
     monkeypatch.setattr(os, "statvfs", lambda path: forbidden)
-    assert guest._memory_folder() == str(tmp_path)
+    assert memory_folder(1) is None
