@@ -21,6 +21,7 @@ from packaging.requirements import Requirement
 from controllers.pox_main import find_pox
 from harness.jobs.code import CODE
 from harness.run.spec import RunSpec
+from hedera.schemes import file_of
 from virtual import cache
 
 PYTHON, PACKAGES, POX = "/opt/python", "/opt/packages", "/opt/pox"
@@ -46,7 +47,7 @@ class World:
     others: tuple[str, ...]
 
     def command(self, spec: RunSpec) -> list[str]:
-        modules = (CODE, PACKAGES, *(self.others if spec.chosen.own else ()))
+        modules = (CODE, PACKAGES, *(self.others if file_of(spec.scheme) is not None else ()))
         return [self.python, "-I", "-S", "-B", "-c", INSIDE, ":".join(modules)]
 
     def of_run(self, spec: RunSpec) -> dict[str, Path]:

@@ -49,7 +49,10 @@ def installed(wheel):
     packages = next(environment.glob("lib/python3*/site-packages"))
     for name in ("commands", "plots", "results"):  # a stranger's own, of the same names
         (packages / f"{name}.py").write_text(f"raise SystemExit('took {name} of another package')\n")
-    (packages / "dependencies.pth").write_text(f"{Path(numba.__file__).parents[1]}\n")
+    for link in (["--link"], []):  # a grading's sandbox sees an environment, and not what its files of paths name
+        copy = ["cp", "-a", "--no-clobber", *link, f"{Path(numba.__file__).parents[1]}/.", str(packages)]
+        if subprocess.run(copy, capture_output=True, check=False).returncode == 0:
+            break
     return environment / "bin"
 
 
