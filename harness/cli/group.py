@@ -101,7 +101,7 @@ table = _numbered("table", {
     "4": "The time of demand estimation.",
     "5": "The time of Simulated Annealing.",
     "6": "How long a round of the control loop takes.",
-}, timed="145")  # fmt: skip
+}, timed="1456")  # fmt: skip
 
 
 @click.command()

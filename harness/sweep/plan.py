@@ -142,10 +142,10 @@ def dynamic(base: RunSpec) -> list[TrafficSpec]:
 def table_2(base: RunSpec) -> list[TrafficSpec]:
     """The shuffle of section 6.3: 500 MB from each host to every other on links of 1 Gb/s, proportionally less on
     slower ones, so that times are the paper's; still less where at full rate that takes over a quarter of the run."""
-    from plots.shuffle import TRANSFER_BYTES
+    from results.published import TABLE_2_BYTES
     from traffic.poisson import REFERENCE_MBPS
 
-    return [TrafficSpec(f"shuffle:{min(_in_time(base, 4), round(TRANSFER_BYTES * base.link_mbps / REFERENCE_MBPS))}")]
+    return [TrafficSpec(f"shuffle:{min(_in_time(base, 4), round(TABLE_2_BYTES * base.link_mbps / REFERENCE_MBPS))}")]
 
 
 def _in_time(base: RunSpec, times: float) -> int:

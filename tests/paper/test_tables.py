@@ -2,9 +2,9 @@
 
 import pytest
 
-from paper import table_2, table_3, table_6, times
+from paper import table_2, table_3, times
 from paper.study import ports_for
-from plots.shuffle import MB, Shuffle, rows_of
+from paper.table_2 import MB, Shuffle, rows_of
 from results.published import TABLE_3, TABLE_4, TABLE_6
 from tests.paper.commands import rows, run, run_json
 from topos.fattree import FatTree
@@ -121,20 +121,20 @@ def test_a_cell_of_table_5_does_all_its_iterations():
 
 @pytest.mark.parametrize(("size", "flows"), list(TABLE_6))
 def test_the_model_gives_the_papers_table_6_when_it_assumes_what_the_paper_assumes(size, flows):
-    ours = 1000 * (table_6.message_s(FatTree(ports_for(size)), flows) + table_6.ASSUMED_COMPUTATION_S)
+    ours = 1000 * (times.message_s(FatTree(ports_for(size)), flows) + times.ASSUMED_COMPUTATION_S)
     assert ours == pytest.approx(TABLE_6[size, flows], rel=0.02)
 
 
 @pytest.mark.parametrize(("k", "hops"), [(4, 1), (6, 1), (8, 2), (32, 2), (48, 3)])
 def test_the_control_network_is_as_deep_as_its_switches_have_ports_for(k, hops):
-    assert table_6.control_hops(FatTree(k)) == hops
+    assert times.control_hops(FatTree(k)) == hops
 
 
 def test_table_6_measures_and_models():
-    found = table_6.compute(1, cases={(16, 1): 100.0, (54, 2): 100.0})
+    found = times.control_loop(1, cases={(16, 1): 100.0, (54, 2): 100.0})
     assert [(row["hosts"], row["flows_per_host"]) for row in found] == [(16, 1), (54, 2)]
     for row in found:
         assert row["loop_ms"] == pytest.approx(row["messages_ms"] + row["computed_ms"])
         assert row["model_with_100_ms"] == pytest.approx(row["messages_ms"] + 100)
         assert 0 < row["computed_ms"] < 5000
-    assert len(table_6.measure((FatTree(4), 2, 1))) == table_6.MEASURED_ROUNDS
+    assert len(times.scheduling_rounds((FatTree(4), 2, 1))) == times.MEASURED_ROUNDS
