@@ -14,8 +14,8 @@ import click
 
 from hedera.options import in_words, json_option, to_write
 from hedera.text import one_line
-from results.files import make_folder, write_whole
-from results.output import progress_bar
+from record.files import make_folder, write_whole
+from record.output import progress_bar
 
 if TYPE_CHECKING:
     from classroom.grading import Checks, Grade
@@ -166,7 +166,7 @@ def grade(
     from classroom.intake import hand_ins
     from classroom.sandbox import prepared, require_closed
     from classroom.submission import Unfit
-    from results.output import write_csv
+    from record.output import write_csv
 
     if seed == PUBLIC:
         raise ValueError(KNOWN)

@@ -22,7 +22,7 @@ from classroom.submission import NAMES, SCHEDULER, Budget, Start, Submission, Un
 from hedera.demand import estimate_demands
 from hedera.maxmin import most_possible
 from hedera.text import one_line
-from results.tasks import workers
+from record.tasks import workers
 from simulator.config import Config
 from topos.links import num_links
 from topos.network import NonBlocking

@@ -15,7 +15,7 @@ from string import Template
 from classroom.cases import PUBLIC, cases
 from classroom.sandbox import expose, packages
 from classroom.submission import NAMES, ROOT, SCHEDULER
-from results.files import write_whole
+from record.files import write_whole
 
 TEMPLATES = Path(__file__).with_name("templates")
 """Files that already run, with comments on the task."""

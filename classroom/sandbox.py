@@ -29,8 +29,8 @@ from typing import Any
 
 from classroom.submission import ONE_THREAD, READY, ROOT, START_S, Start, Unfit, answering, own
 from hedera.text import one_line
-from results.files import write_whole
-from results.temporary import temporary_folder
+from record.files import write_whole
+from record.temporary import temporary_folder
 
 SYSTEM_PACKAGES = "/usr/lib/python3/dist-packages"
 PROCESSES = 64

@@ -44,7 +44,7 @@ PARTS = classes(RESULTS / "parts.py")
 (RUN,) = (one for one in classes(RESULTS / "record.py") if one.name == "Run")
 TEXT = f"""# The fields of run.json
 
-Made by `docs/fields.py` from `results/record.py` and `results/parts.py`; a test holds it against them.
+Made by `docs/fields.py` from `record/run.py` and `record/parts.py`; a test holds it against them.
 {words(RUN.body[0])}
 
 | field | what it is | its parts |

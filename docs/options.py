@@ -7,8 +7,8 @@ from typing import Any
 from harness.run.spec import RunSpec
 from hedera.options import help_of
 from hedera.parameter import option_of, parameters_of
-from packets.parameters import Parameters
 from simulator.config import Config
+from studies.hull.parameters import Parameters
 
 
 def option_table(*backends: tuple[str, type]) -> str:

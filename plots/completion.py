@@ -11,9 +11,9 @@ from msgspec.structs import asdict
 
 from plots.style import colour, house_style, label, logarithmic, save, scheme_order
 from plots.trials import ALL_TRIES, VALID
-from results.completion import CLASSES
-from results.parts import FlowRecord
-from results.record import Run
+from record.completion import CLASSES
+from record.parts import FlowRecord
+from record.run import Run
 from topos.arrays import Float64
 
 STATISTICS = tuple(f"{what}_{of}" for of in ("s", "slowdown") for what in ("mean", "median", "p95", "p99"))

@@ -14,10 +14,10 @@ from plots.shares import published_share
 from plots.summary import tries_of
 from plots.table import csv_text
 from plots.trials import csv_text as tests_text
-from results.archive import ARCHIVE, pack
-from results.files import find_files, write_whole
-from results.parts import FlowRecord
-from results.record import MAX_BYTES, Run
+from record.archive import ARCHIVE, pack
+from record.files import find_files, write_whole
+from record.parts import FlowRecord
+from record.run import MAX_BYTES, Run
 from traffic.textfile import read_regular
 
 SETTINGS = "sweep.json"

@@ -19,7 +19,7 @@ from hedera.schemes import CONTROL
 from plots.shares import STATIC, Shares, Spread
 from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save
 from plots.summary import ENOUGH, FEWEST, Summary, summarise
-from results.record import Run
+from record.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

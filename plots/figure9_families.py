@@ -21,7 +21,7 @@ from plots.shares import STATIC, Spread
 from plots.style import DASHES, INK, MUTED, colour, house_style, save, short
 from plots.summary import ENOUGH, FEWEST, Summary, tries_of
 from plots.trials import difference
-from results.record import Run
+from record.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,9 @@ from pathlib import Path
 from hedera.schemes import CONTROL
 from plots.load import Sweep, load_sweep
 from plots.table import csv_text
-from results.archive import ARCHIVE
-from results.files import write_whole
-from results.record import Run
+from record.archive import ARCHIVE
+from record.files import write_whole
+from record.run import Run
 
 FOLDER = "figures"
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import msgspec
 
-from results.archive import ARCHIVE, unpacked
-from results.files import find_files
-from results.record import ASIDE, Run, decode, read
+from record.archive import ARCHIVE, unpacked
+from record.files import find_files
+from record.run import ASIDE, Run, decode, read
 
 VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows", "large_flows")
 """Settings that may differ between the runs of one figure, because they belong to the pattern or follow from it. Runs

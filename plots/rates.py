@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedera.schemes import CONTROL
 from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order
-from results.record import Run
+from record.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

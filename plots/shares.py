@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from hedera.schemes import CONTROL
 from plots.summary import Summary
-from results.published import CAPACITY_MBPS, COLUMNS, FIGURE_9
+from record.published import CAPACITY_MBPS, COLUMNS, FIGURE_9
 from topos.wire import payload_share
 
 PUBLISHED_PAYLOAD_CAPACITY_MBPS = CAPACITY_MBPS * payload_share(cable=True)

@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from hedera.parameter import option_of
 from hedera.schemes import SCHEMES
-from results.files import write_whole
+from record.files import write_whole
 from traffic.flowfile import file_of_own
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots.style import scheme_order, short
-from results.published import FIGURE_9
-from results.record import Run, mean_over
+from record.published import FIGURE_9
+from record.run import Run, mean_over
 
 BAR = ["pattern", "scheme"]
 WINDOWS = {

@@ -11,8 +11,8 @@ from hedera.schemes import CONTROL
 from plots.style import rounded, short
 from plots.summary import COLUMNS, WINDOWS, Summary, by_scheme, summarise
 from plots.trials import in_a_sentence
-from results.output import plain_table
-from results.record import Run
+from record.output import plain_table
+from record.run import Run
 
 Table = tuple[str, list[str], list[list[str]]]
 """What it is, heads and rows."""

@@ -28,7 +28,7 @@ import numpy as np
 from hedera.schemes import CONTROL, best_first
 from plots.style import scheme_order
 from plots.summary import FEWEST, pattern_order
-from results.record import Run
+from record.run import Run
 from traffic.flowfile import file_of_own
 
 LEVEL = 0.05

@@ -13,9 +13,9 @@ import click
 import numpy as np
 
 from hedera.options import field_options, in_words, json_option, quiet_option
-from results import completion
-from results.files import write_whole
-from results.output import progress_bar
+from record import completion
+from record.files import write_whole
+from record.output import progress_bar
 from simulator.config import Config
 
 

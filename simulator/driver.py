@@ -22,7 +22,7 @@ from hedera.linkstate import LinkState
 from hedera.maxmin import most_possible, sprayed_rates
 from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.scheduler import ActiveFlows, Scheduler
-from results.parts import Failure, Phase
+from record.parts import Failure, Phase
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from simulator.fair import MaxMinEngine

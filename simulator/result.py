@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import structs, to_builtins
 
 from hedera.maxmin import alone_rates
-from results.completion import by_class, completed
-from results.parts import Collective, Completion, Failure, Phase
+from record.completion import by_class, completed
+from record.parts import Collective, Completion, Failure, Phase
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from topos.arrays import Float64, Int32

@@ -8,22 +8,20 @@ import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parents[1]
-GROUND = "topos traffic hedera results"
+GROUND = "topos traffic hedera record"
 ROOMS = {
     "topos": "",
     "traffic": "topos",
     "hedera": "topos traffic",
-    "results": "topos traffic hedera",
+    "record": "topos traffic hedera",
     "simulator": GROUND,
     "controllers": "topos traffic hedera",
     "plots": GROUND,
     "virtual": "",
-    "packets": f"{GROUND} plots",
-    "paper": f"{GROUND} simulator plots",
     "classroom": f"{GROUND} simulator",
-    "harness": f"{GROUND} controllers plots virtual packets paper classroom simulator hifi",
-    "hifi": f"{GROUND} plots virtual harness",
-    "benchmarks": f"{GROUND} simulator controllers plots virtual packets paper classroom harness hifi",
+    "harness": f"{GROUND} controllers plots virtual studies classroom simulator",
+    "studies": f"{GROUND} simulator plots virtual harness",
+    "benchmarks": f"{GROUND} simulator controllers plots virtual studies classroom harness",
 }
 """What each room may import, besides itself."""
 STOREYS = ("network", "hosts", "run", "verdict", "jobs", "sweep", "cli")
@@ -98,25 +96,27 @@ WRITING = re.compile(
     r"|\bos\.(replace|rename|mkdir|makedirs|symlink|link)\(|\b(os\.)?open\((?!os\.open)[^)]*(\"[rb]*[wxa+]|O_CREAT|_NEW)"
 )
 PRIVATE = {
-    "results.files": "the one way to write to a place that the user names",
+    "record.files": "the one way to write to a place that the user names",
     "virtual.results": "beside a folder that it has opened, by a function of the caller's",
     "plots.style": "into memory",
     **dict.fromkeys(("plots.summary", "classroom.intake"), "columns of a table; a pipe"),
     "controllers.eventlog": "in a run's own folder",
     "hedera.compiled": "a cache of the user's own, private to them",
     **dict.fromkeys(("virtual.cache", "virtual.guest", "virtual.apt", "virtual.kernel"), "below the user's own cache"),
-    **dict.fromkeys(("packets.build", "harness.jobs.code", "harness.jobs.world"), "the same"),
-    **dict.fromkeys(("hifi.lab", "harness.jobs.cluster", "harness.jobs.job"), "in a temporary folder that is private"),
+    **dict.fromkeys(("studies.hull.build", "harness.jobs.code", "harness.jobs.world"), "the same"),
+    **dict.fromkeys(
+        ("studies.hifi.lab", "harness.jobs.cluster", "harness.jobs.job"), "in a temporary folder that is private"
+    ),
     **dict.fromkeys(("harness.network", "harness.run", "harness.jobs.root"), "below /run/hedera, or in a guest"),
     **dict.fromkeys(("harness.jobs.inside", "harness.jobs.experiment"), "the same"),
-    "harness.jobs.store": "a run's folder, of names of its own, in one that `results.files` has made",
-    "paper.times": "/proc/self",
+    "harness.jobs.store": "a run's folder, of names of its own, in one that `record.files` has made",
+    "studies.paper.times": "/proc/self",
 }
 """Modules, and rooms, that write in another way, and to what."""
 
 
 def test_what_the_user_names_is_written_in_one_way():
-    """A link of another user's on the way is not followed (`results.files`)."""
+    """A link of another user's on the way is not followed (`record.files`)."""
     found = {module for module, path in MODULES.items() if WRITING.search(path.read_text(encoding="utf-8"))}
     private = {module for module in found for part in PRIVATE if f"{module}.".startswith(f"{part}.")}
     assert found - private == set()

@@ -13,8 +13,8 @@ import click
 
 from benchmarks.truth import ns3, theory
 from hedera.options import in_words
-from hifi.stage import played
-from results.output import write_csv
+from record.output import write_csv
+from studies.hifi.stage import played
 
 
 def make_theory(kept: Path, out: Path) -> list[Path]:

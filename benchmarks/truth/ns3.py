@@ -19,10 +19,10 @@ from harness.jobs import guests
 from harness.jobs.job import job_of
 from harness.jobs.loop import run as run_job
 from harness.run.spec import RunSpec
-from packets.run import parse, run_scenario
-from results.completion import members
-from results.files import write_whole
-from results.record import Run, read
+from record.completion import members
+from record.files import write_whole
+from record.run import Run, read
+from studies.hull.run import parse, run_scenario
 from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.network import Network

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from hifi.scene import Flow, Scene, Seen
+from studies.hifi.scene import Flow, Scene, Seen
 
 SEEDS = (1, 2, 3, 4, 5)
 RATES = (10.0, 100.0, 1000.0, 10_000.0)

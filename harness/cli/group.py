@@ -10,23 +10,23 @@ import click
 
 _COMMANDS = {
     "assignment": ("classroom.cli", "assignment", "Make a class's handout, and the graders' files."),
-    "claims": ("paper.claims", "command", "Check the documents' claims against the committed data."),
+    "claims": ("studies.claims", "command", "Check the documents' claims against the committed data."),
     "clean": ("harness.cli.machine", "clean", "Remove what killed runs of this project left on the machine."),
-    "collective": ("paper.collective", "command", "Simulate collectives, and export them to other simulators."),
+    "collective": ("studies.paper.collective", "command", "Simulate collectives, and export them to other simulators."),
     "compare": ("harness.cli.report", "compare", "Compare sweeps: how shares of the control change."),
-    "completion": ("paper.completion", "command", "Simulate FCT slowdown against load, by flow size."),
+    "completion": ("studies.paper.completion", "command", "Simulate FCT slowdown against load, by flow size."),
     "demo": ("harness.cli.sweep", "demo", "A first look: the control, ECMP and Hedera."),
     "doctor": ("harness.cli.machine", "doctor", "Check what this machine can do, and what is missing."),
-    "explain-ecmp": ("paper.explain_ecmp", "command", "Find the static routing that the published ECMP bars fit."),
-    "explain-gff": ("paper.figure_9", "explain_gff", "Find the Global First Fit of the paper's simulator."),
-    "explain-sa": ("paper.explain_sa", "command", "Measure what one core per destination host gains."),
+    "explain-ecmp": ("studies.paper.explain_ecmp", "command", "Find the routing that fits the published ECMP bars."),
+    "explain-gff": ("studies.paper.figure_9", "explain_gff", "Find the Global First Fit of the paper's simulator."),
+    "explain-sa": ("studies.paper.explain_sa", "command", "Measure what one core per destination host gains."),
     "export": ("harness.cli.report", "export", "Write a sweep as CSV, by run and by flow."),
     "figure": (__name__, "figure", "Reproduce a figure of the paper."),
-    "flows-per-host": ("paper.flows_per_host", "command", "Simulate Hedera's gain with several flows per host."),
+    "flows-per-host": ("studies.paper.flows_per_host", "command", "Simulate Hedera with several flows per host."),
     "grade": ("classroom.cli", "grade", "Grade a class's submissions, isolated from the machine."),
     "guest": ("harness.cli.virtual", "guest", "Run any command, such as mn, in virtual time."),
-    "hifi": ("hifi.cli", "hifi", "Mininet-HiFi's experiments: DCTCP and buffer sizes."),
-    "hull": ("packets.cli", "hull", "Simulate HULL by packets: phantom queues, DCTCP, pacing."),
+    "hifi": ("studies.hifi.cli", "hifi", "Mininet-HiFi's experiments: DCTCP and buffer sizes."),
+    "hull": ("studies.hull.cli", "hull", "Simulate HULL by packets: phantom queues, DCTCP, pacing."),
     "kernel": ("harness.cli.virtual", "kernel", "Build the kernel for virtual time, or show it."),
     "patterns": (__name__, "patterns", "List the traffic patterns."),
     "report": ("harness.cli.report", "report", "Draw a sweep's figures and page again from its runs."),
@@ -81,9 +81,10 @@ def cli() -> None:
 def _numbered(kind: str, numbers: Mapping[str, str], timed: str = "") -> click.Group:
     """One command per number of the paper, in a module of its own, or with the others that measure times."""
     modules = {
-        n: (f"paper.{kind}_{n}" if n.isdigit() else f"paper.{n}", "command", about) for n, about in numbers.items()
+        n: (f"studies.paper.{kind}_{n}" if n.isdigit() else f"studies.paper.{n}", "command", about)
+        for n, about in numbers.items()
     }
-    modules |= {number: ("paper.times", f"{kind}_{number}", numbers[number]) for number in timed}
+    modules |= {number: ("studies.paper.times", f"{kind}_{number}", numbers[number]) for number in timed}
     return _Commands(modules, name=kind, help=f"Reproduce a {kind} of the paper.")
 
 

@@ -19,7 +19,7 @@ from harness.errors import UserMistake
 
 if TYPE_CHECKING:
     from harness.sweep.vary import Swept
-    from results.record import Run
+    from record.run import Run
     from simulator.result import Result
 
 

@@ -20,7 +20,7 @@ from harness.network.footprint import Cleaned
 from harness.run.spec import RunSpec
 from hedera.options import field_options, json_option, quiet_option
 from hedera.text import printable
-from results.temporary import is_alive, left_by, remove_tree
+from record.temporary import is_alive, left_by, remove_tree
 
 STILL_S = 60.0
 """A half-written file that has not grown for so long is abandoned."""

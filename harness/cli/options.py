@@ -82,7 +82,7 @@ def carrier(
 
 def tell_user(sentence: str) -> None:
     """A line of progress on standard error, unless --quiet."""
-    from results.output import quiet
+    from record.output import quiet
 
     if not quiet():
         click.echo(sentence, err=True)

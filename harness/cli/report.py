@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from hedera.options import in_words, json_option
 from plots.style import label, setting_text
-from results.output import plain_table
+from record.output import plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -94,7 +94,7 @@ def compare(folders: tuple[Path, ...], as_json: bool) -> None:
     Example: hedera compare results/figure9 results/runs/NAME
     """
     from plots import compare_sweeps
-    from results.output import conclude
+    from record.output import conclude
 
     comparison = compare_sweeps.compare(folders)
     if as_json:

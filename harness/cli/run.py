@@ -13,7 +13,7 @@ from harness.run.spec import RunSpec
 from hedera.options import field_options, json_option
 
 if TYPE_CHECKING:
-    from results.record import Run
+    from record.run import Run
     from virtual.guest import Progress
 
 
@@ -31,7 +31,7 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
     from harness.jobs import loop
     from harness.jobs.job import job_of
     from harness.jobs.store import require_writable, slug
-    from results.record import encode
+    from record.run import encode
 
     spec = RunSpec(**options)
     spec.workload()  # a mistake is told before anything else
@@ -77,7 +77,7 @@ def _outcome(result: Run) -> str:
     if result.bisection_mbps is None or result.payload_mbps is None:
         return f"{which}: no result"
     if result.collective is not None and all(flow.size_bytes for flow in result.flows):
-        from results.completion import in_words
+        from record.completion import in_words
 
         return f"{which}: {in_words(result.collective)}, {result.verdict}"
     carried, most = result.payload_mbps, result.payload_capacity_mbps

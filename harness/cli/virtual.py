@@ -14,7 +14,7 @@ import click
 from harness.cli.options import tell_user
 from harness.errors import UserMistake
 from hedera.options import quiet_option, to_write
-from results.files import open_folder
+from record.files import open_folder
 from virtual.kernel import shipped
 
 

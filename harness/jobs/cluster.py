@@ -1,4 +1,4 @@
-"""Jobs on a Dask cluster (`results.tasks.cluster`): each worker carries them out in guests, in virtual time."""
+"""Jobs on a Dask cluster (`record.tasks.cluster`): each worker carries them out in guests, in virtual time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.jobs.guests import Guests, prepare
 from harness.jobs.job import Hear, Job, decoded
 from harness.run.source import first_source
-from results.tasks import cluster
+from record.tasks import cluster
 from traffic.textfile import believe_only_given
 
 MAX_BYTES = 1 << 30

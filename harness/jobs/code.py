@@ -24,7 +24,7 @@ CODE = "/opt/hedera"
 """Where guests see it."""
 COMPILED = "compiled"
 """The folder of machine code in it."""
-PACKAGES = ("controllers", "harness", "hedera", "results", "topos", "traffic", "virtual")
+PACKAGES = ("controllers", "harness", "hedera", "record", "topos", "traffic", "virtual")
 """What runs import of ours."""
 WRITTEN_S = 1_767_225_600
 """When all files of it were written, as it seems."""

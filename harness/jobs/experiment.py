@@ -22,9 +22,9 @@ from harness.run.observation import Say
 from harness.run.source import described
 from harness.run.spec import RunSpec, longest_s
 from harness.verdict.result import describe, failed_run
-from results import record
-from results.parts import Timing
-from results.record import Run
+from record import run as record
+from record.parts import Timing
+from record.run import Run
 
 if TYPE_CHECKING:
     from harness.run.emulation import Emulation

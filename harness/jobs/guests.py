@@ -23,7 +23,7 @@ from harness.jobs.world import POX, World, world
 from harness.network import machine
 from harness.run.source import first_source
 from harness.run.spec import RunSpec, lasting, longest_s
-from results import record
+from record import run as record
 from virtual import cache, limits
 from virtual.apt import layer
 from virtual.errors import GuestFailed, Unavailable

@@ -15,9 +15,9 @@ from harness.jobs.job import Hear, Job
 from harness.jobs.store import RESULT, Planned, new_folder
 from harness.run.source import first_source
 from harness.run.spec import RunSpec
-from results import record
-from results.files import make_folder
-from results.record import Run
+from record import run as record
+from record.files import make_folder
+from record.run import Run
 
 if TYPE_CHECKING:
     from virtual.guest import Progress

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.errors import RunFailed, UserMistake
-from results import record
-from results.files import make_folder
-from results.record import OLDER, Run
+from record import run as record
+from record.files import make_folder
+from record.run import OLDER, Run
 
 if TYPE_CHECKING:
     from harness.jobs.job import Job

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from harness.errors import UnfitMachine
 from harness.network import hosts
-from results.temporary import is_alive, is_owner, left_by, owner_name, remove_tree
+from record.temporary import is_alive, is_owner, left_by, owner_name, remove_tree
 from virtual.cache import taken
 
 HOME = Path("/run/hedera")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from harness.run.controller import Event, Restart
 from harness.run.traffic import EmulatedFlow
-from results.parts import Collective
+from record.parts import Collective
 from traffic.bwmng import Series
 
 if TYPE_CHECKING:

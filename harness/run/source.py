@@ -16,7 +16,7 @@ EMULATOR = 2
 """The version of what emulates: the guests' kernel, ports, sinks, what is drawn from a seed. It is raised whenever the
 same seed may give another result; runs of other versions are not drawn together unsaid. 1 was everything before 1.1.
 A test holds which kernel belongs to it."""
-ROOMS = ("topos", "traffic", "hedera", "controllers", "results", "harness/network", "harness/hosts", "harness/run",
+ROOMS = ("topos", "traffic", "hedera", "controllers", "record", "harness/network", "harness/hosts", "harness/run",
          "harness/verdict")  # fmt: skip
 """Where the code is that takes part in a run, and the tables that it reads."""
 GIT_S = 20.0

@@ -16,7 +16,7 @@ from harness.errors import UserMistake
 from hedera.experiment import Experiment
 from hedera.parameter import narrowed, parameter
 from hedera.text import one_line
-from results.parts import Name
+from record.parts import Name
 from topos.links import link_rates
 from topos.wire import DEFAULT_MTU
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LEAST_MBPS, MAX_MBPS = 0.1, 1e6
 """Beyond it a rate is a slip of the keyboard: no machine forwards such links in software."""
 MAX_FLOWS = 200_000
-"""What a run can keep a record of: `results.record.MAX_BYTES` at about a kilobyte each."""
+"""What a run can keep a record of: `record.run.MAX_BYTES` at about a kilobyte each."""
 SHORTEST_S = 3
 """Of a run: rates are read once a second, and the first and the last of them do not count."""
 MEASURED_DELAY_MS = 8.0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from harness.hosts.records import Arrived, Sent
 from harness.network.processes import Children
 from harness.run.spec import RunSpec
-from results.parts import Collective
+from record.parts import Collective
 from traffic.iperf import FlowReport
 
 if TYPE_CHECKING:

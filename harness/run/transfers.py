@@ -23,7 +23,7 @@ from harness.network.fabric import Fabric
 from harness.network.processes import Children, wait_until
 from harness.run.spec import LINGER_S, RunSpec
 from harness.run.traffic import EmulatedFlow, Traffic
-from results.completion import completed
+from record.completion import completed
 from topos.wire import ETHERNET_HEADER
 from traffic.flows import SERVER_PORT
 from traffic.graph import FlowGraph, ranks

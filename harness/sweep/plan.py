@@ -14,7 +14,7 @@ from harness.jobs.store import Planned, folder_of, require_writable
 from harness.run.spec import RunSpec
 from hedera.schemes import SCHEMES
 from hedera.text import one_line
-from results.files import read_json, write_whole
+from record.files import read_json, write_whole
 from traffic.patterns import PUBLISHED, REPLICATION
 
 SETTINGS = "sweep.json"
@@ -142,7 +142,7 @@ def dynamic(base: RunSpec) -> list[TrafficSpec]:
 def table_2(base: RunSpec) -> list[TrafficSpec]:
     """The shuffle of section 6.3: 500 MB from each host to every other on links of 1 Gb/s, proportionally less on
     slower ones, so that times are the paper's; still less where at full rate that takes over a quarter of the run."""
-    from results.published import TABLE_2_BYTES
+    from record.published import TABLE_2_BYTES
     from traffic.poisson import REFERENCE_MBPS
 
     return [TrafficSpec(f"shuffle:{min(_in_time(base, 4), round(TABLE_2_BYTES * base.link_mbps / REFERENCE_MBPS))}")]

@@ -17,8 +17,8 @@ from harness.errors import RunFailed
 from harness.jobs.loop import Doing, Where, carry_out, stage_words
 from harness.jobs.store import Planned, alone_in, remove_partial
 from plots.style import short
-from results.output import quiet
-from results.record import LOST, Run
+from record.output import quiet
+from record.run import LOST, Run
 
 PAGE_EVERY_S = 10.0
 """A page of many runs takes seconds: while a sweep is unfinished it is written no more often."""

@@ -16,7 +16,7 @@ from hedera.parameter import option_of, parameters_of
 from plots.load import load_sweep
 from plots.style import setting_text
 from plots.table import csv_text
-from results.files import write_whole
+from record.files import write_whole
 from traffic.patterns import split_specs
 
 _FIXED = {"scheme", "traffic", "time", "disturb"}

@@ -13,7 +13,7 @@ import numpy as np
 
 from harness.run.observation import Outage
 from hedera.maxmin import max_min_rates
-from results.parts import PathChange
+from record.parts import PathChange
 from topos.arrays import Float64, Int32
 from topos.links import NO_LINK, link_rates, num_links, path_links
 from topos.network import Network

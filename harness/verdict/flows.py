@@ -15,7 +15,7 @@ from harness.run.controller import Event
 from harness.run.observation import Observation
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.fair import RoutedFlow, Window
-from results.parts import FlowRecord, PathChange
+from record.parts import FlowRecord, PathChange
 from topos.wire import payload_share
 from traffic.flows import SERVER_PORT
 

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 
 from harness.run.spec import RunSpec
 from harness.verdict.links import Claim, FullLinks
-from results.parts import Rule
-from results.record import Verdict
+from record.parts import Rule
+from record.run import Verdict
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 
 LIMIT_EXCESS = 0.01

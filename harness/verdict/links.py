@@ -18,8 +18,8 @@ from harness.run.observation import Outage
 from harness.run.spec import RunSpec
 from harness.verdict.fair import Window, fair
 from harness.verdict.flows import MeasuredFlow
-from results import parts
-from results.record import mean_over
+from record import parts
+from record.run import mean_over
 from topos.arrays import Float64
 from topos.links import link_rates, num_links, path_links, sending_ports
 from topos.network import Network

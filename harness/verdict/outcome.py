@@ -15,8 +15,8 @@ from harness.verdict.fair import Fair, Window, fair
 from harness.verdict.flows import MeasuredFlow, measured_flows
 from hedera.experiment import middle
 from hedera.maxmin import alone_rates
-from results.completion import by_class
-from results.parts import Collective, Completion, Turns
+from record.completion import by_class
+from record.parts import Collective, Completion, Turns
 from topos.arrays import Float64
 from topos.network import Network
 from topos.wire import (

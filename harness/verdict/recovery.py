@@ -16,7 +16,7 @@ from harness.verdict.links import through_queue_s
 from hedera.experiment import phases
 from hedera.linkstate import LinkState
 from hedera.maxmin import most_possible
-from results.parts import Failure, Phase
+from record.parts import Failure, Phase
 from topos.faults import cables, moments
 from topos.links import path_links
 from topos.network import Network

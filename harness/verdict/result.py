@@ -23,8 +23,8 @@ from harness.verdict.links import FullLinks, claims, full_links
 from harness.verdict.outcome import SETTLED_S, Outcome
 from harness.verdict.recovery import Recovery
 from hedera.text import one_line
-from results.parts import Cpu, Disagreement, Rates, Restart, Round, Settings
-from results.record import SCHEMA, Run, mean_over
+from record.parts import Cpu, Disagreement, Rates, Restart, Round, Settings
+from record.run import SCHEMA, Run, mean_over
 from topos.links import link_rates, sending_ports
 from topos.network import Network
 from traffic.bwmng import Series

@@ -19,8 +19,8 @@ from plots.shares import STATIC, our_share, published_share
 from plots.style import short
 from plots.summary import Summary
 from plots.trials import first_to_last
-from results.published import COLUMNS
-from results.record import Run
+from record.published import COLUMNS
+from record.run import Run
 
 EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
 """The order expected from the paper under patterns where every host sends to one and receives from one."""

@@ -23,9 +23,9 @@ from plots.report import runs as runs_data
 from plots.shares import our_share, published_share
 from plots.style import colour, house_style, image, label, short
 from plots.summary import FEWEST, WINDOWS, Summary, by_scheme, summarise
-from results.completion import CLASSES
-from results.files import write_whole
-from results.record import Run
+from record.completion import CLASSES
+from record.files import write_whole
+from record.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,8 +14,8 @@ from plots.load import Sweep
 from plots.report import fabric
 from plots.report.tallies import required
 from plots.style import short
-from results.parts import FlowRecord, Round
-from results.record import Run
+from record.parts import FlowRecord, Round
+from record.run import Run
 from topos.fattree import FatTree
 from topos.links import NO_LINK, link_ends, num_links, path_links, sending_ports
 from topos.wire import payload_share

@@ -12,8 +12,8 @@ from msgspec.structs import asdict
 
 from plots.load import VARYING
 from plots.style import option_name, scheme_order, setting_text
-from results.parts import Fact
-from results.record import Run
+from record.parts import Fact
+from record.run import Run
 
 PARTS = ("polled", "compute", "install", "total")
 

@@ -4,10 +4,10 @@ import msgspec
 import pytest
 
 from benchmarks.truth import ns3, theory
-from hifi.scene import Done, Flow, Look, Scene, Seen
-from hifi.stage import played
-from results.parts import FlowRecord, PathChange
-from tests.results.test_record import run
+from record.parts import FlowRecord, PathChange
+from studies.hifi.scene import Done, Flow, Look, Scene, Seen
+from studies.hifi.stage import played
+from tests.record.test_run import run
 from topos.fattree import FatTree
 
 RUN = run(traffic="poisson:web-search,0.5")

@@ -14,8 +14,8 @@ from harness.run.spec import RunSpec
 from harness.sweep.plan import TrafficSpec, keep_settings, plan
 from plots.compare_sweeps import OF_THE_PATTERN
 from plots.style import option_name
-from results.parts import Settings
-from results.record import write
+from record.parts import Settings
+from record.run import write
 from tests.harness.jobs.made import result
 
 BASE = RunSpec("ecmp", "stride:1", seconds=10, platform="os-ken")

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from results.record import encode
+from record.run import encode
 from tests.harness.jobs.made import SPEC, result
 
 ENEMY, ALICE = 54321, 54322

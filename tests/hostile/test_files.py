@@ -2,8 +2,8 @@
 
 import pytest
 
-from results.record import decode
-from tests.results.test_record import text
+from record.run import decode
+from tests.record.test_run import text
 from tests.traffic.test_chakra import content, lay, trace, whole
 from tests.traffic.test_goal import TWO
 from traffic.chakra import read_chakra

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from results.files import open_folder
-from results.temporary import whose_pids
+from record.files import open_folder
+from record.temporary import whose_pids
 from tests import made
 from tests.hostile.neighbourhood import (
     ALICE,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.network.processes import wait_until
-from results.output import write_csv
+from record.output import write_csv
 from tests.classroom.mistakes import SOLUTIONS
 from tests.hostile.arena import SECRET, SEED, Arena
 

@@ -6,7 +6,7 @@ from plots.completion import completed, csv_text, rows
 from plots.figures import write_all
 from plots.load import load_sweep
 from plots.report import write_report
-from results.parts import FlowRecord
+from record.parts import FlowRecord
 from tests.plots.sweeps import run_document, store
 
 TRAFFIC = "poisson:web-search,0.5"

@@ -8,7 +8,7 @@ import pytest
 from plots.export import export, keep
 from plots.load import load_sweep
 from plots.summary import summarise
-from results.archive import ARCHIVE
+from record.archive import ARCHIVE
 from tests.harness.test_cli import ROOT, asked, assert_one_sentence
 from tests.plots.sweeps import run_document, store, write_sweep
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from results.completion import completed
+from record.completion import completed
 from tests.traffic.graphs import graph
 from traffic.graph import MAX_EDGES, MAX_NODES, bounded
 from traffic.workload import connections

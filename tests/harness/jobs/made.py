@@ -8,7 +8,7 @@ from harness.jobs.store import RESULT
 from harness.run.source import first_source
 from harness.run.spec import RunSpec
 from harness.verdict.result import unmeasured
-from results import record
+from record import run as record
 
 SPEC = RunSpec("ecmp", "stride:4", seconds=6, time="virtual", platform="os-ken")
 

@@ -143,7 +143,7 @@ def test_the_second_try_counts_where_the_first_does_not(tmp_path):
     (tmp_path / "trial-1" / RESULT).write_text("{")
     assert planned.next_folder() == tmp_path / "trial-1-again"
     with new_folder(tmp_path / "trial-1-again") as place:
-        from results import record
+        from record import run as record
 
         record.write(place / RESULT, result(spec))
     assert planned.outcome().valid

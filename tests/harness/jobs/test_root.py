@@ -18,7 +18,7 @@ from harness.network.processes import wait_until
 from harness.run.emulation import Emulation
 from harness.run.spec import RunSpec
 from hedera.schemes import scheme
-from results import record
+from record import run as record
 from tests.harness.jobs.made import SPEC
 from tests.harness.jobs.test_job import SCHEDULER
 

@@ -16,7 +16,7 @@ from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath, time_travels
 from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run, wait_until
-from results.record import read
+from record.run import read
 from simulator.config import Config
 from simulator.driver import simulate
 from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run, working_for

@@ -7,7 +7,7 @@ import pytest
 from harness.errors import UserMistake
 from harness.run.emulation import Emulation
 from harness.run.spec import MEASURED_DELAY_MS, Disturbance, RunSpec, parsed_disturbances
-from results.parts import Settings
+from record.parts import Settings
 
 LASTING = {"new_flows": "controller", "large_flows": "measured-or-estimated"}
 COMES_AND_GOES = {"new_flows": "switch", "large_flows": "measured"}

@@ -16,7 +16,7 @@ from harness.network import footprint, machine
 from harness.run.emulation import Emulation
 from harness.run.spec import RunSpec, longest_s
 from harness.verdict.result import unmeasured
-from results import record
+from record import run as record
 
 SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10, time="real")
 

@@ -11,7 +11,7 @@ import virtual.kernel
 from harness.cli import sweep
 from harness.run.spec import GUESTS_TCP
 from harness.verdict.result import failed_run
-from results import record
+from record import run as record
 from tests.harness.test_cli import asked, assert_one_sentence
 
 SWEEP = ("sweep", 1, 5, "--patterns", "stride:4", "--schemes", "ecmp", "--time", "virtual", "--results")

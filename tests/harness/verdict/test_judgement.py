@@ -8,7 +8,7 @@ import pytest
 
 from harness.verdict.judgement import judge
 from harness.verdict.links import Claim, FullLinks
-from results.parts import Rule
+from record.parts import Rule
 from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, reasons
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 

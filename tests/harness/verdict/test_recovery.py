@@ -6,7 +6,7 @@ from harness.run.observation import Outage
 from harness.run.spec import RunSpec
 from harness.verdict.fair import fair
 from harness.verdict.recovery import Recovery
-from results.parts import Failure
+from record.parts import Failure
 from tests.harness.verdict.fine import measured
 from topos.fattree import FatTree
 from topos.faults import parse

@@ -12,7 +12,7 @@ from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import paths_by_flow
 from harness.verdict.result import describe
-from results.parts import Restart as Restarted
+from record.parts import Restart as Restarted
 from tests.harness.verdict.fine import placed
 from topos.network import NonBlocking
 from topos.wire import acknowledgements_per_payload, wire_per_payload

@@ -3,8 +3,8 @@ import pytest
 
 from plots.load import load_sweep
 from plots.report.runs import MAX_FLOWS, explorer, mean_mbps, stages
-from results.parts import FlowRecord
-from results.record import read
+from record.parts import FlowRecord
+from record.run import read
 from tests.plots import computed
 from tests.plots.sweeps import rounds, run_document, store
 from topos.fattree import FatTree

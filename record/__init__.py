@@ -1,0 +1,1 @@
+"""Measurements: the paper's numbers (`record.published`) and ours (`record.run`, and folders of data)."""

@@ -1,0 +1,104 @@
+"""How results are written: rows as CSV, as JSON and as tables in the terminal, durations, progress."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hedera.options import QUIET
+from record.files import write_whole
+from traffic.textfile import Unreadable, read_regular
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+Row = Mapping[str, Any]
+MAX_CSV = 64 << 20
+
+
+def quiet() -> bool:
+    """Whether the present command has ``--quiet``."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(QUIET))
+
+
+def plain_table(title: str, *headings: str, left: int = 1) -> Table:
+    """A table for the terminal without lines; all but the first ``left`` columns are numbers."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    made = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
+    for number, heading in enumerate(headings):
+        made.add_column(escape(heading), justify="left" if number < left else "right", overflow="fold")
+    return made
+
+
+def write_csv(path: Path, rows: Sequence[Row]) -> Path:
+    """Write rows as CSV, making the folder: a line per row, six significant digits, nothing for None."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows[0])
+    for row in rows:
+        writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row.values()])
+    write_whole(path, text.getvalue())
+    return path
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    """ValueError, one sentence, for what is no CSV."""
+    try:
+        return list(csv.DictReader(io.StringIO(read_regular(path, MAX_CSV).decode("utf-8"), newline="")))
+    except (csv.Error, UnicodeDecodeError, Unreadable) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from None
+
+
+def as_json(rows: Sequence[Row]) -> str:
+    """``{"rows": [...]}``, one object per row. Null stands for infinite and NaN, which JSON does not have."""
+
+    def plain(cell: Any) -> Any:
+        return None if isinstance(cell, float) and not math.isfinite(cell) else cell
+
+    found = [{name: plain(cell) for name, cell in row.items()} for row in rows]
+    return json.dumps({"rows": found}, allow_nan=False)
+
+
+def conclude(rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path], json_wanted: bool) -> None:
+    """The end of every command: print the rows as JSON, or else tables and sentences; then name the files written."""
+    if json_wanted:
+        click.echo(as_json(rows))
+    else:
+        console = wide_console()
+        for part in told:
+            console.print(part, highlight=False, soft_wrap=isinstance(part, str))
+    if files:
+        click.echo("written: " + "  ".join(str(file) for file in files), err=json_wanted)
+
+
+def wide_console() -> Console:
+    """Standard output. A file or a pipe has no width of its own, and gets one that tables fit in."""
+    from rich.console import Console
+
+    console = Console()
+    return console if console.is_terminal else Console(width=130)
+
+
+@contextmanager
+def progress_bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
+    """A progress bar on standard error; yields a function to call with the amount done."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    # What is left is told from all that was seen, so with the machine's load.
+    with Progress(*columns, console=Console(stderr=True, quiet=quiet()), speed_estimate_period=3600.0) as bar:
+        task = bar.add_task(label, total=total)
+        yield lambda done: bar.update(task, completed=done)

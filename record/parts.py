@@ -1,0 +1,314 @@
+"""The parts of run.json, typed (record/run.py has the whole).
+
+Rates are in Mb/s (10^6 bit/s); ``t``, ``start`` and windows are in seconds since the first client started. A
+number is never NaN: a missing measurement is None (``null``). Fields that few runs have are left out of the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from topos.wire import DEFAULT_MTU
+
+BAD = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
+"""What controls a terminal, or the direction of text."""
+Name = Annotated[str, Meta(min_length=1, max_length=300, pattern=rf"^(?![-=+@])[^<>{BAD}]+\Z")]
+"""One line, which is no markup, and no formula in a spreadsheet. It still has to be quoted in a path."""
+Sentence = Annotated[str, Meta(max_length=10_000, pattern=rf"^[^{BAD}]*\Z")]
+"""Text for people."""
+Count = Annotated[int, Meta(ge=0, le=2**53)]
+Mbps = Annotated[float, Meta(ge=0, le=1e9)]
+Seconds = Annotated[float, Meta(ge=-1e9, le=1e9)]
+Positive = Annotated[float, Meta(gt=0, le=1e9)]
+Percent = Annotated[float, Meta(ge=-1000, le=1000)]
+"""A percentage of a second. By two clocks, so it may be a little below 0 or above 100."""
+Milliseconds = Annotated[float, Meta(ge=0, le=1e9)]
+Digits = Annotated[str, Meta(pattern=r"^[0-9a-f]{16}\Z")]
+"""The beginning of a SHA-256, hexadecimal."""
+Cable = Name
+"""``A-B``, the names of its two ends."""
+Port = Name
+"""A sending port: ``SWITCH-ethN`` of a switch, or a host's name."""
+Fact = bool | int | float | str | tuple[str, ...] | dict[str, str] | None
+
+
+T = TypeVar("T")
+
+
+def written(default: T) -> T:
+    """A field that is always written, although older runs lack it. Other fields are left out if they have their
+    default."""
+    return msgspec.field(default_factory=lambda: default)
+
+
+class Record(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A part of run.json."""
+
+
+class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Every option of a run except its scheme, traffic, trial and seed.
+
+    ``link_mbps`` is the rate of each link, ``interval_s`` the time between scheduling rounds, ``seconds`` how long
+    the traffic lasted, ``queue`` full-size packets per port, ``mtu`` bytes. ``threshold``, a share of the link rate,
+    and the rule ``large_flows`` decide which flows are large. ``iterations`` are annealing's; ``keep`` is the share
+    of the drawn flows that are kept; ``scale_sizes``: whether sizes of Poisson traffic were scaled with the link
+    rate; ``new_flows``: what gave a flow its first path, ``controller`` or ``switch``. ``time`` is ``real`` or
+    ``virtual``; ``platform`` and ``datapath`` have the choice made for ``auto``; ``fail`` is in the notation of
+    `topos.faults`. ``controller_delay_ms``: the delay added to the controller's messages in virtual time;
+    ``start_spread_ms``: the time within which lasting flows started there. ``sack``:
+    whether TCP used selective acknowledgements; ``min_rto_ms``: its shortest retransmission timeout, 200 in Linux.
+    ``sink``: what took in flows that last, iperf's server or ``blocks``.
+    ``placement``, ``compute_s`` and ``repeats`` are a collective's. ``topology``: another network than the fat-tree;
+    ``oversubscribe``: what the hosts of a switch could send over what its links to others carried.
+
+    Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
+    """
+
+    k: Annotated[int, Meta(ge=4, le=254, multiple_of=2)]
+    seconds: Positive
+    interval_s: Positive
+    link_mbps: Positive
+    threshold: Annotated[float, Meta(ge=0, lt=1)] = written(0.1)
+    large_flows: Name = written("measured-or-estimated")
+    iterations: Count = written(1000)
+    flows_per_host: Count
+    keep: Annotated[float, Meta(ge=0, le=1)]
+    scale_sizes: bool = written(True)
+    fail: tuple[Name, ...] = ()
+    time: Name = written("real")
+    controller_delay_ms: Annotated[float, Meta(ge=0)] = written(0.0)
+    start_spread_ms: Annotated[float, Meta(ge=0)] = written(0.0)
+    platform: Name
+    datapath: Name = written("kernel")
+    congestion_control: Name
+    sack: bool = written(True)
+    min_rto_ms: Annotated[int, Meta(ge=1, le=60_000)] = written(200)
+    sink: Name = written("iperf")
+    queue: Count
+    mtu: Annotated[int, Meta(ge=68, le=65535)] = written(DEFAULT_MTU)
+    new_flows: Name = written("controller")
+    disturb: tuple[Name, ...] = ()
+    placement: Name = "compact"
+    compute_s: Seconds = 0.0
+    repeats: Count = 1
+    topology: Name | None = None
+    oversubscribe: Positive | None = None
+
+
+def _same_length(t: tuple[float, ...], *series: tuple[float, ...]) -> None:
+    if any(len(values) != len(t) for values in series):
+        raise ValueError("t and what it belongs to have different lengths")
+
+
+class Rates(Record, frozen=True, kw_only=True):
+    """Rates on the wire, per second (``t`` is its end): received by all hosts together and by each."""
+
+    t: tuple[Seconds, ...] = written(())
+    total_mbps: tuple[Mbps, ...] = written(())
+    hosts: Mapping[Name, tuple[Mbps, ...]] = written({})
+
+    def __post_init__(self) -> None:
+        _same_length(self.t, self.total_mbps, *self.hosts.values())
+
+
+class PathChange(Record, frozen=True):
+    """From time ``t`` on, a flow used ``core``."""
+
+    t: Seconds
+    core: Count
+
+
+class FlowRecord(Record, frozen=True, kw_only=True):
+    """One flow between two hosts (numbers), by the receiver's iperf: rates are payload.
+
+    ``mbps`` is the mean over its life of ``seconds`` from ``start`` (None: it did not end), ``window_mbps`` over
+    the window, ``per_second_mbps`` in each second after ``start``.
+
+    Flows that arrive and end also have: ``size_bytes`` of payload (None: it lasts); ``how`` it ended: ``done``, ``cut
+    off`` by the end of the run, ``not started``, or an error; ``late_s``, how late it started; ``connect_s``, the
+    time to connect; ``completion_s``, the time until its last byte arrived; ``fluid_s``, the same time with max-min
+    fair rates; segments retransmitted; and the smoothed round-trip time at the end.
+    """
+
+    src: Count
+    dst: Count
+    src_port: Count | None = None
+    start: Seconds = written(0.0)
+    seconds: Seconds | None = written(None)
+    mbps: Mbps
+    window_mbps: Mbps | None = None
+    per_second_mbps: tuple[Mbps, ...] = written(())
+    paths: tuple[PathChange, ...] = written(())
+    size_bytes: Count | None = None
+    completion_s: Seconds | None = None
+    connect_s: Seconds | None = None
+    fluid_s: Seconds | None = None
+    how: Sentence | None = None
+    late_s: Seconds | None = None
+    retransmissions: Count | None = None
+    rtt_ms: Milliseconds | None = None
+
+
+class Completion(Record, frozen=True, kw_only=True):
+    """The flows of one size class; None in place of a statistic where there is none.
+
+    ``flows``: all that count. ``cut_off``: those of them that had not ended. ``known_share``: up to this share of the
+    flows, percentiles of times and slowdowns are exact; from there on they, and the means, are lower bounds.
+    """
+
+    size_class: Name
+    flows: Count
+    cut_off: Count
+    known_share: Annotated[float, Meta(ge=0, le=1)]
+    mean_s: Seconds | None = None
+    median_s: Seconds | None = None
+    p95_s: Seconds | None = None
+    p99_s: Seconds | None = None
+    mean_slowdown: Positive | None = None
+    median_slowdown: Positive | None = None
+    p95_slowdown: Positive | None = None
+    p99_slowdown: Positive | None = None
+
+
+class Turns(Record, frozen=True, kw_only=True):
+    """A shuffle (section 6.3): seconds until everything was sent, and until a host was done on average; a host's
+    sending rate in that time, 10^6 bytes per second. None: it did not end."""
+
+    shuffle_s: Seconds | None
+    host_completion_s: Seconds | None
+    goodput_mbytes_per_s: Mbps | None
+
+
+class Collective(Record, frozen=True, kw_only=True):
+    """What became of a graph of flows. ``flows``: without computing; ``ended`` of them.
+
+    ``completion_s``: when the last node ended, None where one has not. ``steps``: flows are of one when as many nodes
+    lie before them on the longest way; ``slowest_step_s``: the longest time from the first start to the last end of
+    one that has ended. ``longest_flow_s``: the longest time of a flow. ``least_s``: `traffic.graph.FlowGraph.least_s`.
+    """
+
+    flows: Count
+    ended: Count
+    completion_s: Seconds | None
+    steps: Count
+    slowest_step: Count | None
+    slowest_step_s: Seconds | None
+    longest_flow_s: Seconds | None
+    least_s: Seconds | None = None
+
+
+class Round(Record, frozen=True, kw_only=True):
+    """A scheduling round that ended at ``t``: the numbers of flows seen, large, placed, and moved to another path;
+    the time to poll, compute and install."""
+
+    t: Seconds
+    round: Count | None = None
+    flows: Count | None = None
+    large: Count
+    placed: Count | None = None
+    changed: Count
+    polled_ms: Milliseconds | None = None
+    compute_ms: Milliseconds | None = None
+    install_ms: Milliseconds | None = None
+
+    @property
+    def total_ms(self) -> float | None:
+        """Polling, computing and installing together; None when one of them was not stored."""
+        if self.polled_ms is None or self.compute_ms is None or self.install_ms is None:
+            return None
+        return self.polled_ms + self.compute_ms + self.install_ms
+
+    @property
+    def began(self) -> float:
+        return self.t - (self.total_ms or 0.0) / 1e3
+
+
+class Cpu(Record, frozen=True, kw_only=True):
+    """How idle all processors were in the second that ended at each ``t``."""
+
+    t: tuple[Seconds, ...] = written(())
+    idle_percent: tuple[Percent, ...] = written(())
+
+    def __post_init__(self) -> None:
+        _same_length(self.t, self.idle_percent)
+
+
+class Rule(Record, frozen=True):
+    """A rule of the verdict: whether the run ``kept`` it (None: not applied, for the reason ``why_not``), the value
+    ``found``, and the range for it, at ``least`` or at ``most``."""
+
+    rule: Name
+    kept: bool | None = None
+    found: float | None = None
+    least: float | None = None
+    most: float | None = None
+    why_not: Sentence | None = None
+
+
+class FullLinks(Record, frozen=True, kw_only=True):
+    """The rates, on the wire, of links that should be full throughout ``window_s`` by max-min fairness."""
+
+    window_s: tuple[Seconds, Seconds]
+    mbps: Mapping[Port, Mbps | None]
+
+
+class Disagreement(Record, frozen=True, kw_only=True):
+    """A link whose counter disagrees with the rates of the flows placed on it; both on the wire, over the window."""
+
+    flows_mbps: Mbps
+    counter_mbps: Mbps | None
+
+
+class Failure(Record, frozen=True, kw_only=True):
+    """A time at which cables failed (``broken``) or came back (``mended``).
+
+    ``affected`` flows, or their acknowledgements, were on one of these cables; ``cut_off`` of them had no path left.
+    ``rerouted_s``: the time until the controller had moved the last of the others. ``moving_s``: the time until all
+    of them, and flows without a path before, carried data again (an upper bound). None: not known, or there was none.
+    """
+
+    t: Seconds
+    broken: tuple[Cable, ...] = written(())
+    mended: tuple[Cable, ...] = written(())
+    affected: Count
+    cut_off: Count = written(0)
+    rerouted_s: Seconds | None
+    moving_s: Seconds | None
+
+
+class Phase(Record, frozen=True, kw_only=True):
+    """A part of the window with the same cables ``down``: the rate received, the rate that the flows' paths allowed,
+    and the most that any paths would allow (an exact bound; None: not known)."""
+
+    from_s: Seconds
+    to_s: Seconds
+    down: tuple[Cable, ...]
+    mbps: Mbps | None = None
+    maxmin_mbps: Mbps | None = None
+    best_mbps: Mbps | None
+
+
+class Restart(Record, frozen=True, kw_only=True):
+    """When and why the controller was lost, when the next one was connected to every switch, and how many flows it
+    had ``adopted`` from the switches' tables."""
+
+    t: Seconds
+    reason: Sentence
+    ready_t: Seconds | None
+    adopted: Count
+
+
+class Timing(Record, frozen=True, kw_only=True):
+    """Durations in seconds. ``ready_s`` counts from the start of building; ``overhead_s`` is everything except the
+    traffic."""
+
+    build_s: Seconds | None = None
+    ready_s: Seconds | None = None
+    traffic_s: Seconds | None = None
+    teardown_s: Seconds | None = None
+    total_s: Seconds | None = None
+    overhead_s: Seconds | None = None

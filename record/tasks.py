@@ -1,0 +1,198 @@
+"""Commands that compute rows: many tasks at once, on this machine's cores or on a cluster, and where their files go.
+
+A simulation depends only on its configuration, so it does not matter where and when it runs. If a worker dies,
+nothing is lost: its task is done again, here by a new pool, on a cluster by Dask.
+
+Dask's own commands start a cluster, and Dask's own TLS settings guard it (docs/cluster.md). It sends functions and
+answers as pickles. Whoever can send a pickle can run any code at the other end; over loopback that is every user of the
+machine. So nothing unencrypted is used.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial, wraps
+from multiprocessing import active_children, get_context, parent_process
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+from hedera.options import OUT, Command, in_words, json_option, options, output, parallel
+from record.output import conclude, progress_bar, write_csv
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from record.output import Row
+
+Task = TypeVar("Task")
+Answer = TypeVar("Answer")
+ATTEMPTS = 4
+"""How often a pool of processes is replaced before giving up."""
+CONNECT_S = 20.0
+"""How long a cluster, and then its first worker, may take to answer, seconds."""
+RETRIES = 3
+"""How often Dask gives a task to another worker when one is lost with it."""
+
+
+class Runner(Protocol):
+    """Something that calls a function with every task, and gives the answers in the order of the tasks."""
+
+    def __call__(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]: ...
+
+
+def in_turn(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+    """The plainest `Runner`: one after the other, in this process."""
+    return [function(task) for task in tasks]
+
+
+@dataclass(frozen=True)
+class Computing:
+    """The options that all such commands share.
+
+    ``out``: the folder of its files. ``as_json``: rows go to standard output. ``jobs``, ``cluster``: as in `run_tasks`.
+    """
+
+    out: Path = OUT
+    as_json: bool = False
+    jobs: int | None = None
+    cluster: str | None = None
+
+    def runner(self, label: str) -> Runner:
+        return partial(run_tasks, label, jobs=self.jobs, address=self.cluster)
+
+    def csv(self, name: str, rows: Sequence[Row]) -> Path:
+        return write_csv(self.out / f"{name}.csv", rows)
+
+    def png(self, name: str) -> Path:
+        return self.out / f"{name}.png"
+
+    def conclude(self, rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path]) -> None:
+        conclude(rows, told, files, self.as_json)
+
+
+def computed(function: Command) -> Command:
+    """The decorator of such a command, which gets the shared options as ``asked``."""
+
+    @wraps(function)
+    def gathered(out: Path, as_json: bool, jobs: int | None, cluster: str | None, **own: Any) -> Any:
+        return function(asked=Computing(out, as_json, jobs, cluster), **own)
+
+    decorated: Command = options(output, json_option, parallel, in_words)(gathered)
+    return decorated
+
+
+def run_tasks(
+    label: str,
+    function: Callable[[Task], Answer],
+    tasks: Sequence[Task],
+    jobs: int | None = None,
+    address: str | None = None,
+) -> list[Answer]:
+    """``function`` of every task, in the order of the tasks, under a progress bar.
+
+    ``jobs``: local processes (default: one per core; 1 runs everything in this process). ``address``: of a Dask
+    scheduler; its workers must have this project installed, and ``jobs`` is ignored. ``function`` must be
+    importable (pickled by name).
+
+    Raises what a task raises; RuntimeError when workers keep dying; and what `cluster` raises.
+    """
+    jobs = min(jobs or len(os.sched_getaffinity(0)), len(tasks))
+    answers: dict[int, Answer] = {}
+    with progress_bar(label, len(tasks)) as done:
+        if jobs <= 1 and not address:
+            for n, task in enumerate(tasks):
+                answers[n] = function(task)
+                done(n + 1)
+        for _ in range(ATTEMPTS):
+            waiting = [n for n in range(len(tasks)) if n not in answers]
+            if not waiting:
+                break
+            with suppress(BrokenProcessPool), workers(jobs, address) as executor:
+                number = {executor.submit(function, tasks[n]): n for n in waiting}
+                for future in as_completed(number):
+                    answers[number[future]] = future.result()
+                    done(len(answers))
+    if len(answers) < len(tasks):
+        raise RuntimeError(f"worker processes died {ATTEMPTS} times; {len(waiting)} simulations are not done")
+    return [answers[n] for n in range(len(tasks))]
+
+
+@contextmanager
+def workers(jobs: int, address: str | None = None) -> Iterator[Executor]:
+    """So many processes, or those of the Dask scheduler at an address; they end with this block, however it ends."""
+    if address:
+        with cluster(address) as (executor, _):
+            yield executor
+        return
+    # Spawned, not forked: a fork would copy the locks of this process's threads.
+    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_die_with_caller) as pool:
+        try:
+            yield pool
+        except BrokenProcessPool:  # a worker died, and the pool with it; what it had finished is kept
+            raise
+        except BaseException:  # leaving the pool normally would wait for every task
+            for worker in active_children():
+                worker.terminate()
+            pool._call_queue._reader.close()  # type: ignore[attr-defined]  # before Python 3.11.5 it waits for readers
+            raise
+
+
+@contextmanager
+def cluster(address: str) -> Iterator[tuple[Executor, int]]:
+    """The workers of the scheduler at ``tls://HOST:PORT`` while the block runs, and how many threads they have; what is
+    unfinished then is cancelled.
+
+    Raises ValueError for another address and where Dask's settings name no certificates; RuntimeError without Dask or
+    workers; OSError when no scheduler with the same authority answers.
+    """
+    if not re.fullmatch(r"tls://([\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}", address):
+        raise ValueError(
+            f"a cluster is tls://HOST:PORT, not {address!r}: unencrypted, whoever can connect could run any code"
+        )
+    try:
+        import dask
+        from distributed import Client, Security
+    except ImportError:
+        raise RuntimeError("--cluster needs Dask: setup/install.sh --cluster (or pip install '.[cluster]')") from None
+    for name in ("ca-file", "client.cert", "client.key"):
+        if not dask.config.get(f"distributed.comm.tls.{name}", None):
+            raise ValueError(f"Dask's setting distributed.comm.tls.{name} names no file (docs/cluster.md)")
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # an error is reported once, in one sentence
+    try:
+        client = Client(address, timeout=CONNECT_S, security=Security(require_encryption=True), set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise OSError(f"no Dask scheduler with these certificates answers at {address}") from error
+    with client:
+        try:
+            client.wait_for_workers(1, timeout=CONNECT_S)
+        except TimeoutError:
+            raise RuntimeError(f"the cluster at {address} has no workers: start some with dask worker") from None
+        executor = cast(Executor, client.get_executor(pure=False, retries=RETRIES))
+        try:
+            yield executor, sum(client.nthreads().values())
+        finally:
+            executor.shutdown(wait=False)
+
+
+def _die_with_caller() -> None:
+    """In a worker: end on Ctrl-C, instead of ending only the task, unless the caller ignores Ctrl-C; and end with the
+    caller, even if that is killed."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    Thread(target=_follow_caller, daemon=True).start()
+
+
+def _follow_caller() -> None:
+    caller = parent_process()
+    assert caller is not None
+    caller.join()
+    os._exit(1)

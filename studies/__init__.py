@@ -1,0 +1,1 @@
+"""The founding documents: the paper, the replication report, Mininet-HiFi and HULL."""

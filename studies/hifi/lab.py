@@ -1,0 +1,162 @@
+"""Plays scenes one after the other; inside a guest, as its root.
+
+python -m studies.hifi.lab SCENES.json FOLDER
+
+The network is the harness's own: Mininet hosts, Open vSwitch, links limited and verified as those of every run;
+senders and sinks are those of traffic that comes and goes. Beside them one thread looks at the queue and at TCP.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from pathlib import Path
+
+import msgspec
+
+from harness.hosts.records import Arrived
+from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
+from harness.network.hosts import Tcp, permitted
+from harness.network.netlink import Netlink
+from harness.network.processes import Children, run
+from harness.network.shaping import Shape, apply, verify
+from harness.run.observation import Sampler, tcp_counters
+from harness.run.spec import RunSpec
+from harness.run.traffic import EmulatedFlow
+from harness.run.transfers import Transfers
+from record.temporary import temporary_folder
+from studies.hifi.scene import Done, Look, Scene, Seen
+from topos.fattree import port_name
+from topos.network import NonBlocking
+from traffic.flows import SERVER_PORT
+from traffic.workload import workload
+
+NOBODY = 6653
+"""A port where no controller listens: the switch's few rules are put there by hand."""
+WATCHED = port_name(NonBlocking.SWITCH, 1)
+"""The switch's port to the receiver."""
+
+
+def play(scene: Scene, folder: Path) -> Seen:
+    topo = NonBlocking(1 + scene.senders)
+    options = FabricOptions(scene.shape, Tcp(scene.congestion_control, min_rto_ms=scene.rto_min_ms))
+    with (
+        permitted(scene.congestion_control, folder),
+        Children() as children,
+        Fabric(topo, options, folder, children) as fabric,
+    ):
+        _build(scene, topo, fabric, folder)
+        flows = folder / "flows.csv"
+        lines = [
+            f"{f.sender},0,{f.start_s!r},{f.size_bytes or ''}" for f in sorted(scene.flows, key=lambda f: f.start_s)
+        ]
+        flows.write_text("\n".join(["src_host,dst_host,start_s,size_bytes", *lines, ""]), encoding="utf-8")
+        traffic = f"file:{flows}"
+        work = workload(traffic, topo, scene.seed, seconds=scene.seconds, link_mbps=scene.mbps)
+        # A sink is woken by so much of the link: it counts in steps of 0.1 ms, where `wake` is a hundredth.
+        woken_mbps, queue = max(0.1, scene.mbps * scene.wake), scene.queue_packets
+        spec = RunSpec("nonblocking", traffic, seconds=scene.seconds, link_mbps=woken_mbps, queue=queue, mtu=scene.mtu)
+        transfers = Transfers(fabric, work, spec, folder, children)
+        transfers.listen()
+        before = tcp_counters(fabric)
+        with Looking(fabric, scene) as looking:
+            looking.begin = transfers.start() - time.time() + time.monotonic()
+            transfers.wait(lambda: None)
+        tcp = tcp_counters(fabric)
+        tcp.subtract(before)
+        drops = fabric.queue_drops()[WATCHED]
+        transfers.hang_up()
+        transfers.collect()
+        if failed := [*filter(None, map(_trouble, transfers.flows)), *transfers.troubles]:
+            raise RuntimeError("; ".join(failed))
+        done = [_done(flow, looking.begin, looking.begin + scene.seconds) for flow in transfers.flows]
+        return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops)
+
+
+def _build(scene: Scene, topo: NonBlocking, fabric: Fabric, folder: Path) -> None:
+    fabric.build()
+    fabric.connect(NOBODY)
+    rules = "".join(f"dl_dst={topo.host_mac(host)},actions=output:{host + 1}\n" for host in range(topo.num_hosts))
+    bridge = f"unix:{folder}/openvswitch/{topo.SWITCH}.mgmt"
+    run(["ovs-ofctl", "-O", "OpenFlow10", "add-flows", bridge, "-"], given=rules)
+    for number, host in enumerate(topo.hosts, start=1):
+        pid = fabric.pid_of(host)
+        # No memory of earlier connections (RFC 2140), so that a scene's transfers are independent.
+        run(["sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1"], namespace=pid)
+        if number > 1:
+            _shape_end(scene, port_name(host, 0), pid)
+            if scene.delay_ms:
+                _shape_end(scene, port_name(topo.SWITCH, number), fabric.switches.pid)
+    verify({WATCHED: scene.shape}, [WATCHED], fabric.switches.pid)
+
+
+def _shape_end(scene: Scene, port: str, namespace: int) -> None:
+    """One end of a sender's cable: its rate, and below that its delay, as Mininet's links have it."""
+    if scene.access == 1 and not scene.delay_ms:
+        return
+    faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, bucket_s=0.0)
+    run(["tc", "qdisc", "del", "dev", port, "root"], namespace=namespace)  # its queue may be of another kind
+    apply({port: faster}, [port], namespace)
+    verify({port: faster}, [port], namespace)
+    if scene.delay_ms:
+        delay = f"delay {scene.delay_ms * 1e3:.0f}us limit {MOST_DELAYED}"
+        run(["tc", *f"qdisc replace dev {port} parent 1:1 handle 20: netem {delay}".split()], namespace=namespace)
+
+
+def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
+    """What became of it, counted from ``begin``. One of many on a slow link may have had no byte read at ``end``."""
+    sent, arrived = flow.sent, flow.arrived
+    assert sent is not None
+    assert sent.start is not None
+    if arrived is None:
+        arrived = Arrived(sent.number, "cut off", end, end, end, 0, ())
+    start_s, accepted, first, last = (t - begin for t in (sent.start, arrived.accepted, arrived.first, arrived.last))
+    return Done(flow.src, start_s, accepted, first, last, arrived.bytes, arrived.bins, sent.retransmissions)
+
+
+def _trouble(flow: EmulatedFlow) -> str:
+    """What went wrong with it. One that lasts may wait for a retransmission as the scene ends, and be cut off."""
+    how = "not started" if flow.sent is None else flow.sent.how
+    return "" if how in ("done", "cut off") else f"{flow} ({how})"
+
+
+class Looking(Sampler):
+    """Looks at the receiver's port, and at TCP in every sender."""
+
+    def __init__(self, fabric: Fabric, scene: Scene) -> None:
+        self.looks: list[Look] = []
+        self.begin = float("inf")
+        self.period_s = scene.every_s
+        senders = fabric.topo.hosts[1:] if scene.round_trips else ()
+        self._opened = contextlib.ExitStack()
+        self._switch, *self._hosts = (
+            self._opened.enter_context(contextlib.closing(Netlink(pid)))
+            for pid in (fabric.switches.pid, *map(fabric.pid_of, senders))
+        )
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self._opened.close()
+
+    def sample(self) -> None:
+        t = time.monotonic() - self.begin
+        if t < 0:
+            return
+        queue = next(one for one in self._switch.qdiscs() if one.port == WATCHED and one.parent == "1:1")
+        rtt_ms = {
+            number: 1e3 * rtt_s
+            for number, host in enumerate(self._hosts, start=1)
+            for rtt_s in host.round_trips(SERVER_PORT)
+        }
+        self.looks.append(Look(t, queue.queued, rtt_ms, queue.sent))
+
+
+def main() -> None:
+    for scene in msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=tuple[Scene, ...]):
+        with temporary_folder("truth") as folder:
+            Path(sys.argv[2], f"{scene.name}.json").write_bytes(msgspec.json.encode(play(scene, folder)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""A scene: some senders, one switch, one receiver; and what was seen of it. Played by `studies.hifi.lab`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from harness.hosts.connections import BIN_S
+from harness.network.shaping import MARK_PACKETS, Shape
+from topos.arrays import Float64
+from topos.wire import ETHERNET_HEADER, payload_share
+
+
+def packets_for(frames: int, mtu: int = 1500) -> int:
+    """As a queue counts packets, of ``mtu`` bytes each, so many that ``frames`` whole frames fit in."""
+    return -(-frames * (mtu + ETHERNET_HEADER) // mtu)
+
+
+class Flow(msgspec.Struct, frozen=True):
+    """From sender ``sender`` (from 1), ``start_s`` after the beginning; of ``size_bytes``, None: until the end."""
+
+    sender: int
+    start_s: float
+    size_bytes: int | None = None
+
+
+class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is played. ``access``: how many times faster the senders' links are than the receiver's.
+
+    ``every_s``: between two looks at queue and round trips. ``rto_min_ms``: None leaves Linux's own, 200. ``window``:
+    what counts, seconds. ``seconds``: at most; sized flows may all have ended before. ``delay_ms``: of
+    each sender's cable, each way. ``mark_packets``, ``ramp_packets``: of the marking
+    queue. ``round_trips``: whether a look asks TCP for them. ``wake``: how much of 10 ms of the receiver's rate
+    arrives before its program is woken.
+    """
+
+    name: str
+    mbps: float
+    flows: tuple[Flow, ...]
+    seconds: float
+    window: tuple[float, float]
+    seed: int = 1
+    access: float = 1.0
+    queue_packets: int = 50
+    mtu: int = 1500
+    congestion_control: str = "cubic"
+    rto_min_ms: int | None = None
+    every_s: float = 0.005
+    delay_ms: float = 0.0
+    mark_packets: int = MARK_PACKETS
+    ramp_packets: float = 1.0
+    round_trips: bool = True
+    wake: float = 0.01
+
+    @property
+    def shape(self) -> Shape:
+        """Of the receiver's port in the switch; an idle one lets no burst pass."""
+        marks = self.congestion_control == "dctcp"
+        return Shape(self.mbps, self.queue_packets, self.mtu, marks, 0.0, self.mark_packets, self.ramp_packets)
+
+    @property
+    def senders(self) -> int:
+        return max(flow.sender for flow in self.flows)
+
+    @property
+    def frame_bytes(self) -> int:
+        return self.mtu + ETHERNET_HEADER
+
+    @property
+    def frame_ms(self) -> float:
+        return self.frame_bytes * 8e-3 / self.mbps
+
+    @property
+    def frames_that_fit(self) -> int:
+        """Full ones in the queue, which counts bytes."""
+        return self.queue_packets * self.mtu // self.frame_bytes
+
+    @property
+    def payload_mbps(self) -> float:
+        return self.mbps * payload_share(self.mtu)
+
+
+class Look(msgspec.Struct, frozen=True):
+    """At ``t`` seconds after the beginning: the queue to the receiver, TCP's smoothed round trips, by sender, and the
+    bytes that have left the queue since it was made."""
+
+    t: float
+    queued_bytes: int
+    rtt_ms: dict[int, float]
+    sent_bytes: int = 0
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What became of a flow; seconds after the beginning. ``bins``: bytes in each BIN_S from ``accepted``."""
+
+    sender: int
+    start_s: float
+    accepted: float
+    first: float
+    last: float
+    bytes: int
+    bins: tuple[int, ...]
+    retransmissions: int
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """All that was seen. ``tcp``: the kernel's counters. ``drops``, at the receiver's port."""
+
+    scene: Scene
+    flows: tuple[Done, ...]
+    looks: tuple[Look, ...]
+    tcp: dict[str, int]
+    drops: int
+
+    @property
+    def counted(self) -> list[Look]:
+        """The looks in the scene's window."""
+        low, high = self.scene.window
+        return [look for look in self.looks if low <= look.t <= high]
+
+    @property
+    def goodput(self) -> Float64:
+        """Of each flow, Mb/s of payload, whole tenths of a second within the window; of a flow that is alone from its
+        first byte to its last, as what follows a lost segment arrives with it, and that may be after the window."""
+        if len(self.flows) == 1:
+            alone = self.flows[0]
+            return np.array([alone.bytes * 8e-6 / (alone.last - alone.first)])
+        low, high = self.scene.window
+        found = []
+        for flow in self.flows:
+            begins = flow.accepted + BIN_S * np.arange(len(flow.bins))
+            inside = (begins >= low - 1e-9) & (begins + BIN_S <= high + 1e-9)
+            found.append(np.array(flow.bins)[inside].sum() * 8e-6 / (BIN_S * max(1, inside.sum())))
+        return np.array(found)
+
+    @property
+    def queue_packets(self) -> Float64:
+        """What waits at the receiver's port, in full frames, of every look in the window."""
+        return np.array([look.queued_bytes for look in self.counted]) / self.scene.frame_bytes
+
+    @property
+    def utilisation(self) -> float:
+        """What left the receiver's port between the window's first look and its last, as a share of its rate."""
+        first, *_, last = self.counted
+        return (last.sent_bytes - first.sent_bytes) * 8e-6 / self.scene.mbps / (last.t - first.t)
+
+
+Row = dict[str, Any]
+"""Of a CSV file; units are in the names."""

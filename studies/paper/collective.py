@@ -1,0 +1,225 @@
+"""`hedera collective`: what collectives lose to the non-blocking network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+import numpy as np
+
+from hedera.options import OUT, in_words, seeds_option
+from hedera.schemes import CONTROL, label
+from hedera.schemes import scheme as scheme_of
+from plots.style import colour, logarithmic
+from record.output import read_csv
+from record.tasks import Computing, Runner, computed, in_turn
+from simulator.config import Config
+from studies.study import Row, column, grouped, interval, means, picture, table
+from topos.arrays import Float64
+from traffic.graph import PLACEMENTS, FlowGraph
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+GROUP = 16
+BUFFERS = {"ring": 2 * 15 / 16, "halving-doubling": 2 * 15 / 16, "all-to-all": 15 / 16}
+"""The collectives, and how many of its buffers every host sends in one."""
+STATIC = ("ecmp", "ecmp-x4", "planned", "spray")
+HEDERA = ("hedera-gff", "hedera-sa", "hedera-clos")
+FAILING = ("ecmp", "ecmp-x4", "planned", "planned-x4", "spray", *HEDERA)
+PERIODS_S = (5.0, 1.0, 0.1, 0.01)
+LINKS = {"": "", "core": "link:0_4_1-8_1_1@0.000001", "edge": "link:0_0_1-0_4_1@0.000001"}
+"""What fails: nothing; a link of 16 between a pod and the cores above one of its switches; one of four of an edge."""
+MICE = "poisson:web-search,0.1"
+_TICKS = 15_000
+_LONGEST = 15
+
+
+class Task(NamedTuple):
+    """One simulation: of which ``part``, on how large a buffer, MB."""
+
+    part: str
+    collective: str
+    mbytes: float
+    failed: str
+    mice: str
+    config: Config
+
+
+def tasks(seeds: int, quick: bool) -> list[Task]:
+    """All simulations. ``quick``: a first look, k = 4 and no part but the first."""
+    found = list(_sizes((1, 100), 4) if quick else _everything())
+    return [one._replace(config=replace(one.config, seed=seed)) for one in found for seed in range(1, seeds + 1)]
+
+
+def _everything() -> Iterator[Task]:
+    yield from _sizes((1, 100, 1000), 8)
+    for collective in BUFFERS:
+        split = (CONTROL, "ecmp", "ecmp-x2", "ecmp-x4", "ecmp-x8", "ecmp-x16")
+        yield from _with("sub-flows", collective, 100, split, (5.0,), k=4)
+        for failed in ("core", "edge"):
+            yield from _with("failure", collective, 100, FAILING, (0.1,), failed=failed, k=8)
+        yield from _with("mice", collective, 100, (CONTROL, *STATIC, *HEDERA), (0.1,), mice=MICE, k=4)
+    # Steps of 10 ms: 1.25 MB at 1 Gb/s, in halving and doubling on average.
+    for collective, mbytes, repeats in (("ring", 20.0, 10), ("halving-doubling", 16 / 3, 38)):
+        schemes = (CONTROL, "ecmp", "planned", *HEDERA)
+        yield from _with("period", collective, mbytes, schemes, PERIODS_S, k=4, repeats=repeats)
+
+
+def _sizes(sizes: Sequence[float], k: int) -> Iterator[Task]:
+    for collective in BUFFERS:
+        for mbytes in sizes:
+            for placement in PLACEMENTS:
+                schemes = (CONTROL, *STATIC, *HEDERA)
+                yield from _with("size", collective, mbytes, schemes, (5.0,), placement=placement, k=k)
+
+
+def _with(
+    part: str, collective: str, mbytes: float, schemes: Sequence[str], periods_s: Sequence[float], failed: str = "",
+    mice: str = "", repeats: int = 1, placement: str = "random", k: int = 4,
+) -> Iterator[Task]:  # fmt: skip
+    """One case under these schemes, those that have a period with each of the periods."""
+    size = round(mbytes * 1e6)
+    ideal_s = BUFFERS[collective] * size * 8e-9 * repeats
+    for name in schemes:
+        for period in periods_s if scheme_of(name).scheduler else periods_s[:1]:
+            config = Config(
+                name, f"{collective}:{GROUP},{size}" + f" + {mice}" * bool(mice), k=k, seconds=_LONGEST * ideal_s,
+                tick_s=min(ideal_s / _TICKS, period), interval_s=period, engine="maxmin", placement=placement,
+                repeats=repeats, fail=(LINKS[failed],) if failed else (),
+            )  # fmt: skip
+            yield Task(part, collective, mbytes, failed, mice, config)
+
+
+def measure(task: Task) -> Row:
+    """One simulation of a collective of ``repeats`` rounds, every host's buffer ``mbytes`` large, in groups of 16.
+
+    ``over_control``: its time over the non-blocking network's with the same flows, on which nothing fails; nothing is
+    known of that here. ``crowded``: as `crowded` has it. None: it did not end.
+    """
+    from simulator.driver import simulate
+
+    config, result = task.config, simulate(task.config)
+    told = result.collective()
+    assert told is not None
+    assert result.graph is not None
+    ended = told.completion_s is not None
+    return {
+        "part": task.part, "collective": task.collective, "mbytes": round(task.mbytes, 3), "repeats": config.repeats,
+        "placement": config.placement, "k": config.k, "scheme": config.scheme,
+        "interval_s": config.interval_s if scheme_of(config.scheme).scheduler else None,
+        "failed": task.failed, "mice": task.mice, "seed": config.seed, "completion_s": told.completion_s,
+        "over_control": None, "crowded": crowded(result.graph, result.start_s, result.end_s) if ended else None,
+    }  # fmt: skip
+
+
+def crowded(graph: FlowGraph, start_s: Float64, end_s: Float64) -> float:
+    """Of the time in which hosts send, or receive, the share in which they do so in several flows at once: more than
+    they have NICs, which edge colouring takes to be full with one. Of flows that have ended; of sub-flows the first of
+    each flow counts. Times are (flows,)."""
+    flows = np.flatnonzero(~graph.computes & (graph.lane == 0))
+    some, several = 0.0, 0.0
+    for host in (graph.src, graph.dst):
+        at = np.concatenate([host[flows], host[flows]])
+        time = np.concatenate([start_s[flows], end_s[flows]])
+        change = np.repeat([1, -1], flows.size)
+        order = np.lexsort((change, time, at))
+        count = np.cumsum(change[order])[:-1]  # each host's flows have all ended before the next one's begin
+        lasts = np.diff(time[order])
+        some += lasts[count > 0].sum()
+        several += lasts[count > 1].sum()
+    return float(several / some)
+
+
+def compute(asked: Sequence[Task], run: Runner = in_turn) -> list[Row]:
+    """Carry the simulations out; each beside the control with the same flows."""
+    rows = run(measure, asked)
+    for same in grouped(rows, *_FLOWS, "seed").values():
+        least = next(row["completion_s"] for row in same if row["scheme"] == CONTROL)
+        for row in same:
+            if least is not None and row["completion_s"] is not None:
+                row["over_control"] = row["completion_s"] / least
+    return rows
+
+
+_FLOWS = ("collective", "mbytes", "repeats", "placement", "k", "mice")
+
+
+def told(rows: Sequence[Row]) -> Table:
+    """Means over seeds, with Student's intervals; without what did not end."""
+    ended = [row for row in rows if row["scheme"] != CONTROL and row["over_control"] is not None]
+    shown = means(ended, "over_control", "part", *_FLOWS, "failed", "scheme", "interval_s")
+    return table("Completion over the non-blocking network's", shown)
+
+
+COLUMNS = ("part", "collective", "mbytes", "placement", "scheme", "interval_s", "seed", "over_control")
+_PERIOD = "5"
+
+
+def draw(rows: Sequence[Mapping[str, str]], path: Path) -> Path:
+    """Draw the part ``size`` of rows as the CSV has them: a panel for each collective and placement.
+
+    ValueError where they have none of it.
+    """
+    shown = [dict(row) for row in rows if row["part"] == "size" and row["over_control"]]
+    if not shown:
+        raise ValueError("there is no row of the part 'size', which the figure shows")
+    cases = grouped([row for row in shown if row["interval_s"] in ("", _PERIOD)], "placement", "collective", "scheme")
+    with picture(path, 9.6, 5.6, "Completion of collectives over the non-blocking network's") as figure:
+        panels = figure.subplots(len(PLACEMENTS), len(BUFFERS), sharex=True, sharey=True)
+        for line, placement in zip(panels, PLACEMENTS, strict=True):
+            for axes, collective in zip(line, BUFFERS, strict=True):
+                for number, scheme in enumerate((*STATIC, *HEDERA)):
+                    by_size = grouped(cases.get((placement, collective, scheme), []), "mbytes")
+                    sizes = sorted(by_size, key=float)
+                    of = [interval(column(by_size[size], "over_control")) for size in sizes]
+                    ends = [0.0 if one.low is None or one.high is None else (one.high - one.low) / 2 for one in of]
+                    axes.errorbar(
+                        np.array(sizes, dtype=float) * 1.06 ** (number - 3), [one.mean for one in of], ends, fmt="o-",
+                        markersize=3, linewidth=1, color=colour(scheme),
+                        label=label(scheme) + (f", {_PERIOD} s" if scheme in HEDERA else ""),
+                    )  # fmt: skip
+                axes.set_title(f"{collective}, {placement}")
+                logarithmic(axes, "x")
+                if placement == PLACEMENTS[-1]:
+                    axes.set_xlabel("buffer of every host [MB]")
+            line[0].set_ylabel("time / non-blocking")
+        panels[0, 0].set_ylim(bottom=0.9)
+        figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return path
+
+
+@click.group()
+def command() -> None:
+    """Collectives: graphs of flows that wait for each other."""
+
+
+@command.command("table")
+@click.option("--quick", is_flag=True, help="A first look: k = 4, two sizes, nothing that fails, no mice.")
+@seeds_option(5)
+@computed
+def make_table(asked: Computing, seeds: int, quick: bool) -> None:
+    """Simulate how long collectives take under each scheme, over the non-blocking network.
+
+    By size, placement, scheme, period, failed link and mice; some minutes of a processor, or a second with --quick.
+    """
+    found = compute(tasks(seeds, quick), asked.runner("collectives"))
+    asked.conclude(found, [told(found)], [asked.csv("collectives", found)])
+
+
+@command.command()
+@click.argument("data", type=click.Path(exists=True, path_type=Path, dir_okay=False))
+@click.option(
+    "--out", type=click.Path(path_type=Path, dir_okay=False), default=OUT / "collectives.png", show_default=True,
+    help="The PNG file to write.",
+)  # fmt: skip
+@in_words
+def figure(data: Path, out: Path) -> None:
+    """Draw DATA, the collectives.csv of `hedera collective table`."""
+    rows = read_csv(data)
+    if not rows or not set(COLUMNS) <= set(rows[0]):
+        raise ValueError(f"{data} is no collectives.csv of hedera collective table")
+    click.echo(f"written: {draw(rows, out)}")

@@ -1,0 +1,166 @@
+import json
+import math
+import re
+import runpy
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from record.parts import FlowRecord, Settings
+from record.run import SCHEMA, Run, decode, encode, mean_over, read, write
+from tests.plots.sweeps import run_document
+
+RUN = Run(
+    schema=SCHEMA,
+    scheme="ecmp",
+    traffic="stride:4",
+    trial=1,
+    seed=1,
+    capacity_mbps=160.0,
+    window_s=(5.0, 25.0),
+    spec=msgspec.convert(run_document()["spec"], Settings),
+    bisection_mbps=100.0,
+    payload_mbps=93.6,
+    verdict="ok",
+    reasons=(),
+    flows=(FlowRecord(src=0, dst=4, mbps=9.0),),
+)
+
+
+def run(**changes):
+    return msgspec.structs.replace(RUN, **changes)
+
+
+def text(**changes):
+    return json.dumps(json.loads(encode(run())) | changes).encode()
+
+
+def test_what_is_written_is_read_back():
+    assert decode(encode(run())) == run()
+
+
+def test_numbers_of_numpys_are_numbers_and_nothing_else_is():
+    one = FlowRecord(src=np.int64(0), dst=4, mbps=np.float64(9.0))
+    assert decode(encode(run(flows=(one,)))) == run()
+    with pytest.raises(ValueError, match="object is not what a run has"):
+        encode(run(environment={"a": object()}))
+
+
+def test_a_run_is_returned_as_it_will_be_read(tmp_path):
+    path = tmp_path / "run.json"
+    found = write(path, run(links={"0_0_1-eth1": math.nan}))
+    assert found == read(path)
+    assert found.links == {"0_0_1-eth1": None}
+
+
+def test_the_page_of_fields_is_what_the_code_says():
+    docs = Path(__file__).parents[2] / "docs"
+    words = (docs / "fields.md").read_text(encoding="utf-8")
+    assert words == runpy.run_path(str(docs / "fields.py"))["TEXT"]
+    untold = [name for name in Run.__struct_fields__ if not re.search(rf"(?m)^\| `{name}` \| [^|\s]", words)]
+    assert untold == []
+
+
+def test_nan_is_written_as_null():
+    data = encode(run(links={"0_0_1-eth1": math.nan}, maxmin_mbps=math.nan))
+    assert b"NaN" not in data
+    back = decode(data)
+    assert back.links == {"0_0_1-eth1": None}
+    assert back.maxmin_mbps is None
+
+
+def test_a_valid_run_without_its_numbers_is_not_written():
+    with pytest.raises(ValueError, match="a valid run has"):
+        encode(run(payload_mbps=None))
+    with pytest.raises(ValueError, match="a valid run has"):
+        encode(run(bisection_mbps=math.nan))
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"schema": 3}, "schema"),
+        ({"scheme": 7}, r"Expected `str`, got `int` - at `\$.scheme`"),
+        ({"scheme": "a\x1b[2J"}, "regex"),
+        ({"traffic": "x" * 1001}, "length"),
+        ({"trial": -1}, "trial"),
+        ({"capacity_mbps": True}, "capacity_mbps"),
+        ({"bisection_mbps": None}, "a valid run has"),
+        ({"bisection_mbps": -1}, "bisection_mbps"),
+        ({"verdict": "fine"}, "verdict"),
+        ({"remarks": ["two\nlines"]}, "regex"),
+        ({"window_s": [25, 5]}, "ends before"),
+        ({"started": "yesterday"}, "started"),
+        ({"spec": {}}, "missing required field"),
+        ({"spec": {"k": 5}}, "multiple"),
+        ({"rates": {"t": [1], "total_mbps": [1], "hosts": {"a": []}}}, "different lengths"),
+        ({"links": {"a\n": 1.0}}, "regex"),
+    ],
+)
+def test_alien_documents_are_refused_with_a_reason(change, reason):
+    with pytest.raises(ValueError, match=reason):
+        decode(text(**change))
+
+
+def test_an_option_that_nobody_knows_is_refused():
+    """Two runs that differ in it could not be told apart."""
+    with pytest.raises(ValueError, match="colour"):
+        decode(text(spec=json.loads(encode(run()))["spec"] | {"colour": "red"}))
+
+
+NUMBERS = [text().replace(b"160.0", number) for number in (b"NaN", b"Infinity")]
+NO_TEXT = text(traffic="x").replace(b'"x"', b'"\\udcff"')
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"\xff", b"[" * 1_000_000, b'{"a":' * 1_000_000, *NUMBERS, NO_TEXT])
+def test_what_is_no_json(data):
+    with pytest.raises(ValueError, match=r"is not JSON, or was cut off|is not a run of schema 2"):
+        decode(data)
+
+
+def test_reasons_are_lines_however_a_tool_said_it():
+    said, line = "Traceback\n  boom\x1b[2J\n", "Traceback   boom [2J"
+    assert decode(encode(run(verdict="invalid", reasons=(said,)))).reasons == (line,)
+    with pytest.raises(ValueError, match=r"reasons"):
+        decode(text(verdict="invalid", reasons=[said]))
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(field=st.sampled_from(sorted({*run_document(), *json.loads(encode(run()))})), value=JSON)
+@settings(deadline=None)
+def test_any_value_in_any_field_gives_a_run_or_a_reason(field, value):
+    document = json.loads(text())
+    try:
+        back = decode(json.dumps(document | {field: value}).encode())
+    except ValueError as error:
+        reason = str(error)
+    else:
+        assert decode(encode(back)) == back
+        reason = back.pattern
+    assert "\n" not in reason
+
+
+@given(cut=st.integers(0, 3000))
+@settings(deadline=None)
+def test_a_document_that_was_cut_off(cut):
+    data = encode(run()).rstrip()
+    with pytest.raises(ValueError, match=r"cut off|not a run of schema"):
+        decode(data[: min(cut, len(data) - 1)])
+
+
+def test_a_mean_counts_what_the_window_cuts_by_the_part_inside():
+    times, rates = np.array([1.0, 2.0, 3.0, 4.0]), np.array([10.0, 20.0, 30.0, 40.0])
+    for window, mean in (((1.0, 3.0), 25), ((0.5, 1.5), 15), ((0.0, 0.25), 10)):
+        assert mean_over(times, rates, window) == pytest.approx(mean)
+    assert np.isnan(mean_over(np.array([1.0]), np.array([5.0]), (3.0, 4.0)))
+    assert np.isnan(mean_over(np.array([]), np.array([]), (0.0, 1.0)))

@@ -1,0 +1,13 @@
+"""The engine, compiled once and kept; without ns-3 or a compiler these tests are skipped, and say why."""
+
+import pytest
+
+from studies.hull.build import NotInstalled, engine
+
+
+@pytest.fixture(scope="session")
+def built():
+    try:
+        return engine()
+    except NotInstalled as missing:
+        pytest.skip(str(missing))

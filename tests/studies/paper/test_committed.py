@@ -1,0 +1,136 @@
+"""What is in results/simulated comes from the code as it is: one cheap part of every file is computed anew.
+
+Numbers are kept with six digits. Times, which are of the machine that took them, are left out.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from record.published import TABLE_3, TABLE_6
+from simulator.config import Config
+from simulator.driver import bisection_mbps, simulate
+from studies.paper import (
+    explain_ecmp,
+    explain_sa,
+    figure_3,
+    figure_9,
+    figure_10,
+    figure_11,
+    flows_per_host,
+    table_3,
+    times,
+)
+from tests.studies.commands import rows, told
+from topos.fattree import FatTree
+from traffic.patterns import PUBLISHED
+
+KEPT = Path(__file__).parents[3] / "results/simulated"
+
+
+def where(found, **cells):
+    return [row for row in found if all(told(row)[column] == value for column, value in cells.items())]
+
+
+def only(wanted, other):
+    """A runner of some tasks alone, which answers with ``other`` for the rest."""
+    return lambda function, tasks: [function(task) if wanted(task) else other for task in tasks]
+
+
+TREE = {"routing": "spanning tree", "engine": "maxmin"}
+PREDICTED = explain_ecmp.compute(1, 1, only(lambda task: task[:2] == ("spanning tree", "maxmin"), np.ones(20)))
+AT_SCALE = {"tick_s": 0.01, "iterations": 100_000}
+
+
+def figure_10_of(engine, traffic, scheme):
+    base = Config("ecmp", "stride:1", 32, **AT_SCALE)
+    wanted = Config(scheme, traffic, 32, seed=2, engine=engine, **AT_SCALE)
+    cells = {"engine": engine, "traffic": traffic, "scheme": scheme, "seed": "2"}
+    return cells, lambda: figure_10.compute(base, only(lambda task: task == wanted, 1.0), seeds=2)
+
+
+def figure_11_again():
+    return figure_11.series(simulate(figure_11.Arriving("nonblocking", "randbij", 16, seed=2, **AT_SCALE)))
+
+
+def flows_again():
+    base = Config("ecmp", "random", engine="maxmin", seconds=12.0, interval_s=2.0, tick_s=0.01)
+    return flows_per_host.compute([*flows_per_host.plan(base, [12], ("hedera-gff",), [0.1, 0.01])], 5)
+
+
+@pytest.mark.parametrize(
+    ("name", "cells", "compute"),
+    [
+        (
+            "figure3.csv",
+            {"model": "worst link"},
+            lambda: figure_3.compute(FatTree(48), 1, 5, only(lambda task: task[3] == "worst link", 0.0)),
+        ),
+        (
+            "figure9_simulated.csv",
+            {"matrix": "stride8", "scheme": "ecmp"},
+            lambda: figure_9.compute(10, run=only(lambda task: task.traffic == "published:stride8", 1.0)),
+        ),
+        ("figure10_k32.csv", *figure_10_of("aimd", "stride:1", "nonblocking")),
+        ("figure10_k32.csv", *figure_10_of("maxmin", "randbij", "ecmp")),
+        ("figure11_k16.csv", {"seed": "2", "scheme": "nonblocking"}, figure_11_again),
+        ("flows_per_host_k4.csv", {"flows_per_host": "12"}, flows_again),
+        ("explain_ecmp.csv", TREE, lambda: PREDICTED[1]),
+        ("explain_ecmp_fits.csv", TREE, lambda: PREDICTED[0]),
+        (  # rows of other readings are of revision 98ceff6
+            "explain_gff.csv",
+            {"matrix": "randx4", "reading": "as read"},
+            lambda: figure_9.compute_gff(30, run=only(lambda task: task.traffic == "published:randx4", 12_000.0)),
+        ),
+        ("explain_sa_patterns.csv", {"k": "4"}, lambda: explain_sa.patterns(5)),
+        ("table3.csv", {"interval_s": "5"}, lambda: table_3.compute([16], [1000], intervals=[5.0], seeds=3)),
+    ],
+)
+def test_a_part_is_as_it_was(name, cells, compute):
+    kept, fresh = where(rows(KEPT / name), **cells), where(compute(), **cells)
+    assert fresh
+    for row in fresh:
+        words = {column: text for column, text in told(row).items() if not isinstance(row[column], float)}
+        times = {column: told(row)[column] for column in ("seconds", "interval_s") if column in row}
+        (same,) = where(kept, **words, **times)
+        assert list(same) == list(row)
+        for column in row.keys() - words.keys():
+            assert float(same[column]) == pytest.approx(row[column], rel=2e-5, abs=1e-9), column
+
+
+def test_every_published_number_is_there():
+    published = {
+        (int(row["hosts"]), int(row["iterations"] or 0) or None): float(row["published_percent"])
+        for row in rows(KEPT / "table3.csv")
+        if row["scheme"] != "hedera-clos"
+    }
+    assert published == dict(TABLE_3)
+    columns = ("matrix", "scheme", "published_testbed_mbps", "published_simulator_mbps")
+    nothing = figure_9.compute(1, run=only(lambda task: False, 1.0))
+    for kept, fresh in zip(rows(KEPT / "figure9_simulated.csv"), map(told, nothing), strict=True):
+        assert [kept[column] for column in columns] == [fresh[column] for column in columns]
+
+
+def test_sensitivity():
+    """The file is of revision 664a803."""
+    configs = [Config("nonblocking", f"published:{name}", tick_s=0.01) for name in PUBLISHED]
+    shares = [bisection_mbps(config) / config.capacity_mbps for config in configs]
+    (row,) = where(rows(KEPT / "sensitivity.csv"), study="Figure 9: tick [s]", choice="0.01", scheme="nonblocking")
+    assert float(row["percent"]) == pytest.approx(100 * np.mean(shares), rel=2e-5)
+
+
+def test_explain_sa():
+    config = Config("hedera-flow-sa", "random", 16, tick_s=0.01, iterations=1000, flows_per_host=2, engine="maxmin")
+    cells = {"engine": "maxmin", "scheme": "hedera-flow-sa", "seed": "1", "iterations": "1000"}
+    (row,) = where(rows(KEPT / "explain_sa_k16.csv"), **cells)
+    assert float(row["percent_of_full"]) == pytest.approx(100 * bisection_mbps(config) / config.capacity_mbps, rel=2e-5)
+
+
+def test_table_6():
+    """The model's messages. What is computed takes as long as it does on a machine."""
+    fresh = times.control_loop(1, only(lambda task: False, [0.0]))
+    assert [(row["hosts"], row["flows_per_host"]) for row in fresh] == list(TABLE_6)
+    for row, model in zip(rows(KEPT / "table6.csv"), fresh, strict=True):
+        for column in ("published_ms", "model_with_100_ms", "messages_ms"):
+            assert float(row[column]) == pytest.approx(model[column], rel=2e-5)

@@ -1,0 +1,113 @@
+"""Figures 3, 9, 10 and 11: rows, pictures, and what is said of them in words."""
+
+import pytest
+
+from record.published import FIGURE_9, FIGURE_9_SIMULATED
+from studies.paper import figure_3, figure_9, figure_10, figure_11
+from tests.studies.commands import is_png, rows, run, run_json
+
+SHORT_10 = ("-k", 4, "--seconds", 12, "--interval", 1, "--jobs", 1)
+SHORT_11 = ("-k", 4, "--arrivals", 1, "--jobs", 1)
+
+
+def test_figure_3_has_both_models_and_the_papers_two_numbers(tmp_path):
+    found = run_json(figure_3, "-k", 8, "--max-flows", 10, "--seeds", 2, "--jobs", 1, "--out", tmp_path)
+    assert {row["model"] for row in rows(tmp_path / "figure3.csv")} == {"worst link", "max-min"}
+    assert is_png(tmp_path / "figure3.png")
+    assert [row["flows_per_host"] for row in found if row["model"] == "max-min"] == [1, 2, 3, 5, 10]
+    assert [row["published_percent"] for row in found[:4]] == [60.8, 60.8, None, None]
+    for row in found:
+        assert row["lowest_percent"] <= row["loss_percent"] <= row["highest_percent"]
+
+
+def test_figure_9_holds_every_matrix_against_its_published_bar(tmp_path):
+    found = run_json(figure_9, "--simulated", "--seeds", 1, "--tick", 0.02, "--jobs", 1, "--out", tmp_path)
+    assert len(found) == len(rows(tmp_path / "figure9_simulated.csv")) == 20 * 5
+    bar = {(row["matrix"], row["scheme"]): row for row in found}
+    assert bar["stride8", "hedera-sa"]["mean_mbps"] == pytest.approx(12_533, rel=0.02)
+    for name, published in FIGURE_9_SIMULATED.items():
+        for scheme in ("ecmp", "hedera-gff", "hedera-sa", "nonblocking"):
+            assert bar[name, scheme]["published_simulator_mbps"] == published[scheme]
+            assert bar[name, scheme]["published_testbed_mbps"] == FIGURE_9[name][scheme]
+        # What chance has no part in, the paper's simulator and ours agree on.
+        assert bar[name, "nonblocking"]["mean_mbps"] == pytest.approx(published["nonblocking"], rel=0.01)
+    assert bar["stride8", "spanning-tree"]["published_simulator_mbps"] is None
+    assert bar["hotspot", "ecmp"]["published_simulator_mbps"] is None
+    assert is_png(tmp_path / "figure9_simulated.png")
+
+
+def test_figure_10_has_every_pattern_scheme_and_engine(tmp_path):
+    done = run(figure_10, *SHORT_10, "--iterations", 1000, "--seeds", 3, "--out", tmp_path)
+    assert done.exit_code == 0, done.output
+    found = rows(tmp_path / "figure10_k4.csv")
+    assert len(found) == 2 * 12 * 5 * 3
+    hashed = {row["percent_of_full"] for row in found if row["traffic"] == "randbij" and row["scheme"] == "ecmp"}
+    assert len(hashed) > 3, "three seeds, two engines"
+    assert is_png(tmp_path / "figure10_k4.png")
+    assert done.stdout.count("hedera-sa over static hashing, at most") == 2
+
+
+def made(traffic, *percents, seed=1):
+    schemes = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
+    return [
+        {"engine": "aimd", "traffic": traffic, "scheme": scheme, "seed": seed, "percent_of_full": percent}
+        for scheme, percent in zip(schemes, percents, strict=True)
+    ]
+
+
+def test_figure_10_s_sentences_follow_from_the_rows():
+    both = made("a", 40, 60, 80, 100) + made("b", 50, 90, 70, 90)
+    annealing, first_fit, annealing_gain, first_fit_gain = figure_10.summary(both)
+    assert annealing["ours"] == pytest.approx((80 + 100 * 70 / 90) / 2)
+    assert "lowest on b (77.8 %)" in annealing["case"]
+    assert (first_fit["ours"], first_fit["from"]) == (80, None)
+    assert (annealing_gain["ours"], annealing_gain["case"][-4:]) == (pytest.approx(100), "at a")
+    assert (first_fit_gain["ours"], first_fit_gain["case"][-4:]) == (pytest.approx(80), "at b")
+
+
+def test_figure_10_s_intervals_are_of_shares_with_the_same_seed():
+    """The control's draw cancels: 90 % of it with every seed."""
+    found = [row for seed in range(4) for row in made("a", 40, 60, 0.9 * (70 + seed), 70 + seed, seed=seed)]
+    assert [figure_10.summary(found)[0][name] for name in ("ours", "from", "to")] == pytest.approx([90, 90, 90])
+
+
+@pytest.mark.parametrize(
+    ("figure", "arguments", "words"),
+    [
+        (figure_9, [], "--simulated"),
+        (figure_10, ["--schemes", "hedera-best"], "there is no scheme 'hedera-best'"),
+        (figure_10, ["--engines", "aimd,tcp"], "there is no engine 'tcp'"),
+        (figure_10, ["--out", f"{__file__}/figures"], "cannot be written"),
+    ],
+)
+def test_what_does_not_exist_is_refused(figure, arguments, words, tmp_path):
+    done = run(figure, "--out", tmp_path, *arguments)
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
+def test_figure_11_is_a_series_over_time(tmp_path):
+    found = run_json(figure_11, *SHORT_11, "--seeds", 2, "--seconds", 12, "--mean-size", 20, "--out", tmp_path)
+    assert len(found) == len(rows(tmp_path / "figure11_k4.csv")) == 5 * 24 * 2
+    curve = [row for row in found if (row["scheme"], row["seed"]) == ("nonblocking", 2)]
+    assert [row["seconds"] for row in curve[:3]] == [0.25, 0.75, 1.25]
+    assert curve[-1]["gbps"] > 0
+    assert is_png(tmp_path / "figure11_k4.png")
+
+
+def test_first_fit_on_every_matrix(tmp_path):
+    (told,) = run_json(figure_9.explain_gff, "--seeds", 2, "--tick", 0.02, "--jobs", 1, "--out", tmp_path)
+    assert (told["matrices"], told["seeds"]) == (19, 2)
+    mean = {row["matrix"]: float(row["mean_mbps"]) for row in rows(tmp_path / "explain_gff.csv")}
+    assert mean["stride4"] == pytest.approx(12_533, rel=0.01), "whatever the order of the flows"
+
+
+def test_first_fit_is_summed_up():
+    known = {"published_mbps": 10_000.0, "lowest_mbps": 9_999.6}
+    found = [
+        {**known, "matrix": "a", "mean_mbps": 11_000.0, "highest_mbps": 12_000.0, "deviations": -2.0},
+        {**known, "matrix": "b", "mean_mbps": 9_500.0, "highest_mbps": 9_999.7, "deviations": None},
+    ]
+    told = figure_9.summary_gff(found, 3)
+    assert (told["inside"], told["worst_matrix"], told["worst_deviations"]) == (2, "a", 2.0)
+    assert (told["bias_percent"], told["error_percent"]) == (pytest.approx(2.5), pytest.approx(7.5))

@@ -1,0 +1,81 @@
+"""Headline claims against their data, and the README's section on Figure 9."""
+
+import shutil
+
+import pytest
+
+from plots.load import load_sweep
+from record.output import read_csv
+from studies import claims, readme
+from tests.studies.commands import run
+
+CLAIMS = read_csv(claims.ROOT / claims.TABLE)
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim['said']} {claim['value']}")
+def test_the_data_says_it(claim):
+    assert claims.wrong(claim) == ""
+    assert (claims.ROOT / "results" / claim["data"]).suffix == ".csv"
+
+
+def test_the_page_is_the_table_of_them():
+    assert (claims.ROOT / claims.PAGE).read_text() == claims.page(CLAIMS)
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A project of one document and one file of data."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/data.csv").write_text("scheme,seconds,x,y\na,1,2,4\na,2,3,4\nb,1,4,\nb,2,6,\n")
+    (tmp_path / "page.md").write_text("It has 2.5 of\nthem, or 62.5 %.")
+    words = {"claim": "Few", "said": "page.md", "words": "It has 2.5 of them, or 62.5 %", "data": "data.csv"}
+    return tmp_path, {**words, "column": "x", "where": "scheme=a", "of": "mean", "over": "", "unit": "", "value": "2.5",
+                      "tolerance": "", "command": "hedera"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({}, ""),
+        ({"value": "62.5", "over": "y", "unit": "percent"}, ""),
+        ({"where": "scheme=a;seconds>1"}, "says 2.5 where data.csv has 3"),
+        ({"of": "max"}, "says 2.5 where data.csv has 3"),
+        ({"of": "max", "tolerance": "0.5"}, ""),
+        ({"over": "scheme=b", "unit": "less"}, "says 2.5 where data.csv has 50"),
+        ({"words": "It has 2.6 of them"}, "page.md does not say"),
+        ({"words": "or 62.5 %"}, "have no 2.5"),
+    ],
+)
+def test_what_is_wrong_with_a_claim(small, other, told):
+    root, claim = small
+    found = claims.wrong(claim | other, root)
+    assert told in found
+    assert bool(told) == bool(found)
+
+
+def test_rows_that_do_not_go_together_are_refused(small):
+    root, claim = small
+    with pytest.raises(ValueError, match="2 rows with scheme=a, and 1 to divide them by"):
+        claims.wrong(claim | {"over": "scheme=b;seconds>1"}, root)
+
+
+def test_the_section_and_the_picture_are_what_is_kept():
+    assert readme.unsaid(claims.ROOT) == []
+
+
+def test_a_section_of_other_runs_is_found_and_written_again(tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "results").mkdir()
+    shutil.copytree(claims.ROOT / "results/tutorial", tmp_path / readme.KEPT)
+    (tmp_path / "README.md").write_text(f"before\n{readme.BEGIN}{readme.END}after\n")
+    section = readme.section(load_sweep(tmp_path / readme.KEPT)).splitlines()
+    assert len(readme.unsaid(tmp_path)) == len(section)
+    readme.write(tmp_path)
+    assert readme.unsaid(tmp_path) == []
+    assert (tmp_path / "README.md").read_text().startswith("before\n")
+    assert [path.name for path in (tmp_path / "docs").iterdir()] == ["figure9.png"]
+
+
+def test_an_installed_one_has_no_claims(monkeypatch, tmp_path):
+    monkeypatch.setattr(claims, "ROOT", tmp_path)
+    assert "claims are of a clone of the project" in run(claims).output
