@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 HERE = Path(__file__).parent
-RESULTS = HERE.parent / "results"
+RECORD = HERE.parent / "record"
 
 
 def classes(path: Path) -> list[ast.ClassDef]:
@@ -40,8 +40,8 @@ def sections(parts: list[ast.ClassDef]) -> Iterator[str]:
             yield f"## {part.name}\n\n{words(part.body[0])}\n\nFields: {', '.join(f'`{name}`' for name in own)}.\n"
 
 
-PARTS = classes(RESULTS / "parts.py")
-(RUN,) = (one for one in classes(RESULTS / "record.py") if one.name == "Run")
+PARTS = classes(RECORD / "parts.py")
+(RUN,) = (one for one in classes(RECORD / "run.py") if one.name == "Run")
 TEXT = f"""# The fields of run.json
 
 Made by `docs/fields.py` from `record/run.py` and `record/parts.py`; a test holds it against them.

@@ -81,7 +81,7 @@ def cli() -> None:
 def _numbered(kind: str, numbers: Mapping[str, str], timed: str = "") -> click.Group:
     """One command per number of the paper, in a module of its own, or with the others that measure times."""
     modules = {
-        n: (f"studies.paper.{kind}_{n}" if n.isdigit() else f"studies.paper.{n}", "command", about)
+        n: (f"studies.paper.{kind}_{n}" if n.isdigit() else f"studies.{n}", "command", about)
         for n, about in numbers.items()
     }
     modules |= {number: ("studies.paper.times", f"{kind}_{number}", numbers[number]) for number in timed}
