@@ -58,7 +58,7 @@ class LearnAction:
 @dataclass(frozen=True, slots=True)
 class Spread:
     """Each packet goes by one of ``ports``; a flow's next one may draw another after ``gap_us`` microseconds without
-    any, and 0 is always. For our guests' kernel alone (`virtual.kernel.changes`): others send by all ports."""
+    any, and 0 is always. For our guests' kernel alone (virtual/kernel/patches): others send by all ports."""
 
     ports: tuple[int, ...]
     gap_us: int

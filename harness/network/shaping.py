@@ -19,7 +19,7 @@ from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 BUCKET_S = 0.015
 """What a port may send at once after it was idle in real time, as time at its rate: a machine that is busy wakes it
 late. Mininet's 15 kB are 12 ms at 10 Mb/s. In virtual time ports have no bucket: the guests' kernel stores and forwards
-(`virtual.kernel.changes`), whatever tbf is told, which are two frames."""
+(virtual/kernel/patches), whatever tbf is told, which are two frames."""
 MARK_PACKETS = 20
 """DCTCP's K (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
 

@@ -91,8 +91,10 @@ def test_a_wheel_has_the_code_and_its_data_and_nothing_that_was_run(wheel):
     files = [file for folder in code for file in folder.glob("**/__init__.py")]
     expected = {file.relative_to(ROOT).parent.as_posix() for file in files}
     assert {name.removesuffix("/__init__.py") for name in names if name.endswith("/__init__.py")} == expected
+    patches = [path.relative_to(ROOT / "virtual") for path in (ROOT / "virtual/kernel/patches").rglob("*.patch")]
+    assert patches
     assert {
-        f"virtual/{name}" for name in ("kernel/linux.xz", "kernel/linux.json", "kernel/COPYING", "command.sh")
+        f"virtual/{name}" for name in ("kernel/linux.xz", "kernel/linux.json", "kernel/COPYING", "command.sh", *patches)
     } <= set(names)
 
 

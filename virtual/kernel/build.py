@@ -19,23 +19,31 @@ from pathlib import Path
 
 from virtual import apt, cache
 from virtual.errors import Unavailable
-from virtual.kernel.changes import (
-    CHANGES,
-    CONFIG,
-    FIXED,
-    FLAGS,
-    FLOATING_POINT,
-    FLOATING_POINT_CONFIG,
-    FLOATING_POINT_SINCE,
-    ours,
-)
 from virtual.kernel.shipped import MANIFEST, NAMED, SHIPPED, Kernel, Say, keep, manifest, sha256
 
 SUITE, PACKAGE, VERSION = "sid", "linux-source-7.2", "7.2.13-1"
 """What is shipped was made of. Debian keeps every version at snapshot.debian.org, when its suite has a newer one."""
+CONFIG = SHIPPED.with_name("linux.config")
+PATCHES = SHIPPED.with_name("patches")
+"""Our changes of the source, one subject a file, applied in the order of their names."""
+OLD = (6, 13)
+"""Sources before this version get the patches of `before-6.13` besides, or in place of those of the same name, and
+larger stacks, on which a process's floating-point state lies."""
+OLD_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"
+FLAGS = "-mcmodel=small"
+"""The kernel is linked below 2 GiB, and does not need the large code model that its makefile asks for."""
+FIXED = {
+    "LC_ALL": "C",
+    "KBUILD_BUILD_USER": "hedera",
+    "KBUILD_BUILD_HOST": "hedera",
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan 1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_VERSION": "1",
+}
+"""What would tell when and where a kernel was compiled."""
 _LEAVE_OUT = ("*/drivers/gpu/*.[ch]", "*/drivers/media/*.[ch]", "*/drivers/net/[ew]*/*.[ch]", "*/sound/*.[ch]")
 """More than half of the source, of which User-Mode Linux needs only the configuration files."""
-TOOLS = {"gcc": "gcc", "ld": "binutils", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils"}
+TOOLS = {"gcc": "gcc", "ld": "binutils", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils",
+         "patch": "patch"}  # fmt: skip
 """Programs that unpack and compile a source, and their packages."""
 ABSENT = [f"{tool}=/nonexistent" for tool in ("RUSTC", "BINDGEN", "PAHOLE")]
 """Programs that a kernel without Rust and type information has no need of, and whose versions would be in its
@@ -158,20 +166,28 @@ def version(tree: Path) -> tuple[int, int, int]:
 
 def change(tree: Path) -> None:
     """Make our changes in a source. Raises Unavailable if they do not fit it."""
-    for name, expression, other in (*CHANGES, *(FLOATING_POINT if version(tree) < FLOATING_POINT_SINCE else ())):
-        path = tree / name
-        after, count = re.subn(expression, other, path.read_text(encoding="utf-8"))
-        if not count:
-            raise Unavailable(f"our changes do not fit its {name}")
-        path.write_text(after, encoding="utf-8")
+    patches = {path.name: path for path in PATCHES.glob("*.patch")}
+    if version(tree) < OLD:
+        patches |= {path.name: path for path in (PATCHES / "before-6.13").glob("*.patch")}
+    for name, path in sorted(patches.items()):
+        command = ["patch", "-d", str(tree), "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", str(path)]
+        done = subprocess.run(command, env=_environment(), capture_output=True)
+        if done.returncode:
+            raise Unavailable(f"our changes do not fit it: {name}")
+
+
+def ours() -> str:
+    """A hash of our changes and of how we compile."""
+    patches = [path.read_bytes() for path in sorted(PATCHES.rglob("*.patch"))]
+    return sha256(b"".join([CONFIG.read_bytes(), *patches, repr((OLD_CONFIG, FLAGS, FIXED)).encode()]))
 
 
 def _compile(tree: Path, build: Path, log: Path) -> Path:
     build.mkdir()
     config = build / "ours.config"
     text = CONFIG.read_text(encoding="utf-8")
-    if version(tree) < FLOATING_POINT_SINCE:  # linked statically, 6.1.192 did not boot
-        text = text.replace("CONFIG_STATIC_LINK=y\n", "") + FLOATING_POINT_CONFIG
+    if version(tree) < OLD:  # linked statically, 6.1.192 did not boot
+        text = text.replace("CONFIG_STATIC_LINK=y\n", "") + OLD_CONFIG
     config.write_text(text, encoding="utf-8")
     make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={config}", *ABSENT]
     _make([*make, "-s", "allnoconfig"], log)

@@ -62,7 +62,7 @@ def built() -> Kernel | None:
 
 def identity() -> str:
     if named := os.environ.get(NAMED):
-        from virtual.kernel.changes import ours
+        from virtual.kernel.build import ours
 
         return f"{named}, {ours()}"
     return manifest()["sha256"]
