@@ -19,7 +19,7 @@ import click
 
 from harness.jobs import guests
 from harness.jobs.job import job_of
-from harness.jobs.loop import run as run_job
+from harness.jobs.publish import run as run_job
 from harness.run.spec import RunSpec
 from record.output import plain_table, wide_console
 from virtual import guest

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,6 +14,9 @@ import click
 
 from hedera.text import printable
 from virtual.errors import GuestFailed, Unavailable
+
+TRACEBACK = "traceback.txt"
+"""The file of a run that keeps where an error came from that nobody expected."""
 
 
 class HarnessError(Exception):
@@ -41,6 +45,14 @@ class UnfitMachine(HarnessError):
     """The machine cannot do it as it is; the message says what to install or change."""
 
     exit_status = 3
+
+
+def in_words(error: BaseException) -> str:
+    """An exception as the reason why a run has no result: its own sentence if it is one of ours, else its kind too."""
+    if isinstance(error, HarnessError):
+        return str(error)
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", type(error).__name__).lower()
+    return f"an error nobody expected, kept in {TRACEBACK} ({kind}: {error})"
 
 
 def status_of(command: Callable[[], object]) -> int:

@@ -261,7 +261,7 @@ def _own_class(name: str, path: Path) -> type:
     or ``route`` (`hedera.routing.OwnRouting`).
 
     It is imported in the user's process and in the controller; a job carries its file, and whoever carries out the
-    job does not import it (`traffic.textfile.believe_only_given`).
+    job does not import it (`traffic.textfile.believe_only`).
     """
     from traffic.textfile import only_given, own_code
 

@@ -103,13 +103,12 @@ PRIVATE = {
     "controllers.eventlog": "in a run's own folder",
     "hedera.compiled": "a cache of the user's own, private to them",
     **dict.fromkeys(("virtual.cache", "virtual.guest", "virtual.apt", "virtual.kernel"), "below the user's own cache"),
-    **dict.fromkeys(("studies.hull.build", "harness.jobs.code", "harness.jobs.world"), "the same"),
-    **dict.fromkeys(
-        ("studies.hifi.lab", "harness.jobs.cluster", "harness.jobs.job"), "in a temporary folder that is private"
-    ),
+    **dict.fromkeys(("studies.hull.build", "harness.jobs.world"), "the same"),
+    **dict.fromkeys(("studies.hifi.lab", "harness.jobs.cluster"), "in a temporary folder that is private"),
     **dict.fromkeys(("harness.network", "harness.run", "harness.jobs.root"), "below /run/hedera, or in a guest"),
-    **dict.fromkeys(("harness.jobs.inside", "harness.jobs.experiment"), "the same"),
-    "harness.jobs.store": "a run's folder, of names of its own, in one that `record.files` has made",
+    "harness.jobs.experiment": "the same",
+    "harness.verdict.result": "a traceback, in a run's folder that is not published yet",
+    "harness.jobs.publish": "a run's folder, of names of its own, in one that `record.files` has made",
     "studies.paper.times": "/proc/self",
 }
 """Modules, and rooms, that write in another way, and to what."""

@@ -17,7 +17,7 @@ import numpy as np
 from harness.cli.options import tell_user
 from harness.jobs import guests
 from harness.jobs.job import job_of
-from harness.jobs.loop import run as run_job
+from harness.jobs.publish import run as run_job
 from harness.run.spec import RunSpec
 from record.completion import members
 from record.files import write_whole

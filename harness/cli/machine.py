@@ -15,7 +15,7 @@ from harness.cli.options import timed
 from harness.doctor import examine
 from harness.errors import RunFailed
 from harness.jobs import root
-from harness.jobs.store import remove_partial
+from harness.jobs.publish import remove_partial
 from harness.network.footprint import Cleaned
 from harness.run.spec import RunSpec
 from hedera.options import field_options, json_option, quiet_option

@@ -16,7 +16,7 @@ from harness.run.spec import RunSpec
 from hedera.options import field_options, options, quiet_option
 
 if TYPE_CHECKING:
-    from harness.jobs.loop import Where
+    from harness.jobs.publish import Carrier
 
 results_option = click.option(
     "--results",
@@ -39,17 +39,17 @@ def timed(spec: RunSpec, *, on_cluster: bool = False) -> RunSpec:
 
     Raises UserMistake and UnfitMachine for what cannot be had.
     """
-    from harness.jobs.job import on_this_machine
+    from harness.jobs.job import settled
 
     if on_cluster and spec.time == "real":
         raise UserMistake("a cluster makes runs in virtual time: real time takes a machine of one's own")
-    return on_this_machine(replace(spec, time="virtual") if on_cluster else spec, root.may_be_root())
+    return settled(replace(spec, time="virtual") if on_cluster else spec, root.may_be_root())
 
 
 @contextmanager
 def carrier(
     spec: RunSpec, at_once: int | None = None, cluster: str | None = None, *, asked: str = "auto"
-) -> Iterator[Where]:
+) -> Iterator[Carrier]:
     """Who carries out runs like this one while the block runs; everything they need is made now.
 
     ``asked``: the time that the user asked for; what ``auto`` became is told in one line.

@@ -28,9 +28,8 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
 
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
-    from harness.jobs import loop
+    from harness.jobs import publish
     from harness.jobs.job import job_of
-    from harness.jobs.store import require_writable, slug
     from record.run import encode
 
     spec = RunSpec(**options)
@@ -39,17 +38,17 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
     spec = timed(spec)
     if out is None:
         stamp = time.strftime("%Y%m%d-%H%M%S")
-        out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{slug(spec.scheme)}"
-    require_writable(out.parent, out.name)
+        out = Path("results/runs/single") / f"{stamp}-{publish.slug(spec.traffic)}-{publish.slug(spec.scheme)}"
+    publish.require_writable(out.parent, out.name)
     told = [""]
 
     def hear(stage: str, progress: Progress | None) -> None:
         if stage and stage != told[0]:
             told[0] = stage
-            tell_user(f"{loop.stage_words(stage, progress)} ...")
+            tell_user(f"{publish.stage_words(stage, progress)} ...")
 
     with carrier(spec, 1, asked=asked) as where:
-        result = loop.run(job_of(spec), out, where, hear)
+        result = publish.run(job_of(spec), out, where, hear)
     if as_json:
         click.echo(encode(result, indent=0), nl=False)
     else:

@@ -11,7 +11,7 @@ import click
 
 from harness.cli.options import carrier, experiment_options, jobs_option, results_option, tell_user, timed
 from harness.errors import RunFailed, UserMistake
-from harness.jobs.store import slug
+from harness.jobs.publish import slug
 from harness.run.spec import RunSpec
 from harness.sweep.plan import SUITES, Suite, TrafficSpec, keep_settings, plan, split_schemes
 from harness.sweep.plan import suite as suite_of

@@ -14,10 +14,9 @@ from traceback import extract_tb
 
 from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.jobs.guests import Guests, prepare
-from harness.jobs.job import Hear, Job, decoded
+from harness.jobs.job import Circumstances, Hear, Job, decoded
 from harness.run.source import first_source
 from record.tasks import cluster
-from traffic.textfile import believe_only_given
 
 MAX_BYTES = 1 << 30
 
@@ -29,14 +28,14 @@ class Workers:
     executor: Executor
     at_once: int
 
-    def carry(self, job: Job, place: Path, hear: Hear) -> None:
-        """Put a job's results into the folder ``place``; a lost worker's job goes to another one."""
+    def carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
+        """Put a run's files into the folder ``place``; a lost worker's job goes to another one."""
         future = self.executor.submit(on_worker, job.encoded(), first_source().fingerprint)
         try:
             while True:
                 hear("on a worker", None)
                 try:
-                    answer = future.result(timeout=0.5)
+                    circumstances, files = future.result(timeout=0.5)
                     break
                 except (TimeoutError, NotYet):
                     if future.done():
@@ -50,25 +49,25 @@ class Workers:
             if isinstance(error, (AttributeError, ImportError, TypeError)) and not begun:
                 raise UnfitMachine(f"a worker has other code ({error}): check the same one out there") from None
             raise
-        names = {name: Path(name).name for name in answer}
-        if list(names) != list(names.values()) or sum(map(len, answer.values())) > MAX_BYTES:
+        if any(name != Path(name).name for name in files) or sum(map(len, files.values())) > MAX_BYTES:
             raise RunFailed("what the worker sent is no run")
-        for name, content in answer.items():
+        for name, content in files.items():
             (place / name).write_bytes(content)
+        return circumstances
 
 
-def on_worker(data: bytes, fingerprint: str) -> dict[str, bytes]:
+def on_worker(data: bytes, fingerprint: str) -> tuple[Circumstances, dict[str, bytes]]:
     if os.geteuid() == 0:
         raise UnfitMachine("a worker runs as root: start dask worker as an ordinary user")
     if (ours := first_source()).fingerprint != fingerprint:
         raise UnfitMachine(f"a worker has other code (revision {ours.revision}): check the same one out there")
-    believe_only_given()
     job = decoded(data)
     if job.spec.time != "virtual":
         raise UserMistake("a cluster makes runs in virtual time")
     with TemporaryDirectory(prefix="hedera-worker-") as place:
-        Guests(prepare(lambda sentence: None), 1).carry(job, Path(place), lambda stage, progress: None)
-        return {path.name: path.read_bytes() for path in Path(place).iterdir()}
+        guests = Guests(prepare(lambda sentence: None), 1)
+        circumstances = guests.carry(job, Path(place), lambda stage, progress: None)
+        return circumstances, {path.name: path.read_bytes() for path in Path(place).iterdir()}
 
 
 @contextmanager

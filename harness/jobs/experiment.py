@@ -1,33 +1,49 @@
-"""One run carried out, judged and written down."""
+"""One run carried out, in a guest or by root's process: its files, and what was seen of it, are handed out unjudged."""
 
 from __future__ import annotations
 
-import re
+import os
+import shutil
+import sys
 import time
 import traceback
 from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from harness.errors import HarnessError, UnfitMachine, UserMistake
-from harness.jobs.job import resolve
-from harness.jobs.store import RESULT, full, is_full, require_room
+from harness.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, status_of
+from harness.jobs.job import CODE, COMPILED, decoded
+from harness.jobs.publish import full, is_full, require_room
 from harness.network.footprint import run_folder, sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
 from harness.network.processes import deadline
-from harness.run.observation import Say
+from harness.run.observation import Observation, Say, write_seen
 from harness.run.source import described
 from harness.run.spec import RunSpec, longest_s
-from harness.verdict.result import describe, failed_run
-from record import run as record
-from record.parts import Timing
-from record.run import Run
+from hedera.text import one_line
 
-if TYPE_CHECKING:
-    from harness.run.emulation import Emulation
+GIVEN, OUT = (Path("/run/guest") / name for name in ("files/job.json", "results"))
+
+
+def in_guest() -> None:
+    """What a guest carries out: the job that it was given; a line of output for each stage, a folder of results."""
+    sys.exit(status_of(_carry_out_given))
+
+
+def _carry_out_given() -> None:
+    # Machine code is copied: root loads none from a folder that is not its own.
+    if (compiled := Path(CODE, COMPILED)).is_dir():
+        shutil.copytree(compiled, os.environ["NUMBA_CACHE_DIR"], copy_function=shutil.copyfile)
+    if sys.version_info >= (3, 12):  # Mininet wants distutils, and only setuptools has it
+        import setuptools  # noqa: F401
+    job = decoded(GIVEN.read_bytes())
+    os.chdir("/run")
+    if (name := job.scheduler) is not None and name in job.files:
+        # Where its name says, for the controller, which is another process; what is written stays in this memory.
+        path = Path(name).absolute()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(job.files[name], encoding="utf-8")
+    run_experiment(job.spec, lambda raw: shutil.copytree(raw, OUT / "run"), lambda stage: print(stage, flush=True))
 
 
 def run_experiment(
@@ -35,73 +51,58 @@ def run_experiment(
     deliver: Callable[[Path], object],
     say: Say = lambda stage: None,
     run_as: tuple[int, int] | None = None,
-) -> Run:
-    """Carry out a run and ``deliver`` the folder of its files, which is gone afterwards; returns the result as it will
-    be read (see docs/fields.md). ``run_as``: the user and group of the controller, which runs a user's scheduler;
-    None: ours.
+) -> None:
+    """Carry out a run, whose spec has no ``auto``, and ``deliver`` the folder of its files, which is gone afterwards.
+    ``run_as``: the user and group of the controller, which runs a user's scheduler; None: ours.
 
-    A run that fails on the way, for whatever reason, is delivered too, as invalid, with the reason. It waits until no
-    other run uses the machine. Raises UserMistake or UnfitMachine before anything is built, RunFailed when the disk
-    is full.
+    A run that fails on the way, for whatever reason, is delivered too, with the reason. It waits until no other run
+    uses the machine. Raises UserMistake or UnfitMachine before anything is built, RunFailed when the disk is full.
     """
     require_root()
     require_tools()
-    # Mininet, which sweeps in virtual time need in the guest alone.
-    from harness.run.emulation import Emulation
-
-    spec = resolve(spec)  # a mistake of the user comes to light before the machine is taken
     if spec.time == "virtual" and not time_travels():
         raise UnfitMachine("time is real here: virtual time is for hedera run and sweep")
-    doing = f"{spec.scheme} on {spec.traffic}"
-
-    with sole_use(doing, say), run_folder() as own:
-        raw = own / "raw"
+    with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as place:
+        raw = place / "raw"
         raw.mkdir(mode=0o700)
         require_room(raw)
-        started = datetime.now(timezone.utc).replace(microsecond=0)
+        seen = Observation(started=datetime.now(timezone.utc).replace(microsecond=0))
+        seen.environment = {**machine(), **described()}
         clock = time.monotonic()
-        code = described()
-        emulation = Emulation(spec, raw, own, say, run_as)
         try:
-            run = _attempt(emulation, raw, say)
-            timing = emulation.timing
-            timing["total_s"] = time.monotonic() - clock
-            timing["overhead_s"] = timing["total_s"] - min(spec.seconds, timing.get("traffic_s", 0.0))
-            known = {
-                "started": started,
-                "timing": Timing(**{name: round(value, 3) for name, value in timing.items()}),
-                "environment": {**machine(), **code, **emulation.environment},
-            }
-            try:
-                run = record.write(raw / RESULT, replace(run, **known))
-            except ValueError as error:
-                run = failed_run(spec, *run.reasons, f"its result is not what it should be: {error}")
-                run = record.write(raw / RESULT, replace(run, **known))
+            _emulate(spec, seen, raw, place, say, run_as)
+            seen.timing["total_s"] = time.monotonic() - clock
+            sending_s = min(spec.seconds, seen.timing.get("traffic_s", 0.0))
+            seen.timing["overhead_s"] = seen.timing["total_s"] - sending_s
+            write_seen(seen, raw)
             require_room(raw)
             say("publishing")
             deliver(raw)
         except OSError as error:
             raise (full(raw) if is_full(error) else error) from None
-    return run
 
 
-def _attempt(emulation: Emulation, raw: Path, say: Say) -> Run:
-    """What was measured, or the first thing that failed, whatever it was, as the reason why nothing was.
+def _emulate(
+    spec: RunSpec, seen: Observation, raw: Path, place: Path, say: Say, run_as: tuple[int, int] | None
+) -> None:
+    """The first thing that fails, whatever it is, is noted in ``seen`` as the reason why there is no result.
 
     What stops the sweep as well is raised: Ctrl-C, a full disk, and what would stop the next run just so.
     """
+    # Mininet, which sweeps in virtual time need in the guest alone.
+    from harness.run.emulation import Emulation
+
+    emulation = Emulation(spec, seen, raw, place, say, run_as)
     try:
-        longest = longest_s(emulation.spec)
+        longest = longest_s(spec)
         with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
             emulation.carry_out()
-            say("judging")
-            return describe(emulation.spec, emulation.seen)
     except BaseException as last:  # noqa: BLE001, it is either raised again or told
         first = first_of(last)
         if not isinstance(first, Exception) or is_full(first) or isinstance(first, (UserMistake, UnfitMachine)):
             raise first from None
-        (raw / "traceback.txt").write_text("".join(traceback.format_exception(last)))
-        return failed_run(emulation.spec, in_words(first))
+        (raw / TRACEBACK).write_text("".join(traceback.format_exception(last)))
+        seen.failed = one_line(in_words(first), most=1000)
 
 
 def first_of(error: BaseException) -> BaseException:
@@ -120,11 +121,3 @@ def first_of(error: BaseException) -> BaseException:
     while error.__context__ is not None and not error.__suppress_context__:
         error = error.__context__
     return error
-
-
-def in_words(error: BaseException) -> str:
-    """An exception as a reason: its own sentence if it is one of ours, else with what kind it is."""
-    if isinstance(error, HarnessError):
-        return str(error)
-    kind = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", type(error).__name__).lower()
-    return f"an error nobody expected, kept in traceback.txt ({kind}: {error})"

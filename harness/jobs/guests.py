@@ -1,7 +1,7 @@
 """Jobs in virtual time: each in a guest of its own (`virtual.guest`), as many at once as there are processors.
 
 An ordinary user's rights are enough: in the guest the run is root's, and the guest is a process of that user. What
-comes out of it is copied within bounds, and read as any foreign result (`harness.jobs.loop`).
+comes out of it is copied within bounds, and judged out here (`harness.jobs.publish`).
 """
 
 from __future__ import annotations
@@ -13,17 +13,14 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-import msgspec
-
 from harness.errors import UnfitMachine, WorkerFailed
-from harness.jobs.code import code_of_runs
-from harness.jobs.job import Hear, Job
-from harness.jobs.store import RESULT, require_room
-from harness.jobs.world import POX, World, world
+from harness.jobs.job import Circumstances, Hear, Job
+from harness.jobs.publish import require_room
+from harness.jobs.world import POX, World, code_of_runs, world
 from harness.network import machine
 from harness.run.source import first_source
 from harness.run.spec import RunSpec, lasting, longest_s
-from record import run as record
+from record.parts import Fact
 from virtual import cache, limits
 from virtual.apt import layer
 from virtual.errors import GuestFailed, Unavailable
@@ -76,21 +73,21 @@ class Guests:
     ground: Ground
     at_once: int
 
-    def carry(self, job: Job, place: Path, hear: Hear) -> None:
-        """Put a job's results into the folder ``place``.
+    def carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
+        """Put a run's files into the folder ``place``.
 
         WorkerFailed where the guest fails, UnfitMachine where none can be booted, and what ``hear`` raises.
         """
         try:
             require_room(cache.folder("jobs"))
-            self._carry(job, place, hear)
+            return self._carry(job, place, hear)
         except Unavailable as reason:
             raise UnfitMachine(f"virtual time: {reason}") from None
         except GuestFailed as reason:
             require_room(cache.folder("jobs"))  # a full disk is no result
             raise WorkerFailed(f"the guest's run is lost: {reason}") from None
 
-    def _carry(self, job: Job, place: Path, hear: Hear) -> None:
+    def _carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
         ground = self.ground
         seen, need = ground.world.of_run(job.spec), needs(job.spec)
         guest_of_run = Guest(
@@ -115,11 +112,7 @@ class Guests:
                 words = ended.stderr.strip().splitlines()
                 raise GuestFailed(words[-1].removeprefix("hedera: ") if words else f"status {ended.status}")
             copy_results(guest.results / "run", place)
-        try:
-            run = record.read(place / RESULT)
-        except ValueError as error:
-            raise GuestFailed(f"its run.json {error}") from None
-        facts = {  # what only the host knows: which kernel it was, and what it took
+        facts: dict[str, Fact] = {
             "time": "virtual",
             "guest_kernel": ended.kernel,
             "guest_kernel_sha256": ground.kernel.sha256,
@@ -127,12 +120,8 @@ class Guests:
             "guest_real_s": round(ended.real_s, 1),
             "guest_simulated_s": round(ended.simulated_s, 1),
         }
-        run = msgspec.structs.replace(run, started=began, environment={**run.environment, **facts})
-        if not ended.time_travel:
-            reason = "its time was not virtual: the guest's clock ran with this machine's"
-            run = msgspec.structs.replace(run, verdict="invalid", reasons=(reason, *run.reasons))
-        (place / RESULT).unlink()
-        record.write(place / RESULT, run)
+        doubt = None if ended.time_travel else "its time was not virtual: the guest's clock ran with this machine's"
+        return Circumstances(began, facts, doubt)
 
 
 PROGRAMS, SPARE_MIB = 16, 512

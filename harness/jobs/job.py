@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
-from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,15 +23,31 @@ from harness.network import machine
 from harness.run.source import EMULATOR
 from harness.run.spec import RunSpec
 from hedera.schemes import file_of
-from traffic.textfile import given
+from record.parts import Fact
+from traffic.textfile import believe_only, given
 
 if TYPE_CHECKING:
     from virtual.guest import Progress
 
+CODE, COMPILED = "/opt/hedera", "compiled"
+"""Where guests see our code, and the folder of machine code in it."""
 MAX_BYTES = 64 << 20
 """Of a job; one file of flows may have 20 MB."""
 Hear = Callable[[str, "Progress | None"], None]
 """Hears the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
+
+
+_given = RLock()
+"""Whose files are in `traffic.textfile.given`: one job's at a time."""
+
+
+class Circumstances(msgspec.Struct, frozen=True):
+    """What only who carried a run out knows of it: when it ``started``, what is to be said of its ``environment``, and
+    a ``doubt``, a sentence, where its time was not virtual; nothing where the run tells all that itself."""
+
+    started: datetime | None = None
+    environment: dict[str, Fact] = {}
+    doubt: str | None = None
 
 
 class Job(msgspec.Struct, frozen=True, dict=True):
@@ -41,8 +58,9 @@ class Job(msgspec.Struct, frozen=True, dict=True):
     files: dict[str, str]
 
     def encoded(self) -> bytes:
-        """As JSON. UserMistake where it is too large."""
-        data = msgspec.json.encode(self)
+        """As two lines of JSON: the files, which reading the spec may take, and the spec. UserMistake where it is too
+        large."""
+        data = msgspec.json.encode(self.files) + b"\n" + msgspec.json.encode(self.spec)
         if len(data) > MAX_BYTES:
             raise UserMistake(f"the files that a run names have more than {MAX_BYTES >> 20} MiB in all")
         return data
@@ -71,42 +89,28 @@ class Job(msgspec.Struct, frozen=True, dict=True):
         path = file_of(self.spec.scheme)
         return None if path is None else str(path)
 
-    def files_given(self) -> AbstractContextManager[None]:
-        return have(self.files)
+    @contextmanager
+    def files_given(self) -> Iterator[None]:
+        """While the block runs, this process has these files in place of those on the disk."""
+        with _given:
+            given.update(self.files)
+            try:
+                yield
+            finally:
+                for name in self.files:
+                    del given[name]
 
 
 def _digits(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-class _Came(msgspec.Struct):
-    spec: msgspec.Raw
-    files: dict[str, str]
+def settled(spec: RunSpec, as_root: bool) -> RunSpec:
+    """With what ``auto`` means for time and platform on this machine; what depends on traffic is left. ``as_root``:
+    whether a process of ours is root, which real time takes.
 
-
-@contextmanager
-def have(files: dict[str, str]) -> Iterator[None]:
-    """While the block runs, this process has these files of a job's in place of those on the disk."""
-    before = dict(given)
-    given.update(files)
-    try:
-        yield
-    finally:
-        given.clear()
-        given.update(before)
-
-
-def resolve(spec: RunSpec) -> RunSpec:
-    """The spec without any ``auto``, on this machine and for its traffic.
-
-    Raises UserMistake for traffic that makes no sense, UnfitMachine for what this machine cannot do.
+    Raises UserMistake and UnfitMachine for what cannot be had.
     """
-    return on_this_machine(spec, as_root=spec.time == "real" or os.geteuid() == 0).for_its_traffic()
-
-
-def on_this_machine(spec: RunSpec, as_root: bool) -> RunSpec:
-    """With what ``auto`` means for time and platform here; what depends on traffic is left. ``as_root``: whether
-    a process of ours is root, which real time takes."""
     time = spec.time
     if time == "auto":
         time = "real" if as_root and machine.kernel_datapath() else "virtual"
@@ -137,31 +141,28 @@ def choose_platform(asked: str) -> str:
 
 
 def job_of(spec: RunSpec) -> Job:
-    """The job of a run. UserMistake for what makes no sense or cannot be read, UnfitMachine for what cannot be had."""
-    spec = resolve(spec)
+    """The job of a run, with what ``auto`` means for its traffic, and on this machine where that is open yet.
+
+    UserMistake for what makes no sense or cannot be read, UnfitMachine for what cannot be had.
+    """
+    if "auto" in (spec.time, spec.platform):
+        spec = settled(spec, as_root=spec.time == "real" or os.geteuid() == 0)
+    spec = spec.for_its_traffic()
     try:
-        files = spec.user_files()
+        return Job(spec, spec.user_files())
     except (ValueError, OSError) as error:
         raise UserMistake(str(error)) from None
-    return Job(spec, files)
 
 
 def decoded(data: bytes) -> Job:
-    """A job that came from another process. UserMistake when it is none."""
+    """A job that came from another process; from now on this process believes its files alone. UserMistake when it is
+    none."""
     if len(data) > MAX_BYTES:
         raise UserMistake("this job is too large")
+    first, _, second = data.partition(b"\n")
     try:
-        came = msgspec.json.decode(data, type=_Came)
-        with have(came.files):  # a spec may name a network, whose rows are among them
-            return Job(msgspec.json.decode(came.spec, type=RunSpec), came.files)
+        files = msgspec.json.decode(first, type=dict[str, str])
+        believe_only(files)
+        return Job(msgspec.json.decode(second, type=RunSpec), files)
     except (msgspec.ValidationError, msgspec.DecodeError, RecursionError) as error:
         raise UserMistake(f"this is no job that this revision knows: {error}") from None
-
-
-def laid_in_guest(job: Job) -> None:
-    """Write the user's scheduler where its name says, for the controller, which is another process: in a guest what is
-    written stays in its memory."""
-    if (name := job.scheduler) is not None and name in job.files:
-        path = Path(name).absolute()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(job.files[name], encoding="utf-8")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from harness.doctor import Finding
-    from harness.jobs.job import Hear, Job
+    from harness.jobs.job import Circumstances, Hear, Job
     from harness.network.footprint import Cleaned
 
 LIMIT = 65 << 20
@@ -39,9 +39,12 @@ class Root:
     pid: int
     at_once: int = 1
 
-    def carry(self, job: Job, place: Path, hear: Hear) -> None:
-        """Put a job's results into the folder ``place``. RunFailed, UserMistake or UnfitMachine as root says."""
+    def carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
+        """Put a run's files into the folder ``place``. RunFailed, UserMistake or UnfitMachine as root says."""
+        from harness.jobs.job import Circumstances
+
         self._asked(_JOB + job.encoded(), place, hear)
+        return Circumstances()
 
     def clean(self) -> Cleaned:
         return cast("Cleaned", self._asked(_CLEAN, Path(), lambda *_: None))
@@ -97,9 +100,6 @@ def root_child(run_as: tuple[int, int] | None = None) -> Root:
 
 
 def _serve(connection: Connection, run_as: tuple[int, int] | None) -> None:
-    from traffic.textfile import believe_only_given
-
-    believe_only_given()
     threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
     with suppress(EOFError, OSError, KeyboardInterrupt):
         while True:
@@ -149,8 +149,7 @@ def _carry_out(data: bytes, connection: Connection, run_as: tuple[int, int] | No
     job = decoded(data)
     if job.spec.time != "real":
         raise UserMistake("root carries out runs in real time")
-    with job.files_given():
-        run_experiment(job.spec, deliver, connection.send, run_as)
+    run_experiment(job.spec, deliver, connection.send, run_as)
 
 
 def start() -> None:

@@ -28,6 +28,8 @@ from hedera.text import one_line
 from virtual import TIED
 
 PORT = 6653
+LOG = "controller.jsonl"
+"""The file of its events."""
 START_S = 120.0
 """Seconds a controller may take to say the first word: as a user for whom nothing is compiled yet, a minute."""
 SILENCE_S = 4.0
@@ -137,7 +139,8 @@ class Controller:
     """A running controller and the events it has logged so far (``events``, oldest first).
 
     ``rows``: its network's plan (`Own.rows`); None: a fat-tree. ``run_as``: the user and group that it runs as; None:
-    ours. ``restarts``: what `supervise` had to do; ``lost``: why there is no controller any longer, or None.
+    ours. ``restarts``: what `supervise` had to do; ``lost``: why there is no controller any longer, or None;
+    ``log_bytes``: how much of its log has been read.
     """
 
     def __init__(
@@ -154,7 +157,7 @@ class Controller:
         self.events: list[Event] = []
         self.restarts: list[Restart] = []
         self.lost: str | None = None
-        self._log = directory / "controller.jsonl"
+        self._log = directory / LOG
         self._directory = directory
         self._namespace = namespace
         self._run_as = run_as
@@ -165,7 +168,7 @@ class Controller:
             (directory / "topology.json").write_text(rows)
             (directory / "topology.json").chmod(0o644)
         self._children = children
-        self._read = 0
+        self.log_bytes = 0
         self._start("controller.txt")
 
     def _start(self, output: str) -> None:
@@ -195,10 +198,10 @@ class Controller:
     def read(self) -> None:
         """Take in what has been logged since; a line still being written waits for the next call."""
         with self._log.open("rb") as log:
-            log.seek(self._read)
+            log.seek(self.log_bytes)
             text = log.read()
         whole = text[: text.rfind(b"\n") + 1]
-        self._read += len(whole)
+        self.log_bytes += len(whole)
         if whole:
             self._heard = time.monotonic()
             self._patience = SILENCE_S

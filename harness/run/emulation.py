@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from controllers.settings import flags_of
 from harness.errors import RunFailed
@@ -18,14 +17,14 @@ from harness.network.openvswitch import COUNTERS_MS
 from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.iperf import Iperf, unsent_bytes
-from harness.run.observation import Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
+from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
 from harness.run.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
 from harness.run.traffic import Traffic
 from harness.run.transfers import Transfers
 from hedera.schemes import scheme as find_scheme
 from topos.faults import Fault, cables, links_down, moments
 from topos.network import NonBlocking, Own
-from traffic.bwmng import parse_samples, sample_command
+from traffic.bwmng import sample_command
 
 READY_DEADLINE = 15.0
 """Seconds the controller has to connect every switch and confirm its rules."""
@@ -40,18 +39,22 @@ LAST_READ_S = 0.5
 class Emulation:
     """One run: `carry_out` does everything once.
 
-    Its tools write into ``raw``, and have their sockets and databases in ``sockets``. ``run_as``: the user and group of
-    the controller; None: ours.
+    What is seen of it goes into ``seen``. Its tools write into ``raw``, and have their sockets and databases in
+    ``sockets``. ``run_as``: the user and group of the controller; None: ours.
     """
 
     def __init__(
-        self, spec: RunSpec, raw: Path, sockets: Path, say: Say, run_as: tuple[int, int] | None = None
+        self,
+        spec: RunSpec,
+        seen: Observation,
+        raw: Path,
+        sockets: Path,
+        say: Say,
+        run_as: tuple[int, int] | None = None,
     ) -> None:
         self.spec = spec
         self.workload = spec.workload()
-        self.seen = Observation()
-        self.timing: dict[str, float] = {}
-        self.environment: dict[str, Any] = {}
+        self.seen = seen
         self._raw = raw
         self._sockets = sockets
         self._say = say
@@ -74,18 +77,16 @@ class Emulation:
                 Transfers(fabric, self.workload, *where) if matrix is None else Iperf(fabric, matrix, *where)
             )
             self._send(fabric, controller, traffic, children)
-            self.environment = {
-                "platform": spec.platform,
-                "platform_version": controller.find("start")[0]["platform_version"],
-            }
+            version = controller.find("start")[0]["platform_version"]
+            seen.environment |= {"platform": spec.platform, "platform_version": version}
             clock = time.monotonic()
-        self.timing["teardown_s"] = time.monotonic() - clock
+        seen.timing["teardown_s"] = time.monotonic() - clock
         seen.flows = traffic.flows
         seen.unfinished = traffic.collect() or seen.unfinished
         seen.troubles = traffic.troubles
         seen.collective = traffic.collective
         seen.clock_moved_s = clock_offset() - seen.clock_offset
-        seen.events = controller.events
+        seen.events, seen.log_bytes = controller.events, controller.log_bytes
         seen.restarts = controller.restarts
 
     def _options(self) -> FabricOptions:
@@ -120,12 +121,12 @@ class Emulation:
         if spec.time == "virtual":
             wait_for_moment(START_EVERY_S)
         fabric.connect(PORT)
-        self.timing["build_s"] = time.monotonic() - clock
+        self.seen.timing["build_s"] = time.monotonic() - clock
         ready = controller.wait_for("ready", READY_DEADLINE)
         if ready["switches"] != fabric.topo.num_switches:
             raise RunFailed(f"the controller counts {ready['switches']} switches, not {fabric.topo.num_switches}")
         fabric.lost()  # what was lost until now is nobody's
-        self.timing["ready_s"] = time.monotonic() - clock
+        self.seen.timing["ready_s"] = time.monotonic() - clock
         return controller
 
     def _send(self, fabric: Fabric, controller: Controller, traffic: Traffic, children: Children) -> None:
@@ -133,8 +134,7 @@ class Emulation:
         traffic.listen()
         if spec.time == "virtual":
             wait_for_moment(READY_EVERY_S)
-        samples = self._raw / "bwm-ng.csv"
-        counting = sample_command(fabric.switch_ports, samples)
+        counting = sample_command(fabric.switch_ports, self._raw / SAMPLES)
         children.spawn("bwm-ng", counting, namespace=fabric.switches.pid)
         tcp_before = tcp_counters(fabric)
         seen.clock_offset = clock_offset()
@@ -154,14 +154,15 @@ class Emulation:
 
             seen.unfinished = traffic.wait(tick)
             seen.outages = faults.outages
-            self.timing["traffic_s"] = time.monotonic() - clock
+            self.seen.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")
         seen.cpu_times, seen.cpu_idle = processors.times, processors.idle_percent
         seen.lost = controller.lost
         said = ("client", *(("controller",) if controller.lost else ()))
         seen.dead = [name for name in children.dead() if not name.startswith(said)]
-        seen.tcp = tcp_counters(fabric)
-        seen.tcp.subtract(tcp_before)
+        tcp_after = tcp_counters(fabric)
+        tcp_after.subtract(tcp_before)
+        seen.tcp = dict(tcp_after)
         traffic.hang_up()
         children.end(children.named("bwm-ng"))
         if spec.new_flows == "switch":
@@ -171,10 +172,6 @@ class Emulation:
         seen.drops = fabric.queue_drops()
         # A cable out of service loses packets; that is not the machine's fault.
         seen.lost_packets = {} if spec.fail else fabric.lost()
-        try:
-            seen.series = parse_samples(samples.read_text(errors="replace"))
-        except (OSError, ValueError) as error:
-            raise RunFailed(f"what bwm-ng wrote cannot be used: {error}") from None
 
 
 def wait_for_moment(every_s: float) -> None:

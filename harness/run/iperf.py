@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -48,6 +49,7 @@ class Iperf(Traffic):
             EmulatedFlow(int(src), int(dst), int(port))
             for src, dst, port in zip(matrix.src, matrix.dst, source_ports(matrix, spec.seed), strict=True)
         ]
+        self._clients: list[tuple[EmulatedFlow, subprocess.Popen[bytes]]] = []
 
     def listen(self, deadline: float = 60.0) -> None:
         receivers = sorted({flow.dst for flow in self.flows})
@@ -93,19 +95,18 @@ class Iperf(Traffic):
             command = client_command(topo.host_ip(flow.dst), source, seconds=self._spec.seconds)
             flow.started = time.time()
             name = f"client-{flow.src}-{flow.src_port}"
-            flow.client = self._spawn(flow.src, name, command, f"{name}.csv")
+            self._clients.append((flow, self._spawn(flow.src, name, command, f"{name}.csv")))
         return begin
 
     def wait(self, tick: Callable[[], None]) -> list[str]:
         """Wait until every client has ended, each of which may take `linger_s` longer than asked."""
         limit = time.monotonic() + self._spec.seconds + linger_s(self._spec.slowest_mbps)
         while time.monotonic() < limit:
-            running = [flow for flow in self.flows if flow.client is not None and flow.client.poll() is None]
-            if not running:
+            if all(client.poll() is not None for _, client in self._clients):
                 return []
             tick()
             time.sleep(0.05)
-        return [str(flow) for flow in self.flows if flow.client is None or flow.client.poll() is None]
+        return [str(flow) for flow, client in self._clients if client.poll() is None]
 
     def hang_up(self) -> None:
         """End the servers: at once when all of them have written all they will, else as they like to be ended."""

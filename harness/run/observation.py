@@ -1,5 +1,5 @@
-"""What is gathered while a run goes on, for the judge: among it the machine's processors, once a second, and what TCP
-counts."""
+"""What is seen of a run while it goes on, for the judge (`harness.verdict`): among it the machine's processors, once a
+second, and what TCP counts. It leaves a guest, or root's process, as a file beside what the tools wrote."""
 
 from __future__ import annotations
 
@@ -8,20 +8,27 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness.run.controller import Event, Restart
+import msgspec
+
+from harness.run.controller import LOG, Event, Restart, parse_events
 from harness.run.traffic import EmulatedFlow
 from record.parts import Collective
-from traffic.bwmng import Series
+from traffic.bwmng import Series, parse_samples
+from traffic.textfile import read_regular
 
 if TYPE_CHECKING:
     from harness.network.fabric import Fabric
 
 Say = Callable[[str], None]
 """Hears which stage a run is at."""
+SEEN, SAMPLES = "seen.json", "bwm-ng.csv"
+"""Files of a run: what was seen of it, but for bwm-ng's samples and the controller's log, which are files too."""
+MAX_BYTES = 1 << 30
 READINGS = 5
 """Of two clocks: one of so many is not interrupted."""
 COUNTERS = {
@@ -47,13 +54,19 @@ class Outage:
 
 @dataclass
 class Observation:
-    """What is gathered while a run goes on. Times are seconds since the epoch, ``begin`` the first client's.
+    """What is seen of a run. Times are seconds since the epoch, ``begin`` the first client's.
 
     ``tcp``: what hosts counted meanwhile (`tcp_counters`); ``troubles``: what went wrong with what sends, a
     sentence each; ``clock_offset``: the epoch's clock minus the monotonic one, ``clock_moved_s``: what it then gained;
-    ``collective``: what became of a graph of flows.
+    ``collective``: what became of a graph of flows. ``failed``: why the run broke off, if it did; ``log_bytes``: how
+    much of the controller's log counts; ``timing``: durations by the names of `record.parts.Timing`, seconds.
     """
 
+    started: datetime | None = None
+    failed: str | None = None
+    log_bytes: int = 0
+    timing: dict[str, float] = field(default_factory=dict)
+    environment: dict[str, Any] = field(default_factory=dict)
     begin: float = 0.0
     series: Mapping[str, Series] = field(default_factory=dict)
     drops: dict[str, int] = field(default_factory=dict)
@@ -67,11 +80,28 @@ class Observation:
     outages: list[Outage] = field(default_factory=list)
     restarts: list[Restart] = field(default_factory=list)
     lost: str | None = None
-    tcp: Counter[str] = field(default_factory=Counter)
+    tcp: dict[str, int] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
     clock_offset: float = 0.0
     clock_moved_s: float = 0.0
     collective: Collective | None = None
+
+
+def write_seen(seen: Observation, folder: Path) -> None:
+    stored = replace(seen, series={}, events=[])
+    (folder / SEEN).write_bytes(msgspec.json.encode(stored, enc_hook=lambda number: number.item()))
+
+
+def read_seen(folder: Path) -> Observation:
+    """What was seen of the run whose files are in ``folder``. ValueError, one sentence, where they cannot be read."""
+    try:
+        seen = msgspec.json.decode(read_regular(folder / SEEN, MAX_BYTES), type=Observation)
+        if seen.failed is None:
+            seen.series = parse_samples(read_regular(folder / SAMPLES, MAX_BYTES).decode(errors="replace"))
+            seen.events = parse_events(read_regular(folder / LOG, MAX_BYTES)[: seen.log_bytes])
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise ValueError(f"what was seen of the run cannot be read: {error}") from None
+    return seen
 
 
 class Sampler:

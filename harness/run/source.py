@@ -1,5 +1,5 @@
 """Which code runs are made with: the harness keeps what it was started with, and a controller is started anew for every
-run, from the disk. Where that has changed meanwhile, the run does not count (`harness.jobs.loop`)."""
+run, from the disk. Where that has changed meanwhile, the run does not count (`harness.jobs.publish`)."""
 
 from __future__ import annotations
 

@@ -32,7 +32,6 @@ class EmulatedFlow:
     dst: int
     src_port: int
     size_bytes: int | None = None
-    client: subprocess.Popen[bytes] | None = None
     started: float = 0.0
     report: FlowReport | None = None
     sent: Sent | None = None

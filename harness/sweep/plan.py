@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.errors import UserMistake
 from harness.jobs.job import job_of
-from harness.jobs.store import Planned, folder_of, require_writable
+from harness.jobs.publish import Planned, folder_of, require_writable
 from harness.run.spec import RunSpec
 from hedera.schemes import SCHEMES
 from hedera.text import one_line

@@ -14,8 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn, Tim
 from rich.progress import Progress as Bar
 
 from harness.errors import RunFailed
-from harness.jobs.loop import Doing, Where, carry_out, stage_words
-from harness.jobs.store import Planned, alone_in, remove_partial
+from harness.jobs.publish import Carrier, Doing, Planned, alone_in, carry_out, remove_partial, stage_words
 from plots.style import short
 from record.output import quiet
 from record.run import LOST, Run
@@ -24,7 +23,7 @@ PAGE_EVERY_S = 10.0
 """A page of many runs takes seconds: while a sweep is unfinished it is written no more often."""
 
 
-def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Where) -> None:
+def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrier) -> None:
     """Run the jobs with a live line; then print the table and write the figures.
 
     Raises UserMistake at once when another sweep is at work in ``folder``, and RunFailed at the end when some runs do
@@ -43,7 +42,7 @@ def _set_aside(jobs: Sequence[Planned], console: Console) -> None:
         console.print(escape(f"{why}: {runs} moved aside, to be made again"), highlight=False, soft_wrap=True)
 
 
-def _carry_out(jobs: Sequence[Planned], folder: Path, where: Where) -> None:
+def _carry_out(jobs: Sequence[Planned], folder: Path, where: Carrier) -> None:
     console = Console(stderr=True, quiet=quiet())
     _set_aside(jobs, console)
     left = [job for job in jobs if not job.done]

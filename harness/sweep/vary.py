@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from harness.jobs.store import slug
+from harness.jobs.publish import slug
 from harness.run.spec import RunSpec
 from hedera.parameter import option_of, parameters_of
 from plots.load import load_sweep

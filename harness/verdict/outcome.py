@@ -126,7 +126,7 @@ class Outcome:
         out of order, and segments that were sent again though no queue had dropped them."""
         if self.spec.chosen.gap_us is None:
             return 0.0
-        again, late = (self.seen.tcp[name] for name in ("retransmitted_segments", "segments_out_of_order"))
+        again, late = (self.seen.tcp.get(name, 0) for name in ("retransmitted_segments", "segments_out_of_order"))
         again -= sum(self.seen.drops.values())
         return (again * (self.spec.mtu + ETHERNET_HEADER) + late * REORDERED_BYTES) * 8e-6 / self.ended
 

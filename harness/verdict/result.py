@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import pairwise
+from pathlib import Path
 from statistics import median
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import RunFailed
+from harness.errors import TRACEBACK, RunFailed, in_words
 from harness.run.controller import Event
-from harness.run.observation import Observation
+from harness.run.observation import Observation, read_seen
 from harness.run.spec import RunSpec
 from harness.verdict.fair import Window
 from harness.verdict.flows import MeasuredFlow
@@ -23,7 +25,7 @@ from harness.verdict.links import FullLinks, claims, full_links
 from harness.verdict.outcome import SETTLED_S, Outcome
 from harness.verdict.recovery import Recovery
 from hedera.text import one_line
-from record.parts import Cpu, Disagreement, Rates, Restart, Round, Settings
+from record.parts import Cpu, Disagreement, Rates, Restart, Round, Settings, Timing
 from record.run import SCHEMA, Run, mean_over
 from topos.links import link_rates, sending_ports
 from topos.network import Network
@@ -57,6 +59,24 @@ def unmeasured(spec: RunSpec) -> Run:
 
 def failed_run(spec: RunSpec, *reasons: str) -> Run:
     return msgspec.structs.replace(unmeasured(spec), reasons=tuple(one_line(reason, most=1000) for reason in reasons))
+
+
+def judged(spec: RunSpec, folder: Path) -> Run:
+    """The result of a run whose files, as the guest or root's process left them, are in ``folder``.
+
+    Raises ValueError, one sentence, where what was seen cannot be read.
+    """
+    seen = read_seen(folder)
+    if seen.failed is not None:
+        run = failed_run(spec, seen.failed)
+    else:
+        try:
+            run = describe(spec, seen)
+        except Exception as error:  # noqa: BLE001, a run that cannot be judged does not count
+            (folder / TRACEBACK).write_text("".join(traceback.format_exception(error)))
+            run = failed_run(spec, in_words(error))
+    timing = Timing(**{name: round(value, 3) for name, value in seen.timing.items()})
+    return msgspec.structs.replace(run, started=seen.started, timing=timing, environment=seen.environment)
 
 
 def describe(spec: RunSpec, seen: Observation) -> Run:

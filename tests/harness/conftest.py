@@ -2,8 +2,22 @@ import os
 
 import pytest
 
+from harness.jobs.publish import RESULT
 from harness.network.processes import wait_until
+from harness.verdict import result
+from record import run as record
 from tests.harness.real_runs import footprint
+
+
+@pytest.fixture(autouse=True)
+def judged_as_made(monkeypatch):
+    """A run that a test's carrier has made (`tests.harness.jobs.made`) is judged to be that."""
+    judged = result.judged
+
+    def made_or_judged(spec, folder):
+        return record.read(folder / RESULT) if (folder / RESULT).exists() else judged(spec, folder)
+
+    monkeypatch.setattr(result, "judged", made_or_judged)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from harness.cli.report import compare
 from harness.cli.run import run as run_command
-from harness.jobs.store import RESULT
+from harness.jobs.publish import RESULT
 from harness.run.spec import RunSpec
 from harness.sweep.plan import TrafficSpec, keep_settings, plan
 from plots.compare_sweeps import OF_THE_PATTERN

@@ -256,7 +256,7 @@ def test_a_neighbour_locks_results_that_he_may_read(place):
     """The enemy holds a lock of a results folder, and of each file in it that he can open, while a sweep begins."""
     folder = place.place / "shown"
     folder.mkdir()
-    begin = f"from harness.jobs.store import alone_in\nwith alone_in(Path({str(folder)!r})): print('mine')"
+    begin = f"from harness.jobs.publish import alone_in\nwith alone_in(Path({str(folder)!r})): print('mine')"
     place.python("root shell", begin)
     grabbing = enemy(
         """

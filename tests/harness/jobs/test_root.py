@@ -12,13 +12,12 @@ import pytest
 from harness.errors import RunFailed, UserMistake
 from harness.jobs import experiment, root
 from harness.jobs.job import job_of
-from harness.jobs.store import RESULT
 from harness.network import footprint, processes
 from harness.network.processes import wait_until
 from harness.run.emulation import Emulation
 from harness.run.spec import RunSpec
+from harness.verdict.result import judged
 from hedera.schemes import scheme
-from record import run as record
 from tests.harness.jobs.made import SPEC
 from tests.harness.jobs.test_job import SCHEDULER
 
@@ -44,8 +43,9 @@ def child(tmp_path, monkeypatch):
 
 def carried(one, place, scheme_name="ecmp", hear=lambda stage, progress: None):
     place.mkdir()
-    one.carry(job_of(RunSpec(scheme_name, "stride:4", seconds=6, time="real", platform="os-ken")), place, hear)
-    return record.read(place / RESULT)
+    job = job_of(RunSpec(scheme_name, "stride:4", seconds=6, time="real", platform="os-ken"))
+    one.carry(job, place, hear)
+    return judged(job.spec, place)
 
 
 def failing(self):
@@ -85,7 +85,7 @@ def test_a_run_in_virtual_time_is_not_root_s(child, tmp_path):
 
 def test_what_is_no_job_is_refused_and_the_child_goes_on(child, tmp_path):
     one = child(failing)
-    one.connection.send_bytes(root._JOB + b'{"spec": {"scheme": "/etc/shadow"}}')
+    one.connection.send_bytes(root._JOB + b'{}\n{"scheme": "/etc/shadow"}')
     answer = one.connection.recv()
     assert isinstance(answer, UserMistake)
     assert "no job" in str(answer)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.jobs import code, world
+from harness.jobs import world
 from harness.run.source import EMULATOR
 from harness.run.spec import RunSpec
 from tests.harness.test_cli import HEDERA
@@ -26,8 +26,8 @@ def test_another_kernel_is_another_emulator_unless_it_changes_no_result():
 
 def test_a_guest_sees_code_packages_and_the_system_at_fixed_places(tmp_path):
     made = world.world(tmp_path)
-    assert {"/usr", code.CODE, world.PACKAGES} <= {*made.folders}
-    assert made.folders[code.CODE] == tmp_path
+    assert {"/usr", world.CODE, world.PACKAGES} <= {*made.folders}
+    assert made.folders[world.CODE] == tmp_path
     assert not {"/", "/home", "/tmp", "/root", os.getcwd()} & {*made.folders}
     links = made.folders[world.PACKAGES]
     assert {"numpy", "msgspec", "mininet"} <= {*os.listdir(links)}
@@ -35,7 +35,7 @@ def test_a_guest_sees_code_packages_and_the_system_at_fixed_places(tmp_path):
     assert all(str(link.readlink()).startswith(("/opt/", "/usr/")) for link in links.iterdir())
     own = tmp_path / "own.py"
     own.write_text("class Mine:\n    def __init__(self, *_): pass\n    def place(self, flows): return {}\n")
-    assert made.command(SPEC)[-1] == f"{code.CODE}:{world.PACKAGES}"
+    assert made.command(SPEC)[-1] == f"{world.CODE}:{world.PACKAGES}"
     assert made.command(RunSpec(f"{own}:Mine", "stride:4", time="virtual"))[-1].startswith(made.command(SPEC)[-1] + ":")
 
 
@@ -55,15 +55,15 @@ def test_the_code_of_guests_is_made_once_for_a_state_of_the_sources(tmp_path, mo
     source = tmp_path / "sources" / "hedera" / "loop.py"
     source.parent.mkdir(parents=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(code, "ROOT", tmp_path / "sources")
-    monkeypatch.setattr(code.subprocess, "run", compiles)
+    monkeypatch.setattr(world, "ROOT", tmp_path / "sources")
+    monkeypatch.setattr(world.subprocess, "run", compiles)
     found = []
     for text in ("a = 1", "a = 22"):
         source.write_text(text)
-        found += [code.code_of_runs(print), code.code_of_runs(print)]
+        found += [world.code_of_runs(print), world.code_of_runs(print)]
     assert found[0] == found[1] != found[2] == found[3]
-    assert (found[0] / "hedera" / "loop.py").stat().st_mtime == code.WRITTEN_S
-    assert (found[0] / code.COMPILED).is_dir()
+    assert (found[0] / "hedera" / "loop.py").stat().st_mtime == world.WRITTEN_S
+    assert (found[0] / world.COMPILED).is_dir()
 
 
 RUN = ["run", "--scheme", "hedera-sa", "--traffic", "stride:4", "--time", "virtual", "--seconds", "6", "--quiet"]

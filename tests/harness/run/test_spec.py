@@ -6,6 +6,7 @@ import pytest
 
 from harness.errors import UserMistake
 from harness.run.emulation import Emulation
+from harness.run.observation import Observation
 from harness.run.spec import MEASURED_DELAY_MS, Disturbance, RunSpec, parsed_disturbances
 from record.parts import Settings
 
@@ -91,7 +92,7 @@ def test_results_have_a_place_for_it():
 def test_without_rounds_the_interval_changes_nothing(tmp_path):
     def options(scheme, interval_s):
         spec = RunSpec(scheme, "stride:4", interval_s=interval_s, time="virtual")
-        return Emulation(spec, tmp_path, tmp_path, print)._options(), spec.reading_s
+        return Emulation(spec, Observation(), tmp_path, tmp_path, print)._options(), spec.reading_s
 
     for scheme in ("ecmp", "nonblocking"):
         assert options(scheme, 1) == options(scheme, 2) == options(scheme, 5)

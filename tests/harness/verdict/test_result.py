@@ -1,17 +1,19 @@
 """From raw observations to numbers, on a small made-up run whose answers can be worked out by hand."""
 
+import json
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
 
-from harness.errors import RunFailed
-from harness.run.controller import Restart
-from harness.run.observation import Observation, Outage
+from harness.errors import TRACEBACK, RunFailed
+from harness.run.controller import LOG, Restart
+from harness.run.observation import SAMPLES, Observation, Outage, read_seen, write_seen
 from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import paths_by_flow
-from harness.verdict.result import describe
+from harness.verdict.result import describe, judged
 from record.parts import Restart as Restarted
 from tests.harness.verdict.fine import placed
 from topos.network import NonBlocking
@@ -152,3 +154,36 @@ def test_a_controller_that_was_restarted_is_in_the_record():
     result = describe(SPEC, seen)
     assert result.verdict == "ok"
     assert result.controller_restarts == (Restarted(t=3, reason="ended (status -9)", ready_t=4.5, adopted=1),)
+
+
+def test_what_was_seen_is_judged_elsewhere_as_it_would_be_where_it_was_seen(tmp_path):
+    """Every number comes out of the files as it went into them."""
+    spec = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10, fail=("switch:0_0_1@2:4",))
+    seen = fat_tree_observation(spec)
+    seen.outages = [Outage(2.01, spec.faults[0].links(spec.network())), Outage(4.02, frozenset())]
+    seen.drops, seen.cpu_idle, seen.environment = {"0_0_1-eth1": np.int64(7)}, [100 / 3], {"cores": 2}
+    (tmp_path / LOG).write_text("".join(json.dumps(event) + "\n" for event in seen.events))
+    seen.log_bytes = (tmp_path / LOG).stat().st_size
+    with (tmp_path / LOG).open("a") as log:
+        log.write('{"event": "error", "message": "after the run", "t": 1.0}\n')
+    with (tmp_path / SAMPLES).open("w") as samples:
+        for port, one in seen.series.items():
+            for t, out, into in zip([BEGIN, *one.t], [0, *one.out_mbps], [0, *one.in_mbps], strict=True):
+                samples.write(f"{t};{port};{out * 125_000};{into * 125_000}{';0' * 12}\n")
+    write_seen(seen, tmp_path)
+    assert replace(read_seen(tmp_path), series={}) == replace(seen, series={})
+    here = msgspec.structs.replace(describe(spec, seen), environment={"cores": 2}, started=None)
+    there, here = (msgspec.json.encode(run, enc_hook=float) for run in (judged(spec, tmp_path), here))
+    assert msgspec.json.decode(there) == msgspec.json.decode(here)
+
+
+def test_a_run_that_cannot_be_judged_does_not_count_and_says_why(tmp_path):
+    write_seen(Observation(begin=BEGIN), tmp_path)
+    with pytest.raises(ValueError, match="what was seen"):
+        judged(SPEC, tmp_path)
+    for name in (LOG, SAMPLES):
+        (tmp_path / name).touch()
+    run = judged(SPEC, tmp_path)
+    assert run.verdict == "invalid"
+    assert "no samples" in run.reasons[0]
+    assert (tmp_path / TRACEBACK).exists()

@@ -1,4 +1,4 @@
-"""The one loop: what comes back is checked, published whole or not at all, and tried once more where that may help."""
+"""The one loop: what comes back is judged, published whole or not at all, and tried once more where that may help."""
 
 import os
 import signal
@@ -11,9 +11,9 @@ import msgspec
 import pytest
 
 from harness.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
-from harness.jobs.job import Job
-from harness.jobs.loop import carry_out
-from harness.jobs.store import RESULT, Planned, alone_in, new_folder, read_run, remove_partial
+from harness.jobs.job import Circumstances, Job
+from harness.jobs.publish import RESULT, Planned, alone_in, carry_out, new_folder, read_run, remove_partial, run
+from harness.run.observation import SEEN
 from harness.sweep.plan import TrafficSpec, plan
 from tests.harness.jobs.made import SPEC, Carrier, carried, result
 
@@ -48,36 +48,49 @@ def test_a_run_is_published_with_its_raw_files_and_never_overwritten(tmp_path):
     assert read_run(tmp_path / "a" / "run") == run
 
 
-@pytest.mark.parametrize(
-    ("changed", "words"),
-    [
-        ({"scheme": "hedera-sa"}, "scheme"),
-        ({"trial": 2}, "trial"),
-        ({"seed": 9}, "seed"),
-        ({"spec": msgspec.structs.replace(result(SPEC).spec, link_mbps=77.0)}, "spec"),
-        ({"matrix": ((0, 1),)}, "matrix"),
-        ({"environment": {"source": "0" * 16}}, "other code"),
-        ({"environment": {}}, "other code"),
-    ],
-)
-def test_what_is_not_the_run_that_was_asked_for_does_not_count(tmp_path, changed, words):
-    run = carried(tmp_path / "run", lambda spec: result(spec, **changed))
-    assert run.verdict == "lost"
-    assert words in run.reasons[0]
-    assert run.bisection_mbps is None
+@pytest.mark.parametrize("environment", [{"source": "0" * 16}, {}])
+def test_what_was_made_with_other_code_does_not_count(tmp_path, environment):
+    lost = carried(tmp_path / "run", lambda spec: result(spec, environment=environment))
+    assert lost.verdict == "lost"
+    assert "other code" in lost.reasons[0]
+    assert lost.bisection_mbps is None
     assert os.listdir(tmp_path / "run") == [RESULT], "nothing that came is kept"
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}'])
-def test_a_result_that_cannot_be_read_is_a_lost_run(tmp_path, text):
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"begin": "now"}', "{}"])
+def test_a_run_of_which_what_was_seen_cannot_be_read_is_lost(tmp_path, text):
     class Broken(Carrier):
         def carry(self, job, place, hear):
-            (place / RESULT).write_text(text)
-
-    from harness.jobs.loop import run
+            (place / SEEN).write_text(text)
+            return Circumstances()
 
     assert run(Job(SPEC, {}), tmp_path / "run", Broken()).verdict == "lost"
     assert read_run(tmp_path / "run").verdict == "lost"
+
+
+def test_what_only_the_host_knows_is_in_the_result(tmp_path):
+    class Slow(Carrier):
+        def carry(self, job, place, hear):
+            super().carry(job, place, hear)
+            return Circumstances(environment={"guest_mode": "ptrace"}, doubt="its time was real")
+
+    found = run(Job(SPEC, {}), tmp_path / "run", Slow())
+    assert (found.verdict, found.reasons[0]) == ("invalid", "its time was real")
+    assert found.environment["guest_mode"] == "ptrace"
+    assert "source" in found.environment
+
+
+@pytest.mark.parametrize(
+    "flaw", [{"bisection_mbps": float("nan")}, {"verdict": "perhaps"}, {"flows": None}, {"flows": ({1},)}]
+)
+def test_a_result_that_could_not_be_read_again_is_a_failure_of_the_run(tmp_path, monkeypatch, flaw):
+    right = result(SPEC, reasons=("it was slow",))
+    monkeypatch.setattr("harness.verdict.result.judged", lambda spec, folder: msgspec.structs.replace(right, **flaw))
+    failed = carried(tmp_path / "run")
+    assert failed.verdict == "invalid"
+    assert failed.reasons[0] == "it was slow"
+    assert failed.reasons[-1].startswith("its result is not what it should be: ")
+    assert (read_run(tmp_path / "run"), failed.key) == (failed, Job(SPEC, {}).key)
 
 
 def raising(error):
@@ -160,7 +173,7 @@ def test_ctrl_c_ends_what_is_under_way_and_keeps_what_is_done(tmp_path):
                 while True:
                     hear("sending", None)
                     threading.Event().wait(0.01)
-            super().carry(job, place, hear)
+            return super().carry(job, place, hear)
 
     class Interrupting(Watcher):
         def look(self, doing):
@@ -187,7 +200,7 @@ def test_of_two_sweeps_in_one_folder_the_second_says_so(tmp_path):
 PUBLISHING = """
 import os, sys, signal
 from pathlib import Path
-from harness.jobs.store import new_folder
+from harness.jobs.publish import new_folder
 at, folder = sys.argv[1], Path(sys.argv[2])
 def end(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
 if at == "before the rename": os.rename = end

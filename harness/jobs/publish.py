@@ -1,5 +1,7 @@
-"""Folders of results: a run's is published whole or not at all, never over another; a sweep's is one sweep's at a
-time."""
+"""Runs are carried out side by side, judged, published, and tried once more where they do not count.
+
+A run's folder is published whole or not at all, never over another; a sweep's is one sweep's at a time.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +14,26 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import Event
+from typing import TYPE_CHECKING, Protocol
 
-from harness.errors import RunFailed, UserMistake
+from msgspec.structs import replace
+
+from harness.errors import RunFailed, UserMistake, WorkerFailed
+from harness.jobs.job import Circumstances, Hear, Job
+from harness.run.source import first_source
+from harness.run.spec import RunSpec
 from record import run as record
 from record.files import make_folder
 from record.run import OLDER, Run
 
 if TYPE_CHECKING:
-    from harness.jobs.job import Job
-    from harness.run.spec import RunSpec
+    from virtual.guest import Progress
 
 RESULT = "run.json"
 ROOM = 32 << 20
@@ -218,3 +226,124 @@ def full(folder: Path) -> RunFailed:
         f"the disk of {folder} is full: this run is not kept, finished results are; "
         f"with {ROOM >> 20} MiB free the same command goes on"
     )
+
+
+# --- the loop ---------------------------------------------------------------------------------------------------------
+
+LOOK_EVERY_S = 0.5
+Doing = Mapping[Planned, tuple[str, "Progress | None"]]
+"""At which stage each run is that is under way, and how far its guest is."""
+
+
+class Carrier(Protocol):
+    """Who carries jobs out: guests, the root child, a cluster."""
+
+    @property
+    def at_once(self) -> int:
+        """How many side by side."""
+
+    def carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
+        """Put a run's files into the folder ``place``; ``hear`` may raise, which ends the run."""
+
+
+def stage_words(stage: str, progress: Progress | None) -> str:
+    """A stage in words, and how far its guest is: by its clock, and by ours."""
+    if progress is None:
+        return stage
+    return f"{stage}, {progress.simulated_s:.0f} s of virtual time in {progress.real_s:.0f} s"
+
+
+class Stopped(Exception):
+    """Nobody waits for this run any more."""
+
+
+def run(job: Job, folder: Path, carrier: Carrier, hear: Hear = lambda stage, progress: None) -> Run:
+    """Carry out one run, judge what was seen of it, and publish it in ``folder``.
+
+    What a guest or a worker loses is published as a lost run, with the reason. Raises UnfitMachine before anything is
+    built, RunFailed when ``folder`` is taken or a disk full, and what ``hear`` raises.
+    """
+    make_folder(folder.parent)
+    with new_folder(folder) as place:
+        try:
+            circumstances = carrier.carry(job, place, hear)
+            hear("judging", None)
+            result = _judged(job, place, circumstances)
+        except WorkerFailed as reason:
+            from harness.verdict.result import failed_run
+
+            for path in place.iterdir():
+                path.unlink()
+            made = {"source": first_source().fingerprint, "time": job.spec.time}
+            result = replace(failed_run(job.spec, str(reason)), verdict=record.LOST, environment=made)
+        result = replace(result, key=job.key, inputs=job.inputs, emulator=job.emulator)
+        try:
+            return record.write(place / RESULT, result)
+        except ValueError as error:
+            from harness.verdict.result import failed_run
+
+            failed = failed_run(job.spec, *result.reasons, f"its result is not what it should be: {error}")
+            kept = ("key", "inputs", "emulator", "started", "timing", "environment")
+            return record.write(place / RESULT, replace(failed, **{name: getattr(result, name) for name in kept}))
+
+
+def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
+    """WorkerFailed where what came tells of no run, or of one that was made with other code."""
+    from harness.verdict.result import judged
+
+    try:
+        with job.files_given():
+            result = judged(job.spec, place)
+    except ValueError as error:
+        raise WorkerFailed(str(error)) from None
+    if result.environment.get("source") != first_source().fingerprint:
+        raise WorkerFailed("what came was made with other code: it has changed since this command began")
+    environment = {**result.environment, **circumstances.environment}
+    result = replace(result, started=circumstances.started or result.started, environment=environment)
+    if circumstances.doubt is not None:
+        result = replace(result, verdict="invalid", reasons=(circumstances.doubt, *result.reasons))
+    return result
+
+
+def carry_out(
+    jobs: Iterable[Planned], carrier: Carrier, done: Callable[[Planned, Run], None], look: Callable[[Doing], None]
+) -> None:
+    """Carry out what is left of the jobs. Ctrl-C ends those under way; what is finished has been published.
+
+    ``done`` hears of each run that has been published, ``look`` twice a second of what is under way; both in this
+    thread. Raises what `run` raises, when all others under way have ended.
+    """
+    stop = Event()
+    doing: dict[Planned, tuple[str, Progress | None]] = {}
+
+    def attempt(planned: Planned) -> Run | None:
+        folder = planned.next_folder()
+
+        def hear(stage: str, progress: Progress | None) -> None:
+            if stop.is_set():
+                raise Stopped
+            if stage:
+                doing[planned] = (stage, progress)
+
+        try:
+            return None if folder is None or stop.is_set() else run(planned.job, folder, carrier, hear)
+        finally:
+            doing.pop(planned, None)
+
+    with ThreadPoolExecutor(carrier.at_once) as pool:
+        waiting: dict[Future[Run | None], Planned] = {}
+        try:
+            waiting |= {pool.submit(attempt, planned): planned for planned in jobs}
+            while waiting:
+                for future in wait(waiting, LOOK_EVERY_S, FIRST_COMPLETED).done:
+                    planned = waiting.pop(future)
+                    if (result := future.result()) is None:
+                        continue
+                    done(planned, result)
+                    if not result.lost and not planned.done:
+                        waiting[pool.submit(attempt, planned)] = planned
+                look(dict(doing))
+        except BaseException:
+            stop.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
