@@ -44,7 +44,7 @@ class Flow:
         self.sent_again = 0
 
     def record(self, how: str, end: float, again: int = 0, rtt_us: int = 0) -> dict[str, Any]:
-        """How it went, as `harness.hosts.records.Sent`."""
+        """How it went, as `harness.run.traffic.Sent`."""
         return {
             "number": self.number,
             "asked": self.asked,
@@ -168,7 +168,7 @@ class Incoming:
         self.bins: list[int] = []
 
     def serve(self, buffer: bytearray) -> Iterator[dict[str, Any]]:
-        """Read what is there: the record of each flow that is over, as `harness.hosts.records.Arrived`."""
+        """Read what is there: the record of each flow that is over, as `harness.run.traffic.Arrived`."""
         if self.answers:
             self._answer(b"")
         while not self.closed:

@@ -13,7 +13,7 @@ Without AFTER a flow is due AFTER_S after BEGIN. SIZE null: until END. TO null: 
 computing if that is null too. The second, when it has said "ready", is [BEGIN, END], seconds of the monotonic clock.
 It goes when all is sent and received; at END it cuts off what is under way and ends what lasts.
 
-Standard output: "ready", then a line of JSON for each end of each flow that is over (`harness.hosts.records`).
+Standard output: "ready", then a line of JSON for each end of each flow that is over (`harness.run.traffic`).
 WAKE_BYTES: how much must have arrived before the kernel wakes it. LINGER_S: what a flow that lasts has to arrive
 after END.
 """

@@ -16,11 +16,9 @@ from harness.network.hosts import Tcp, permitted
 from harness.network.openvswitch import COUNTERS_MS
 from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
-from harness.run.iperf import Iperf, unsent_bytes
 from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
 from harness.run.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
-from harness.run.traffic import Traffic
-from harness.run.transfers import Transfers
+from harness.run.traffic import Iperf, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
 from topos.faults import Fault, cables, links_down, moments
 from topos.network import NonBlocking, Own

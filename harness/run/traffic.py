@@ -1,24 +1,104 @@
-"""The traffic of a run on its hosts: what kinds of it share."""
+"""The traffic of a run on its hosts, in two kinds.
+
+Flows that last have an iperf client each, and iperf's server on every receiver, or a sink of ours for all. Traffic
+that comes and goes has a program on every host (`harness.hosts.peer`), which is told of its flows, and writes down what
+became of each, at both its ends: times are seconds of the monotonic clock.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
+import socket
 import subprocess
+import sys
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from harness.hosts.records import Arrived, Sent
-from harness.network.processes import Children
-from harness.run.spec import RunSpec
+import msgspec
+import numpy as np
+
+from harness.errors import RunFailed
+from harness.hosts import peer
+from harness.hosts.connections import BIN_S, UNSENT_BYTES
+from harness.network.namespaces import inside
+from harness.network.processes import Children, wait_until
+from harness.run.spec import LINGER_S, RunSpec, linger_s
+from record.completion import completed
 from record.parts import Collective
-from traffic.iperf import FlowReport
+from topos.wire import ETHERNET_HEADER
+from traffic.flows import SERVER_PORT, Matrix, source_ports
+from traffic.graph import FlowGraph, ranks
+from traffic.iperf import FlowReport, Interval, client_command, parse_report, server_command
+from traffic.streams import Stream, generator
+from traffic.workload import Workload
 
 if TYPE_CHECKING:
     from harness.network.fabric import Fabric
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """One flow as its sender saw it.
+
+    ``asked``: when it was due; ``start``: when it asked for a connection, or was first written to one that stood, None
+    when it could not even do that; ``connected``: when it had one of its own; ``end``: when the receiver had confirmed
+    it. ``how``: ``done``, ``cut off`` by the end of the run, or what went wrong, in the system's words. ``rtt_us``:
+    the smoothed round-trip time at the end.
+    """
+
+    number: int
+    asked: float
+    start: float | None
+    connected: float | None
+    end: float
+    how: str
+    retransmissions: int
+    rtt_us: int
+
+
+class Arrived(msgspec.Struct, frozen=True):
+    """One flow as its receiver saw it: its ``first`` and ``last`` byte, and ``bins``, the bytes in each
+    `harness.hosts.connections.BIN_S` after ``accepted``. ``how``: ``done``, ``cut off``, or what went wrong."""
+
+    number: int
+    how: str
+    accepted: float
+    first: float
+    last: float
+    bytes: int
+    bins: tuple[int, ...]
+
+
+class _Line(msgspec.Struct):
+    sent: Sent | None = None
+    arrived: Arrived | None = None
+
+
+def read_records(outputs: Iterable[Path]) -> tuple[dict[int, Sent], dict[int, Arrived]]:
+    """The records of both ends by the flows' numbers; what is no line of a record is left out."""
+    sent, arrived = {}, {}
+    decoder = msgspec.json.Decoder(_Line)
+    for output in outputs:
+        for line in output.read_bytes().splitlines(keepends=True) if output.exists() else ():
+            if line.startswith(b"{") and line.endswith(b"\n"):
+                try:
+                    found = decoder.decode(line)
+                except msgspec.DecodeError:
+                    continue  # of a process that was ended while it wrote
+                if found.sent is not None:
+                    sent[found.sent.number] = found.sent
+                if found.arrived is not None:
+                    arrived[found.arrived.number] = found.arrived
+    return sent, arrived
 
 
 @dataclass
@@ -102,3 +182,282 @@ class Traffic(ABC):
 
     def _namespace(self, host: int) -> int:
         return self._fabric.pid_of(self._fabric.topo.host_name(host))
+
+
+BLOCK_BYTES = 128 << 10
+"""What iperf writes at once."""
+SINK = str(Path(__file__).parents[1] / "hosts" / "sink.py")
+HELD_S = 0.02
+"""For how long a client may have to wait for a processor, seconds."""
+
+
+def unsent_bytes(mbps: float) -> int:
+    """What TCP may hold of a flow that it has not sent once, on links of that rate.
+
+    A block of iperf's at least, and what a link carries while a client may have to wait for a processor, so that TCP
+    never runs dry. Left to itself a socket holds as much again as its window, and a client is done the later for it:
+    at 10 Mb/s by a second and a half (docs/notes/emulation.md).
+    """
+    return max(BLOCK_BYTES, round(mbps * 1e6 / 8 * HELD_S))
+
+
+class Iperf(Traffic):
+    """A traffic matrix."""
+
+    def __init__(self, fabric: Fabric, matrix: Matrix, spec: RunSpec, directory: Path, children: Children) -> None:
+        super().__init__(fabric, spec, directory, children)
+        self.flows = [
+            EmulatedFlow(int(src), int(dst), int(port))
+            for src, dst, port in zip(matrix.src, matrix.dst, source_ports(matrix, spec.seed), strict=True)
+        ]
+        self._clients: list[tuple[EmulatedFlow, subprocess.Popen[bytes]]] = []
+
+    def listen(self, deadline: float = 60.0) -> None:
+        receivers = sorted({flow.dst for flow in self.flows})
+        if self._spec.sink == "blocks":
+            return self._take_in(receivers)
+        servers = {
+            host: self._spawn(host, f"receiver on host {host}", server_command(), f"server-{host}.csv")
+            for host in receivers
+        }
+        deaf = list(receivers)
+
+        def listening_or_dead() -> bool:
+            deaf[:] = [host for host in deaf if not self._is_listening(host)]
+            return not deaf or servers[deaf[0]].poll() is not None
+
+        wait_until(listening_or_dead, deadline)
+        if deaf and (status := servers[deaf[0]].poll()) is not None:
+            raise RunFailed(f"what receives on host {deaf[0]} ended at once (status {status})")
+        if deaf:
+            raise RunFailed(f"nothing listened on host {deaf[0]} within {deadline:g} s")
+
+    def _take_in(self, receivers: list[int]) -> None:
+        with contextlib.ExitStack() as ours:
+            listeners = []
+            for host in receivers:
+                listen = partial(socket.create_server, (self._fabric.topo.host_ip(host), SERVER_PORT), backlog=512)
+                listeners.append(ours.enter_context(inside(self._namespace(host), listen)).fileno())
+            command = [sys.executable, "-I", "-S", SINK, *map(str, listeners)]
+            self._spawn(None, "receiver of all hosts", command, "servers.csv", handed=listeners)
+
+    def _is_listening(self, host: int) -> bool:
+        return listens_on(Path(f"/proc/{self._namespace(host)}/net/tcp").read_text(), SERVER_PORT)
+
+    def start(self) -> float:
+        """Start the clients in succession (section 6.2), at the moments that the seed draws; returns when it began."""
+        spread_s = (self._spec.start_spread_ms or 0.0) / 1e3
+        after_s = generator(self._spec.seed, Stream.STARTS).uniform(0.0, spread_s, len(self.flows)).tolist()
+        begin = time.time()
+        topo = self._fabric.topo
+        for due_s, flow in sorted(zip(after_s, self.flows, strict=True), key=itemgetter(0)):
+            time.sleep(max(0.0, begin + due_s - time.time()))
+            source = (topo.host_ip(flow.src), flow.src_port)
+            command = client_command(topo.host_ip(flow.dst), source, seconds=self._spec.seconds)
+            flow.started = time.time()
+            name = f"client-{flow.src}-{flow.src_port}"
+            self._clients.append((flow, self._spawn(flow.src, name, command, f"{name}.csv")))
+        return begin
+
+    def wait(self, tick: Callable[[], None]) -> list[str]:
+        """Wait until every client has ended, each of which may take `linger_s` longer than asked."""
+        limit = time.monotonic() + self._spec.seconds + linger_s(self._spec.slowest_mbps)
+        while time.monotonic() < limit:
+            if all(client.poll() is not None for _, client in self._clients):
+                return []
+            tick()
+            time.sleep(0.05)
+        return [str(flow) for flow, client in self._clients if client.poll() is None]
+
+    def hang_up(self) -> None:
+        """End the servers: at once when all of them have written all they will, else as they like to be ended."""
+        # A server writes a flow's last line when it has read the flow's end.
+        complete = wait_until(lambda: all(report and report.total for report in self._reports()), 1.0)
+        servers = self._children.named("receiver")
+        self._children.end(servers, deadline=0.0 if complete else 2.0)
+
+    def _reports(self) -> list[FlowReport | None]:
+        reports: dict[tuple[str, int], FlowReport] = {}
+        for file in self._directory.glob("server*.csv"):
+            reports.update(parse_report(file.read_text(errors="replace")))
+        return [reports.get((self._fabric.topo.host_ip(flow.src), flow.src_port)) for flow in self.flows]
+
+    def collect(self) -> list[str]:
+        incomplete = []
+        for flow, report in zip(self.flows, self._reports(), strict=True):
+            flow.report = report
+            if report is None or report.total is None:
+                incomplete.append(str(flow))
+            elif report.total.end_s < self._spec.seconds - 1:
+                incomplete.append(f"{flow} ({report.total.end_s:g} s)")
+        return incomplete
+
+
+def listens_on(proc_net_tcp: str, port: int) -> bool:
+    """Whether some socket in the text of /proc/PID/net/tcp listens on a port."""
+    ends = f":{port:04X}"
+    lines = (line.split() for line in proc_net_tcp.splitlines()[1:])
+    return any(fields[1].endswith(ends) and fields[3] == "0A" for fields in lines)
+
+
+PROGRAM = Path(peer.__file__).resolve()
+LEAD_S = 0.5
+"""From telling the programs when to begin until then: all must have heard it."""
+WAKE_S = 0.01
+"""For how long a flow at full rate may arrive before its receiver is woken."""
+SHARERS = 4
+"""A lasting flow that has written all has so many times as long as it needs alone for what still waits, in its socket
+and in a queue."""
+
+
+class Transfers(Traffic):
+    """A workload whose flows start at their times, in turn, or when those that they wait for have ended. In a graph
+    of flows hosts are connected before it begins, and stay so."""
+
+    def __init__(self, fabric: Fabric, workload: Workload, spec: RunSpec, directory: Path, children: Children) -> None:
+        super().__init__(fabric, spec, directory, children)
+        self._workload = workload
+        self._graph = workload.graph
+        waiting = (UNSENT_BYTES + spec.queue * (spec.mtu + ETHERNET_HEADER)) * 8e-6 / spec.slowest_mbps
+        self._linger_s = LINGER_S + SHARERS * waiting
+        self._programs: dict[int, subprocess.Popen[bytes]] = {}
+        self._parts: dict[int, dict[str, Any]] = defaultdict(
+            lambda: {"connections": [], "accepts": 0, "flows": [], "expects": 0}
+        )
+        """What each host is told of its part (`harness.hosts.peer`)."""
+        self._by_number = self._planned() if self._graph is None else self._planned_graph(self._graph)
+        self.flows = list(self._by_number.values())
+        for flow in self.flows:
+            self._parts[flow.dst]["expects"] += 1
+
+    def _planned(self) -> dict[int, EmulatedFlow]:
+        """Plan the parts; the flows by the numbers that hosts know them by."""
+        found = {}
+        for flow in self._workload:
+            found[flow.number] = EmulatedFlow(flow.src, flow.dst, flow.src_port, flow.size_bytes)
+            after = [] if flow.after is None else [flow.after]
+            how = (flow.start_s or 0.0, self._fabric.topo.host_ip(flow.dst), flow.src_port, flow.size_bytes, after)
+            self._parts[flow.src]["flows"].append([flow.number, *how, None])
+        return found
+
+    def _planned_graph(self, graph: FlowGraph) -> dict[int, EmulatedFlow]:
+        for rank in ranks(graph, self._workload.standing.src_port):
+            part = self._parts[rank.host]
+            part["connections"] = [(self._fabric.topo.host_ip(host), port) for host, port in rank.connections]
+            part["accepts"] = rank.accepts
+            for step in rank.steps:
+                how = (step.delay_s, None, 0, step.size_bytes, step.after, step.connection)
+                part["flows"].append([step.number, *how])
+        nodes = np.flatnonzero(~graph.computes)
+        flows = self._workload.standing.take(nodes)
+        sizes = graph.size_bytes[nodes].tolist()
+        return {
+            node: EmulatedFlow(flow.src, flow.dst, flow.src_port, size)
+            for node, flow, size in zip(nodes.tolist(), flows, sizes, strict=True)
+        }
+
+    def listen(self, deadline: float = 60.0) -> None:
+        wake_bytes = round(self._spec.link_mbps * 1e6 / 8 * WAKE_S)
+        for host in self._parts:
+            arguments = (self._fabric.topo.host_ip(host), SERVER_PORT, wake_bytes, self._linger_s)
+            command = [sys.executable, "-I", "-S", str(PROGRAM), *map(str, arguments)]
+            name = f"peer of host {host}"
+            self._programs[host] = self._spawn(host, name, command, self._file(host).name, commands=True)
+        for host, part in self._parts.items():
+            self._tell(host, part)
+        left = list(self._parts)
+
+        def ready_or_dead() -> bool:
+            left[:] = [host for host in left if not self._file(host).read_bytes().startswith(b"ready")]
+            return not left or self._programs[left[0]].poll() is not None
+
+        wait_until(ready_or_dead, deadline)
+        if left:
+            words = self._file(left[0]).read_text(errors="replace").strip().splitlines()
+            said = f": {words[-1]}" if words else f" within {deadline:g} s"
+            raise RunFailed(f"the program of host {left[0]} does not listen{said}")
+
+    def _tell(self, host: int, line: object) -> None:
+        pipe = self._programs[host].stdin
+        assert pipe is not None
+        with contextlib.suppress(BrokenPipeError):  # it has ended, which others find out
+            pipe.write(f"{json.dumps(line)}\n".encode())
+            pipe.flush()
+
+    def _file(self, host: int) -> Path:
+        return self._directory / f"peer-{host}.jsonl"
+
+    def start(self) -> float:
+        """Tell all programs when to begin; returns the beginning (seconds since the epoch)."""
+        self._begin = time.monotonic() + LEAD_S
+        for host in self._programs:
+            self._tell(host, [self._begin, self._begin + self._spec.seconds])
+        return self._epoch(self._begin)
+
+    @staticmethod
+    def _epoch(monotonic: float) -> float:
+        return time.time() - time.monotonic() + monotonic
+
+    def wait(self, tick: Callable[[], None]) -> list[str]:
+        """Wait until every program has gone: when all is over, or at the end, which cuts off what is under way. One
+        that is not gone some seconds later hangs. How each flow went, `collect` says."""
+        limit = self._begin + self._spec.seconds + self._linger_s + LINGER_S
+        while time.monotonic() < limit and any(program.poll() is None for program in self._programs.values()):
+            tick()
+            time.sleep(0.05)
+        for host, program in self._programs.items():
+            status = program.poll()
+            if status is None:
+                self.troubles.append(f"the program of host {host} did not end")
+            elif status:
+                self.troubles.append(f"the program of host {host} ended during the run (status {status})")
+        self._children.end(self._children.named("peer of host"), deadline=0.0)
+        return []
+
+    def collect(self) -> list[str]:
+        """Read the records into the flows. A sized flow that the end of the run cut off is not among those returned,
+        unless all have to end: one that waits for its turn may not be left over."""
+        topo = self._fabric.topo
+        sent, arrived = read_records(map(self._file, self._programs))
+        if self._graph is not None:
+            start, end = np.full((2, len(self._graph)), np.nan)
+            for number, one in sent.items():
+                if one.start is not None and one.how == "done":
+                    start[number] = one.start - self._begin
+                    end[number] = (arrived[number].last if number in arrived else one.end) - self._begin
+            self.collective = completed(self._graph, start, end, self._spec.link_mbps)
+        all_must_end = self._graph is not None or self._workload.matrix is not None
+        failed = []
+        for number, flow in self._by_number.items():
+            flow.sent, flow.arrived = sent.get(number), arrived.get(number)
+            flow.started = self._epoch(self._begin)
+            if flow.sent is not None:
+                flow.started = self._epoch(flow.sent.start or flow.sent.asked)
+                flow.report = _report(topo.host_ip(flow.src), topo.host_ip(flow.dst), flow)
+            how = "not started" if flow.sent is None else flow.sent.how
+            cut = how == "cut off" or (how == "not started" and not self.troubles)
+            if how != "done" and (all_must_end or not (cut and flow.size_bytes is not None)):
+                failed.append(f"{flow} ({how})")
+        return failed
+
+
+def _report(source: str, destination: str, flow: EmulatedFlow) -> FlowReport | None:
+    """What a receiver saw of a flow, in the words that the verdict knows: seconds count from the sender's start.
+
+    None when nothing arrived.
+    """
+    sent, arrived = flow.sent, flow.arrived
+    assert sent is not None
+    if arrived is None or sent.start is None:
+        return None
+    offset, last = arrived.accepted - sent.start, arrived.last - sent.start
+    per_bin = [0, *accumulate(arrived.bins)]
+    per_second = round(1 / BIN_S)
+    whole = []
+    for second in range(int(arrived.last - arrived.accepted)):
+        count = per_bin[(second + 1) * per_second] - per_bin[second * per_second]
+        begin = 0.0 if second == 0 else offset + second
+        end = offset + second + 1
+        whole.append(Interval(begin, end, count, count * 8 / (end - begin)))
+    total = Interval(0.0, last, arrived.bytes, arrived.bytes * 8 / last if last > 0 else 0.0)
+    return FlowReport(source, flow.src_port, destination, tuple(whole), total)

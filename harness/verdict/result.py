@@ -18,12 +18,9 @@ from harness.errors import TRACEBACK, RunFailed, in_words
 from harness.run.controller import Event
 from harness.run.observation import Observation, read_seen
 from harness.run.spec import RunSpec
-from harness.verdict.fair import Window
-from harness.verdict.flows import MeasuredFlow
-from harness.verdict.judgement import Evidence, doubted_claims, judge
-from harness.verdict.links import FullLinks, claims, full_links
-from harness.verdict.outcome import SETTLED_S, Outcome
-from harness.verdict.recovery import Recovery
+from harness.verdict.flows import MeasuredFlow, Window
+from harness.verdict.outcome import SETTLED_S, Outcome, Recovery
+from harness.verdict.rules import Evidence, FullLinks, claims, doubted_claims, full_links, judge
 from hedera.text import one_line
 from record.parts import Cpu, Disagreement, Rates, Restart, Round, Settings, Timing
 from record.run import SCHEMA, Run, mean_over

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import msgspec
 
-from harness.hosts.records import Arrived
 from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
 from harness.network.hosts import Tcp, permitted
 from harness.network.netlink import Netlink
@@ -23,8 +22,7 @@ from harness.network.processes import Children, run
 from harness.network.shaping import Shape, apply, verify
 from harness.run.observation import Sampler, tcp_counters
 from harness.run.spec import RunSpec
-from harness.run.traffic import EmulatedFlow
-from harness.run.transfers import Transfers
+from harness.run.traffic import Arrived, EmulatedFlow, Transfers
 from record.temporary import temporary_folder
 from studies.hifi.scene import Done, Look, Scene, Seen
 from topos.fattree import port_name

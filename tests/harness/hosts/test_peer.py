@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from harness.hosts import peer, records
+from harness.hosts import peer
+from harness.run.traffic import Sent, read_records
 from tests.controllers.fake_switch import wait_for
 
 NETWORK = f"127.{os.getpid() >> 8 & 127}.{os.getpid() & 255}"  # this process's own: others test beside it
@@ -62,7 +63,7 @@ class Bench:
 
     def read(self):
         assert [program.wait(60) for program in (self.here, self.there)] == [0, 0]
-        return records.read(self.files.values())
+        return read_records(self.files.values())
 
 
 @pytest.fixture
@@ -130,14 +131,14 @@ def test_a_host_that_refuses_and_one_that_dies_are_named(bench):
     wait_for(lambda: b'"sent"' in bench.files[HERE].read_bytes())
     bench.there.kill()
     assert bench.here.wait(60) == 0
-    sent, _ = records.read([bench.files[HERE]])
+    sent, _ = read_records([bench.files[HERE]])
     assert sent[0].how == "Connection refused"
     assert sent[1].how in ("closed early", "Connection reset by peer", "Broken pipe")
 
 
 def test_what_a_killed_process_wrote_is_read_as_far_as_it_goes(tmp_path):
-    good = records.Sent(3, 1.0, 1.0, None, 2.0, "done", 0, 5)
+    good = Sent(3, 1.0, 1.0, None, 2.0, "done", 0, 5)
     line = json.dumps({"sent": {name: getattr(good, name) for name in good.__struct_fields__}})
     output = tmp_path / "peer.jsonl"
     output.write_text(f'ready\n{line}\nTraceback\n{{"sent": {{"number": 4}}}}\n{line[:40]}')
-    assert records.read([output, tmp_path / "none.jsonl"]) == ({3: good}, {})
+    assert read_records([output, tmp_path / "none.jsonl"]) == ({3: good}, {})

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness.network.processes import wait_until
-from harness.run.iperf import SINK
+from harness.run.traffic import SINK
 from traffic.iperf import parse_report
 
 

@@ -4,10 +4,8 @@ from math import inf
 
 from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
-from harness.verdict.fair import PathChange, RoutedFlow
-from harness.verdict.flows import MeasuredFlow
-from harness.verdict.judgement import Evidence, judge
-from harness.verdict.links import Claim, FullLinks
+from harness.verdict.flows import MeasuredFlow, PathChange, RoutedFlow
+from harness.verdict.rules import Claim, Evidence, FullLinks, judge
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.iperf import FlowReport, Interval
 

@@ -1,12 +1,19 @@
-"""What a receiver reports of a flow, put on the clock of the run."""
+"""Flows as they were measured, and the max-min fair rates they are held against."""
 
 from math import nan
 
+import numpy as np
 import pytest
 
-from harness.run.observation import Observation
+from harness.run.observation import Observation, Outage
 from harness.run.traffic import EmulatedFlow
-from harness.verdict.flows import measured_flows
+from harness.verdict.flows import fair, measured_flows
+from simulator.fair import MaxMinEngine
+from tests.harness.verdict.fine import routed
+from topos.fattree import FatTree
+from topos.links import num_links, path_links
+from topos.network import NonBlocking
+from traffic.flows import columns
 from traffic.iperf import FlowReport, Interval
 
 
@@ -44,3 +51,97 @@ def test_numbers_are_kept_to_the_hundred_bits_a_second_and_the_millisecond():
 def test_a_flow_nobody_heard_of_delivered_nothing():
     flow = measured(None)
     assert (flow.start, flow.mbit((0.0, 10.0)), flow.seconds) == (pytest.approx(0.5), 0, [])
+
+
+TREE = FatTree(4)
+
+
+def flow(src, dst, start, mbit, *changes):
+    return routed(src, dst, *changes, start=start, mbit=mbit)
+
+
+def fluid(topo, flows, window, until, mbps, outages=()):
+    return fair(topo, flows, window, mbps, outages, until)
+
+
+def total(topo, flows, window):
+    return fair(topo, flows, window, 10).total_mbps
+
+
+@pytest.mark.parametrize(
+    ("flows", "window", "until", "ends", "mbps"),
+    [
+        # two into one host, the second half a second later: the first has it alone, then half each
+        ([flow(0, 2, 0, 10), flow(1, 2, 0.5, 10)], (0, 2), 4, [1.5, 2.0], 10),
+        # one that takes its turn begins when it did
+        ([flow(0, 2, 0, 10), flow(0, 3, 1.25, 10)], (0, 3), 3, [1.0, 2.25], 20 / 3),
+        # what does not end has no end, and what lasts neither
+        ([flow(0, 2, 0, 100), flow(1, 2, 0, None)], (0, 2), 2, [np.nan, np.nan], 10),
+        # only the window counts
+        ([flow(0, 2, 0, 15)], (1, 3), 4, [1.5], 10 * 0.5 / 2),
+    ],
+)
+def test_flows_share_while_they_are_there_together(flows, window, until, ends, mbps):
+    found = fluid(NonBlocking(16), flows, window, until, 10)
+    assert found.end.tolist() == pytest.approx(ends, nan_ok=True)
+    assert found.total_mbps == pytest.approx(mbps)
+
+
+def test_paths_count_from_when_they_were_taken():
+    """Cores 0 and 1 are above one aggregation switch, so both flows climb one link, until one is moved."""
+    stays = flow(0, 4, 0, 10, (0, 0))
+    moved = flow(1, 8, 0, 10, (0, 1), (1, 2))
+    found = fluid(TREE, [stays, moved], (0, 2), 5, 10)
+    assert found.end.tolist() == pytest.approx([1.5, 1.5])
+
+
+def test_an_unknown_path_is_held_to_its_hosts_alone():
+    assert fluid(TREE, [flow(0, 4, 0, 10), flow(1, 8, 0, 10)], (0, 1), 5, 10).end.tolist() == pytest.approx([1, 1])
+
+
+def test_a_broken_link_carries_nothing():
+    up = int(path_links(TREE, [0], [4], [0])[0][1])
+    outages = [Outage(0.5, frozenset([up])), Outage(1.5, frozenset())]
+    found = fluid(TREE, [flow(0, 4, 0, 10, (0, 0))], (0, 3), 5, 10, outages)
+    assert found.end.tolist() == pytest.approx([2.0])
+
+
+def test_lasting_flows_on_one_uplink_share_it_until_one_is_moved():
+    flows = [routed(0, 4, (0, 0)), routed(1, 8, (0, 1), (3, 2))]  # cores 0 and 1: the same aggregation switch
+    assert total(TREE, flows, (1, 3)) == pytest.approx(10)
+    assert total(TREE, flows, (1, 5)) == pytest.approx(0.5 * 10 + 0.5 * 20)
+    assert total(TREE, flows, (3.5, 5)) == pytest.approx(20)
+
+
+def test_stride_on_a_spanning_tree_is_a_quarter_and_the_control_is_limited_by_receivers_only():
+    flows = [routed(h, (h + 4) % 16, (0, 0)) for h in range(16)]
+    assert total(TREE, flows, (0, 1)) == pytest.approx(40)
+    assert total(NonBlocking(16), [routed(0, 1), routed(2, 1), routed(3, 4)], (0, 1)) == pytest.approx(20)
+
+
+def test_before_its_first_path_a_flow_has_that_path():
+    assert routed(0, 4, (2, 3)).core_at(0.5) == 3
+    assert routed(0, 1).core_at(0.5) == 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_simulator_s_engine_finds_the_same(seed):
+    """Two of our own that share only the solver: flows that come, end and move, and the sum of their rates."""
+    rng, tick, bw = np.random.default_rng(seed), 1e-4, 10.0
+    src, dst = np.array([rng.choice(16, 2, replace=False) for _ in range(14)], dtype=np.int32).T
+    start, mbit = rng.integers(0, 20_000, 14) * tick, rng.uniform(0.1, 15, 14)
+    before, after, moved_at = rng.integers(0, 4, 14), rng.integers(0, 4, 14), 1.5
+
+    changes = [((0, a), (moved_at, b)) for a, b in zip(before, after, strict=True)]
+    flows = [flow(*each, *change) for *each, change in zip(src, dst, start, mbit, changes, strict=True)]
+    found = fluid(TREE, flows, (1, 3), 60, bw)
+
+    work = columns(src, dst, start, mbit * 1e6 / 8)
+    engine = MaxMinEngine(work, path_links(TREE, src, dst, before), num_links(TREE), tick_s=tick, link_mbps=bw)
+    totals = [engine.advance(round(moved_at / tick))]
+    engine.reroute(np.arange(14, dtype=np.int32), path_links(TREE, src, dst, after))
+    totals.append(engine.advance(round((60 - moved_at) / tick)))
+    assert engine.idle
+    # Whatever ends frees its links up to a tick later than in the fluid, for all that come after it.
+    assert engine.finished_s == pytest.approx(found.end, abs=50 * tick)
+    assert np.concatenate(totals)[10_000:30_000].mean() == pytest.approx(found.total_mbps, rel=0.005)
