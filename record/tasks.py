@@ -1,4 +1,4 @@
-"""Commands that compute rows: many tasks at once, on this machine's cores or on a cluster, and where their files go.
+"""Many tasks at once, on this machine's cores or on a cluster.
 
 A simulation depends only on its configuration, so it does not matter where and when it runs. If a worker dies,
 nothing is lost: its task is done again, here by a new pool, on a cluster by Dask.
@@ -18,20 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import partial, wraps
 from multiprocessing import active_children, get_context, parent_process
-from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TypeVar, cast
 
-from hedera.options import OUT, Command, in_words, json_option, options, output, parallel
-from record.output import conclude, progress_bar, write_csv
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from record.output import Row
+from record.output import progress_bar
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -41,53 +32,6 @@ CONNECT_S = 20.0
 """How long a cluster, and then its first worker, may take to answer, seconds."""
 RETRIES = 3
 """How often Dask gives a task to another worker when one is lost with it."""
-
-
-class Runner(Protocol):
-    """Something that calls a function with every task, and gives the answers in the order of the tasks."""
-
-    def __call__(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]: ...
-
-
-def in_turn(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-    """The plainest `Runner`: one after the other, in this process."""
-    return [function(task) for task in tasks]
-
-
-@dataclass(frozen=True)
-class Computing:
-    """The options that all such commands share.
-
-    ``out``: the folder of its files. ``as_json``: rows go to standard output. ``jobs``, ``cluster``: as in `run_tasks`.
-    """
-
-    out: Path = OUT
-    as_json: bool = False
-    jobs: int | None = None
-    cluster: str | None = None
-
-    def runner(self, label: str) -> Runner:
-        return partial(run_tasks, label, jobs=self.jobs, address=self.cluster)
-
-    def csv(self, name: str, rows: Sequence[Row]) -> Path:
-        return write_csv(self.out / f"{name}.csv", rows)
-
-    def png(self, name: str) -> Path:
-        return self.out / f"{name}.png"
-
-    def conclude(self, rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path]) -> None:
-        conclude(rows, told, files, self.as_json)
-
-
-def computed(function: Command) -> Command:
-    """The decorator of such a command, which gets the shared options as ``asked``."""
-
-    @wraps(function)
-    def gathered(out: Path, as_json: bool, jobs: int | None, cluster: str | None, **own: Any) -> Any:
-        return function(asked=Computing(out, as_json, jobs, cluster), **own)
-
-    decorated: Command = options(output, json_option, parallel, in_words)(gathered)
-    return decorated
 
 
 def run_tasks(

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from hedera.options import OUT, field_options, seeds_option
+from hedera.options import field_options
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from plots.load import load_sweep
 from plots.style import DASHES, INK, MUTED, colour
 from plots.trials import in_a_sentence
 from record.run import Run
-from record.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
-from studies.study import Row, grouped, interval, over_seeds, picture, table
+from studies.study import Row, Rows, Study, grouped, interval, mbps, picture, study, table
 from traffic.patterns import REPLICATION
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 COMMAND = "./test.sh 5 60 --suite replication"
 _PATTERN = "replication:"
@@ -68,44 +71,34 @@ Values = Mapping[tuple[str, str], Mapping[int, float]]
 """Mb/s by trial, of each workload and scheme."""
 
 
-def of(which: Picture, runs: Sequence[Run]) -> list[Run]:
+def runs_of(which: Picture, runs: Sequence[Run]) -> list[Run]:
     wanted = {f"{_PATTERN}{name}" for name in workloads(which)}
     return [run for run in runs if run.pattern in wanted and run.scheme in which.schemes]
 
 
 def measured(runs: Sequence[Run]) -> Values:
     """The valid ones of a picture's runs, one run per trial."""
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    values: dict[tuple[str, str], dict[int, float]] = {}
     for run in runs:
-        own = found.setdefault((run.pattern.removeprefix(_PATTERN), run.scheme), {})
+        trials = values.setdefault((run.pattern.removeprefix(_PATTERN), run.scheme), {})
         if run.valid and run.bisection_mbps is not None:
-            own[run.trial] = run.bisection_mbps
-    return found
-
-
-def simulated(which: Picture, seeds: int, run: Runner = in_turn, **fields: Any) -> Values:
-    """The same from the simulator, a seed for a trial."""
-    from simulator.driver import bisection_mbps
-
-    cells = [(name, scheme) for name in workloads(which) for scheme in which.schemes]
-    cases = [Config(scheme, f"{_PATTERN}{name}", **fields) for name, scheme in cells]
-    answers = over_seeds(run, bisection_mbps, cases, seeds)
-    return {cell: dict(enumerate(own, start=1)) for cell, own in zip(cells, answers, strict=True)}
+            trials[run.trial] = run.bisection_mbps
+    return values
 
 
 def bars(which: Picture, values: Values) -> list[Row]:
     """A row for each bar, without numbers where no trial is valid; its share of the control is of the same trial."""
     rows = []
-    for cell in ((name, scheme) for name in workloads(which) for scheme in which.schemes):
-        if (own := values.get(cell)) is None:
+    for workload, scheme in ((workload, scheme) for workload in workloads(which) for scheme in which.schemes):
+        if (trials := values.get((workload, scheme))) is None:
             continue
-        control = values.get((cell[0], CONTROL), {})
-        spread = np.percentile([*own.values()], (50, 5, 95)).tolist() if own else [None] * 3
-        shares = [mbps / control[trial] for trial, mbps in own.items() if control.get(trial)]
+        control = values.get((workload, CONTROL), {})
+        median, p5, p95 = np.percentile([*trials.values()], (50, 5, 95)).tolist() if trials else [None] * 3
+        shares = [rate / control[trial] for trial, rate in trials.items() if control.get(trial)]
         rows.append(
             {
-                "workload": cell[0], "scheme": cell[1], "trials": len(own),
-                **dict(zip(("median_mbps", "p5_mbps", "p95_mbps"), spread, strict=True)),
+                "workload": workload, "scheme": scheme, "trials": len(trials),
+                "median_mbps": median, "p5_mbps": p5, "p95_mbps": p95,
                 "median_ratio": float(np.median(shares)) if shares else None,
             }
         )  # fmt: skip
@@ -119,11 +112,11 @@ def gains(which: Picture, values: Values) -> list[Row]:
     for count in which.counts:
         names = [name for name in workloads(which) if name.startswith(count) and (name, "ecmp") in values]
         for scheme in which.schemes:
-            compared = [[values.get((name, one), {}) for one in (scheme, "ecmp", CONTROL)] for name in names]
-            trials = set.intersection(*(set(own) for three in compared for own in three)) if names else set()
+            compared = [[values.get((name, other), {}) for other in (scheme, "ecmp", CONTROL)] for name in names]
+            trials = set.intersection(*(set(rates) for three in compared for rates in three)) if names else set()
             if scheme not in ("ecmp", CONTROL) and trials:
                 each = [np.mean([100 * (a[t] - b[t]) / c[t] for a, b, c in compared]) for t in sorted(trials)]
-                beyond = interval(np.array(each))
+                beyond = interval(each)
                 rows.append(
                     {
                         "flows_per_host": count[0], "scheme": scheme, "workloads": len(names), "trials": len(each),
@@ -133,9 +126,9 @@ def gains(which: Picture, values: Values) -> list[Row]:
     return rows
 
 
-def draw(number: str, rows: Sequence[Row], note: str, path: Path) -> Path:
+def draw(number: str, note: str, rows_by_file: Rows, path: Path) -> None:
     """Two rows of groups of bars, as the report has them; a bar that is not there has a cross."""
-    which = PICTURES[number]
+    which, rows = PICTURES[number], next(iter(rows_by_file.values()))
     schemes, bars = list(grouped(rows, "scheme")), {(row["workload"], row["scheme"]): row for row in rows}
     names = [[n for n in workloads(which) if n[2:].startswith(tuple(kinds.split()))] for kinds in _ROWS]
     width = 0.84 / len(schemes)
@@ -143,62 +136,70 @@ def draw(number: str, rows: Sequence[Row], note: str, path: Path) -> Path:
     with picture(path, 11, 5.6, f"Figure {number} of the replication report: {which.title}", subtitle) as figure:
         from matplotlib.patches import Patch
 
-        for axes, own in zip(figure.subplots(2, 1), names, strict=True):
+        for axes, shown in zip(figure.subplots(2, 1), names, strict=True):
             for place, scheme in enumerate(schemes):
-                x = np.arange(len(own)) - 0.42 + (place + 0.5) * width
-                for at, row in zip(x.tolist(), (bars.get((name, scheme)) for name in own), strict=True):
+                x = np.arange(len(shown)) - 0.42 + (place + 0.5) * width
+                for at, row in zip(x.tolist(), (bars.get((name, scheme)) for name in shown), strict=True):
                     if row is None or row["median_mbps"] is None:
                         axes.plot(at, 4, "x", color=MUTED)
                         continue
                     axes.bar(at, row["median_mbps"], 0.92 * width, color=colour(scheme))
                     axes.vlines(at, row["p5_mbps"], row["p95_mbps"], color=INK, lw=1)
             axes.axhline(160, color=INK, lw=0.8, ls=DASHES)
-            axes.set(ylim=(0, 168), xlim=(-0.6, len(own) - 0.4), ylabel="Mb/s")
-            axes.set_xticks(np.arange(len(own)), [name.replace("(", "\n(") for name in own], fontsize=8)
+            axes.set(ylim=(0, 168), xlim=(-0.6, len(shown) - 0.4), ylabel="Mb/s")
+            axes.set_xticks(np.arange(len(shown)), [name.replace("(", "\n(") for name in shown], fontsize=8)
         handles = [Patch(color=colour(scheme), label=label(scheme).rpartition("/")[2]) for scheme in schemes]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(len(schemes), 5), fontsize=8.5)
-    return path
 
 
-@click.command()
-@click.argument("number", type=click.Choice(list(PICTURES)))
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
-@click.option("--simulated", "simulates", is_flag=True, help="Use the simulator.")
-@click.option("--schemes", metavar="LIST", help="Comma-separated, instead of the picture's.")
-@seeds_option(5)
-@field_options(Config, "seconds link_mbps interval_s engine", seconds=60.0, link_mbps=10.0, interval_s=2.0)
-@computed
-def command(
-    asked: Computing, number: str, folder: Path | None, simulates: bool, schemes: str | None, seeds: int, **fields: Any
-) -> None:
+@study(
+    click.argument("number", type=click.Choice(list(PICTURES))),
+    click.argument("folder", required=False, type=click.Path(path_type=Path)),
+    click.option("--simulated", is_flag=True, help="Use the simulator."),
+    click.option("--schemes", metavar="LIST", help="Comma-separated, instead of the picture's."),
+    field_options(Config, "seconds link_mbps interval_s engine", seconds=60.0, link_mbps=10.0, interval_s=2.0),
+    seeds=5,
+)
+def command(number: str, folder: Path | None, simulated: bool, schemes: str | None, seeds: int, **fields: Any) -> Study:
     """Draw one of the replication report's four pictures, beside what it says of each.
 
-    Of the runs in FOLDER, the sweep of ./test.sh 5 60 --suite replication; or, with --simulated, of simulated ones, to
-    which all options but --schemes belong.
+    Of the runs in FOLDER, the sweep of ./test.sh 5 60 --suite replication, where its files go; or, with --simulated, of
+    simulated ones, to which all options but --schemes belong.
     """
     which = PICTURES[number]
     if schemes:
         which = replace(which, schemes=tuple(scheme_of(name.strip()).name for name in schemes.split(",")))
-    said = ""
-    if simulates:
-        values = simulated(which, seeds, asked.runner(f"Figure {number}"), **fields)
+    cells = [(name, scheme) for name in workloads(which) for scheme in which.schemes]
+    values: Values = {}
+    cases, sentence = [], ""
+    if simulated:
+        cases = [Config(scheme, f"{_PATTERN}{name}", **fields) for name, scheme in cells]
         note, name = f"simulated; median, 5th and 95th percentile of {seeds} seeds", f"replication{number}_simulated"
     elif folder is None:
         raise click.UsageError(f"name the folder of a sweep ({COMMAND}), or add --simulated")
     else:
         sweep = load_sweep(folder)
-        runs = of(which, sweep.runs)
+        runs = runs_of(which, sweep.runs)
         if not runs:
             raise ValueError(f"{folder} has no run of this picture; they are made with {COMMAND}")
-        asked = replace(asked, out=folder if asked.out == OUT else asked.out)
-        values, spec, said = measured(runs), runs[0].spec, in_a_sentence(runs, of(which, sweep.tries))
+        values, spec, sentence = measured(runs), runs[0].spec, in_a_sentence(runs, runs_of(which, sweep.tries))
         trials = f"{len({run.trial for run in runs})} trials"
         note = f"{spec.seconds:g} s at {spec.link_mbps:g} Mb/s; median, 5th and 95th percentile of {trials}"
         name = f"replication{number}"
-    rows, beyond = bars(which, values), gains(which, values)
-    files = [asked.csv(name, rows), draw(number, rows, note, asked.png(name))]
-    tables = [table(f"Figure {number}, {which.title}: {note}", rows)]
-    if beyond:
-        files.insert(1, asked.csv(f"{name}_gains", beyond))
-        tables.append(table("Beyond ECMP, points of the control", beyond))
-    asked.conclude(rows, [*tables, *filter(None, (said, f"The report: {which.says}"))], files)
+
+    def rows(answers: dict[Config, list[float]]) -> Rows:
+        by_seed = {cell: dict(enumerate(rates, start=1)) for cell, rates in zip(cells, answers.values(), strict=False)}
+        made = {name: bars(which, by_seed or values), f"{name}_gains": gains(which, by_seed or values)}
+        return {file: part for file, part in made.items() if part}
+
+    def tables(rows: Rows) -> list[Table | str]:
+        titles = {
+            name: f"Figure {number}, {which.title}: {note}",
+            f"{name}_gains": "Beyond ECMP, points of the control",
+        }
+        sentences = filter(None, (sentence, f"The report: {which.says}"))
+        return [*(table(titles[file], part) for file, part in rows.items()), *sentences]
+
+    return Study(
+        cases, mbps, rows, tables, partial(draw, number, note), label=f"Figure {number}", seeds=seeds, folder=folder
+    )

@@ -1,86 +1,196 @@
-"""What the paper's commands share: patterns, options, the same cases over seeds, intervals, and how pictures look.
+"""The one shape of every study: cases, each measured with some seeds; rows made of the answers; tables; a picture.
+
+A function that takes a command's options and returns a `Study` becomes a command by the decorator `study`: it gets
+``--out``, ``--json``, ``--jobs``, ``--cluster`` and ``--quiet``, and writes the CSV files and the picture.
 
 A row is a dictionary: its keys are the columns of the CSV file and of ``--json``, with units in their names.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import click
 import numpy as np
 
-from hedera.options import Command, field_options, names_option, options, seeds_option
+from hedera.options import (
+    OUT,
+    Command,
+    field_options,
+    in_words,
+    json_option,
+    names_option,
+    options,
+    output,
+    parallel,
+    quiet_option,
+    seeds_option,
+    to_write,
+)
 from hedera.schemes import scheme
 from plots.style import INK, MUTED, house_style, rounded, save
 from plots.trials import Difference, difference
-from record.output import plain_table
-from record.tasks import Runner
+from record.output import conclude, plain_table, write_csv
+from record.tasks import run_tasks
 from simulator.config import ENGINES, Config
 from topos.arrays import Float64
-from topos.fattree import FatTree
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table
 
 Number = TypeVar("Number", int, float)
+Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 Row = dict[str, Any]
+Rows = Mapping[str, Sequence[Row]]
+"""Rows by the name of their CSV file; those named SHOWN are in no file."""
+SHOWN = ""
 
 SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
 """The four columns of Figures 9, 10 and 11."""
 AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
 """These, and a placement that shows what the network itself allows, which is not in the paper."""
-PUBLISHED = "#d4d4d4"
 ENGINE_LABELS = {"aimd": "AIMD (section 5.5)", "maxmin": "max-min fair rates"}
 
 
-def suite(tree: FatTree) -> tuple[str, ...]:
-    """The patterns of Hedera section 6.1 and Figure 9, scaled: strides of 1, 2, 4 and 8 hosts at k = 4 become, for
-    any k, one host, one edge switch, one pod and half of the network.
+class Runner(Protocol):
+    """Something that calls a function with every task, and gives the answers in the order of the tasks."""
 
-    First come patterns in which every host sends and receives one flow, the nearest receivers first; then those in
-    which a host may receive many, the most local first, with more and more flows; the hotspot last.
+    def __call__(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]: ...
+
+
+def in_turn(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
+    """The plainest `Runner`: one after the other, in this process."""
+    return [function(task) for task in tasks]
+
+
+@dataclass(frozen=True)
+class Study:
+    """A figure or table that can be made.
+
+    ``cases``: hashable values. ``measure``: an importable function of a case; it runs in another process. With
+    ``seeds``, each case is measured with the seeds 1, 2 and so on in its field ``seed``; without, once as it is. The
+    case of the highest ``cost`` is begun first, so that no long simulation is left at the end.
+
+    ``rows``: makes the rows of each CSV file from the list of answers of each case. The rows of the file ``main``, by
+    default the first, are those of ``--json``. ``tables``: what the terminal shows, or the title of a table of the main
+    rows. ``draw``: draws the rows into a PNG file, which has the name of the first CSV file.
+    ``folder``: where the files go unless ``--out`` says so.
     """
-    strides = (1, tree.half, tree.num_cores, tree.num_hosts // 2)
-    many = "randbij staggered:0.5,0.3 staggered:0.2,0.3 random randx:2 randx:3 randx:4 hotspot"
-    return *(f"stride:{step}" for step in strides), *many.split()
+
+    cases: Sequence[Any]
+    measure: Callable[[Any], Any]
+    rows: Callable[[dict[Any, list[Any]]], Rows]
+    tables: str | Callable[[Rows], Sequence[Table | str]]
+    draw: Callable[[Rows, Path], object] | None = None
+    label: str = "simulating"
+    seeds: int | None = None
+    cost: Callable[[Any], Any] = lambda case: 0
+    main: str = ""
+    folder: Path | None = None
+
+    def compute(self, run: Runner = in_turn) -> Rows:
+        tasks = list(self.cases)
+        if self.seeds:
+            tasks = [replace(case, seed=seed) for case in self.cases for seed in range(1, self.seeds + 1)]
+        first = sorted(tasks, key=self.cost, reverse=True)
+        by_task = dict(zip(first, run(self.measure, first) if tasks else [], strict=True))
+        answers = [by_task[task] for task in tasks]
+        of_each = self.seeds or 1
+        return self.rows({case: answers[n * of_each : (n + 1) * of_each] for n, case in enumerate(self.cases)})
+
+    def main_rows(self, rows: Rows) -> Sequence[Row]:
+        return rows[self.main or next(iter(rows))]
+
+    def conclude(self, rows: Rows, folder: Path, as_json: bool) -> None:
+        """Write the files, and show the main rows as JSON, or the tables."""
+        files = [write_csv(folder / f"{name}.csv", part) for name, part in rows.items() if name != SHOWN]
+        if self.draw:
+            picture = folder / f"{next(iter(rows))}.png"
+            self.draw(rows, picture)
+            files.append(picture)
+        shown: Sequence[Table | str] = []
+        if not as_json:
+            title = self.tables
+            shown = [table(title, self.main_rows(rows))] if isinstance(title, str) else title(rows)
+        conclude(self.main_rows(rows), shown, files, as_json)
 
 
-def ports_for(hosts: int) -> int:
-    """The k of the fat-tree with that many hosts; ValueError when there is none."""
-    k: int = round((4 * hosts) ** (1 / 3))
-    if 4 <= k <= 128 and k % 2 == 0 and k**3 == 4 * hosts:
-        return k
-    raise ValueError(f"no fat-tree has {hosts} hosts; sizes are 16, 54, 128, 250, 432, ..., 1024, 8192, 27648")
+class StudyCommand(click.Command):
+    """A study's command. ``describe``: its function, which returns the `Study` and measures nothing."""
+
+    describe: Callable[..., Study]
 
 
-def over_seeds(
-    run: Runner,
-    function: Callable[[Config], Answer],
-    cases: Sequence[Config],
-    seeds: int,
-    cost: Callable[[Config], Any] = lambda config: 0,
-) -> list[list[Answer]]:
-    """A list for each case: the answers with seeds 1, 2 and so on. What has the highest ``cost`` is begun first, so
-    that no long simulation is left at the end."""
-    tasks = [replace(case, seed=seed) for case in cases for seed in range(1, seeds + 1)]
-    first = sorted(tasks, key=cost, reverse=True)
-    found = dict(zip(first, run(function, first), strict=True))
-    return [[found[replace(case, seed=seed)] for seed in range(1, seeds + 1)] for case in cases]
+def study(
+    *own: Command, seeds: int | None = None, folders: tuple[Path, Path] | None = None, at_once: bool = True
+) -> Callable[[Callable[..., Study]], StudyCommand]:
+    """The decorator that makes a command of a function from options to a `Study`.
+
+    ``own``: the study's options. ``seeds``: the default of ``--seeds``; without, there is no such option. ``folders``:
+    where files go in full, and with ``--quick``, which there is only then. ``at_once``: whether many cases may be
+    measured at the same time; those that measure this machine's speed may not.
+    """
+
+    def decorate(describe: Callable[..., Study]) -> StudyCommand:
+        @wraps(describe)
+        def carry_out(
+            out: Path | None, as_json: bool, jobs: int | None = 1, cluster: str | None = None, **fields: Any
+        ) -> None:
+            if folders:
+                out = to_write(out or folders[fields["quick"]])
+            each = describe(**fields)
+            if each.folder and out == OUT:
+                out = each.folder
+            assert out is not None
+            each.conclude(each.compute(partial(run_tasks, each.label, jobs=jobs, address=cluster)), out, as_json)
+
+        decorated = options(
+            *own,
+            *([seeds_option(seeds)] if seeds else []),
+            _quick(*folders) if folders else output,
+            json_option,
+            parallel if at_once else quiet_option,
+            in_words,
+        )(carry_out)
+        made = click.command(cls=StudyCommand)(decorated)
+        made.describe = describe
+        return made
+
+    return decorate
+
+
+def _quick(full: Path, quick: Path) -> Command:
+    return options(
+        click.option("--quick", is_flag=True, help="Shorter and fewer runs: the trend in a few minutes."),
+        click.option(
+            "--out",
+            type=click.Path(path_type=Path, file_okay=False),
+            help=f"Folder for the picture and CSV (default: {full}; with --quick {quick}).",
+        ),
+    )
+
+
+def mbps(case: Config) -> float:
+    """The bisection bandwidth of a simulation. The simulator is imported where it runs: it loads the compiler."""
+    from simulator.driver import bisection_mbps
+
+    return bisection_mbps(case)
 
 
 def grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
     """The rows by the values of these columns, in the order of the rows; by the plain value of one column."""
-    found: dict[Any, list[Row]] = {}
+    groups: dict[Any, list[Row]] = {}
     for row in rows:
         key = tuple(row[column] for column in columns) if len(columns) > 1 else row[columns[0]]
-        found.setdefault(key, []).append(row)
-    return found
+        groups.setdefault(key, []).append(row)
+    return groups
 
 
 def column(rows: Iterable[Row], name: str) -> Float64:
@@ -88,32 +198,32 @@ def column(rows: Iterable[Row], name: str) -> Float64:
     return np.array([row[name] for row in rows], dtype=np.float64)
 
 
-def interval(values: Float64) -> Difference:
-    """The mean of values with different seeds, (seeds,), and Student's interval of 95 %; none with fewer than three."""
-    return difference(None, values.tolist())
+def interval(values: Iterable[Any]) -> Difference:
+    """The mean of values with different seeds, and Student's interval of 95 %; none with fewer than three."""
+    return difference(None, [float(value) for value in values])
 
 
 def means(rows: Sequence[Row], name: str, *columns: str) -> list[Row]:
     """For a terminal: the mean over seeds of one column, by the values of others, and its interval."""
-    found = []
-    for key, own in grouped(rows, *columns).items():
-        of = interval(column(own, name))
-        found.append({**dict(zip(columns, key, strict=True)), name: of.mean, "from": of.low, "to": of.high})
-    return found
+    return [
+        {**dict(zip(columns, key, strict=True)), name: mean.mean, "from": mean.low, "to": mean.high}
+        for key, group in grouped(rows, *columns).items()
+        for mean in [interval(column(group, name))]
+    ]
 
 
-def compared(case: str, paper: float | None, values: Float64) -> Row:
+def compared(case: str, paper: float | None, values: Iterable[float]) -> Row:
     """For a terminal: a number of the paper beside ours, which is a mean over seeds, with its interval."""
-    found = interval(values)
-    return {"case": case, "paper": paper, "ours": found.mean, "from": found.low, "to": found.high}
+    ours = interval(values)
+    return {"case": case, "paper": paper, "ours": ours.mean, "from": ours.low, "to": ours.high}
 
 
 def table(title: str, rows: Sequence[Row]) -> Table:
     words = sum(isinstance(cell, str) for cell in rows[0].values())
-    made = plain_table(title, *(name.replace("_", " ") for name in rows[0]), left=words)
+    filled = plain_table(title, *(name.replace("_", " ") for name in rows[0]), left=words)
     for row in rows:
-        made.add_row(*map(_cell, row.values()))
-    return made
+        filled.add_row(*map(_cell, row.values()))
+    return filled
 
 
 def _cell(value: object) -> str:
@@ -122,7 +232,7 @@ def _cell(value: object) -> str:
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def told_seeds(seeds: int) -> str:
+def in_seeds(seeds: int) -> str:
     """What the intervals are over, for the title of a table."""
     return f"{seeds} seeds, 95 % intervals" if seeds > 2 else f"{seeds} seed{'s' * (seeds > 1)}"
 
@@ -130,13 +240,13 @@ def told_seeds(seeds: int) -> str:
 def numbers(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:
     """The numbers above 0 in a comma-separated list, each once; ValueError, which names the option, for others."""
     try:
-        found = [kind(part) for part in text.split(",")]
+        values = [kind(part) for part in text.split(",")]
     except ValueError:
-        found = []
-    if not found or not 0 < min(found) <= max(found) < float("inf"):
+        values = []
+    if not values or not 0 < min(values) <= max(values) < float("inf"):
         whole = "whole " if kind is int else ""
         raise ValueError(f"{option} takes {whole}numbers above 0, separated by commas; not {text!r}")
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(values))
 
 
 def _engine(name: str) -> str:
@@ -148,6 +258,7 @@ def _engine(name: str) -> str:
 engines_option = names_option(
     "--engines", ENGINES, _engine, "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
 )
+tick_option = click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
 
 
 def schemes_option(default: Sequence[str]) -> Command:
@@ -160,7 +271,6 @@ def at_scale(k: int) -> Command:
     return options(
         schemes_option(AT_SCALE),
         field_options(Config, "k seconds tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000),
-        seeds_option(5),
     )
 
 

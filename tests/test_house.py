@@ -109,7 +109,7 @@ PRIVATE = {
     "harness.jobs.experiment": "the same",
     "harness.verdict.result": "a traceback, in a run's folder that is not published yet",
     "harness.jobs.publish": "a run's folder, of names of its own, in one that `record.files` has made",
-    "studies.paper.times": "/proc/self",
+    "studies.paper.tables": "/proc/self",
 }
 """Modules, and rooms, that write in another way, and to what."""
 

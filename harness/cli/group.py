@@ -14,15 +14,15 @@ _COMMANDS = {
     "clean": ("harness.cli.machine", "clean", "Remove what killed runs of this project left on the machine."),
     "collective": ("studies.paper.collective", "command", "Simulate collectives, and export them to other simulators."),
     "compare": ("harness.cli.report", "compare", "Compare sweeps: how shares of the control change."),
-    "completion": ("studies.paper.completion", "command", "Simulate FCT slowdown against load, by flow size."),
+    "completion": ("studies.paper.beyond", "completion", "Simulate FCT slowdown against load, by flow size."),
     "demo": ("harness.cli.sweep", "demo", "A first look: the control, ECMP and Hedera."),
     "doctor": ("harness.cli.machine", "doctor", "Check what this machine can do, and what is missing."),
-    "explain-ecmp": ("studies.paper.explain_ecmp", "command", "Find the routing that fits the published ECMP bars."),
-    "explain-gff": ("studies.paper.figure_9", "explain_gff", "Find the Global First Fit of the paper's simulator."),
-    "explain-sa": ("studies.paper.explain_sa", "command", "Measure what one core per destination host gains."),
+    "explain-ecmp": ("studies.paper.explain", "explain_ecmp", "Find the routing that fits the published ECMP bars."),
+    "explain-gff": ("studies.paper.explain", "explain_gff", "Find the Global First Fit of the paper's simulator."),
+    "explain-sa": ("studies.paper.explain", "explain_sa", "Measure what one core per destination host gains."),
     "export": ("harness.cli.report", "export", "Write a sweep as CSV, by run and by flow."),
     "figure": (__name__, "figure", "Reproduce a figure of the paper."),
-    "flows-per-host": ("studies.paper.flows_per_host", "command", "Simulate Hedera with several flows per host."),
+    "flows-per-host": ("studies.paper.beyond", "flows_per_host", "Simulate Hedera with several flows per host."),
     "grade": ("classroom.cli", "grade", "Grade a class's submissions, isolated from the machine."),
     "guest": ("harness.cli.virtual", "guest", "Run any command, such as mn, in virtual time."),
     "hifi": ("studies.hifi.cli", "hifi", "Mininet-HiFi's experiments: DCTCP and buffer sizes."),
@@ -78,13 +78,12 @@ def cli() -> None:
     """
 
 
-def _numbered(kind: str, numbers: Mapping[str, str], timed: str = "") -> click.Group:
-    """One command per number of the paper, in a module of its own, or with the others that measure times."""
+def _numbered(kind: str, numbers: Mapping[str, str]) -> click.Group:
+    """One command per number of the paper, and those of the replication report."""
     modules = {
-        n: (f"studies.paper.{kind}_{n}" if n.isdigit() else f"studies.{n}", "command", about)
+        n: (f"studies.paper.{kind}s", f"{kind}_{n}", about) if n.isdigit() else (f"studies.{n}", "command", about)
         for n, about in numbers.items()
     }
-    modules |= {number: ("studies.paper.times", f"{kind}_{number}", numbers[number]) for number in timed}
     return _Commands(modules, name=kind, help=f"Reproduce a {kind} of the paper.")
 
 
@@ -102,7 +101,7 @@ table = _numbered("table", {
     "4": "The time of demand estimation.",
     "5": "The time of Simulated Annealing.",
     "6": "How long a round of the control loop takes.",
-}, timed="1456")  # fmt: skip
+})  # fmt: skip
 
 
 @click.command()

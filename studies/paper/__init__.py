@@ -1,2 +1,1 @@
-"""The paper's other figures and tables, one module each: `compute` makes typed rows, `draw` a picture of them;
-`command` is the command."""
+"""The paper's figures and tables, and questions that it leaves open."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from hedera.options import OUT, in_words, seeds_option
+from hedera.options import OUT, in_words
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from plots.style import colour, logarithmic
 from record.output import read_csv
-from record.tasks import Computing, Runner, computed, in_turn
 from simulator.config import Config
-from studies.study import Row, column, grouped, interval, means, picture, table
+from studies.study import Row, Rows, Study, column, grouped, interval, means, picture, study, table
 from topos.arrays import Float64
 from traffic.graph import PLACEMENTS, FlowGraph
 
@@ -38,7 +37,8 @@ _TICKS = 15_000
 _LONGEST = 15
 
 
-class Task(NamedTuple):
+@dataclass(frozen=True)
+class Case:
     """One simulation: of which ``part``, on how large a buffer, MB."""
 
     part: str
@@ -49,13 +49,7 @@ class Task(NamedTuple):
     config: Config
 
 
-def tasks(seeds: int, quick: bool) -> list[Task]:
-    """All simulations. ``quick``: a first look, k = 4 and no part but the first."""
-    found = list(_sizes((1, 100), 4) if quick else _everything())
-    return [one._replace(config=replace(one.config, seed=seed)) for one in found for seed in range(1, seeds + 1)]
-
-
-def _everything() -> Iterator[Task]:
+def _everything() -> Iterator[Case]:
     yield from _sizes((1, 100, 1000), 8)
     for collective in BUFFERS:
         split = (CONTROL, "ecmp", "ecmp-x2", "ecmp-x4", "ecmp-x8", "ecmp-x16")
@@ -69,7 +63,7 @@ def _everything() -> Iterator[Task]:
         yield from _with("period", collective, mbytes, schemes, PERIODS_S, k=4, repeats=repeats)
 
 
-def _sizes(sizes: Sequence[float], k: int) -> Iterator[Task]:
+def _sizes(sizes: Sequence[float], k: int) -> Iterator[Case]:
     for collective in BUFFERS:
         for mbytes in sizes:
             for placement in PLACEMENTS:
@@ -80,7 +74,7 @@ def _sizes(sizes: Sequence[float], k: int) -> Iterator[Task]:
 def _with(
     part: str, collective: str, mbytes: float, schemes: Sequence[str], periods_s: Sequence[float], failed: str = "",
     mice: str = "", repeats: int = 1, placement: str = "random", k: int = 4,
-) -> Iterator[Task]:  # fmt: skip
+) -> Iterator[Case]:  # fmt: skip
     """One case under these schemes, those that have a period with each of the periods."""
     size = round(mbytes * 1e6)
     ideal_s = BUFFERS[collective] * size * 8e-9 * repeats
@@ -91,10 +85,10 @@ def _with(
                 tick_s=min(ideal_s / _TICKS, period), interval_s=period, engine="maxmin", placement=placement,
                 repeats=repeats, fail=(LINKS[failed],) if failed else (),
             )  # fmt: skip
-            yield Task(part, collective, mbytes, failed, mice, config)
+            yield Case(part, collective, mbytes, failed, mice, config)
 
 
-def measure(task: Task) -> Row:
+def measure(case: Case) -> Row:
     """One simulation of a collective of ``repeats`` rounds, every host's buffer ``mbytes`` large, in groups of 16.
 
     ``over_control``: its time over the non-blocking network's with the same flows, on which nothing fails; nothing is
@@ -102,16 +96,16 @@ def measure(task: Task) -> Row:
     """
     from simulator.driver import simulate
 
-    config, result = task.config, simulate(task.config)
+    config, result = case.config, simulate(case.config)
     told = result.collective()
     assert told is not None
     assert result.graph is not None
     ended = told.completion_s is not None
     return {
-        "part": task.part, "collective": task.collective, "mbytes": round(task.mbytes, 3), "repeats": config.repeats,
+        "part": case.part, "collective": case.collective, "mbytes": round(case.mbytes, 3), "repeats": config.repeats,
         "placement": config.placement, "k": config.k, "scheme": config.scheme,
         "interval_s": config.interval_s if scheme_of(config.scheme).scheduler else None,
-        "failed": task.failed, "mice": task.mice, "seed": config.seed, "completion_s": told.completion_s,
+        "failed": case.failed, "mice": case.mice, "seed": config.seed, "completion_s": told.completion_s,
         "over_control": None, "crowded": crowded(result.graph, result.start_s, result.end_s) if ended else None,
     }  # fmt: skip
 
@@ -134,32 +128,25 @@ def crowded(graph: FlowGraph, start_s: Float64, end_s: Float64) -> float:
     return float(several / some)
 
 
-def compute(asked: Sequence[Task], run: Runner = in_turn) -> list[Row]:
-    """Carry the simulations out; each beside the control with the same flows."""
-    rows = run(measure, asked)
+def _over_the_control(answers: dict[Case, list[Row]]) -> Rows:
+    """Each simulation beside the control with the same flows."""
+    rows = [row for (row,) in answers.values()]
     for same in grouped(rows, *_FLOWS, "seed").values():
         least = next(row["completion_s"] for row in same if row["scheme"] == CONTROL)
         for row in same:
             if least is not None and row["completion_s"] is not None:
                 row["over_control"] = row["completion_s"] / least
-    return rows
+    return {"collectives": rows}
 
 
 _FLOWS = ("collective", "mbytes", "repeats", "placement", "k", "mice")
-
-
-def told(rows: Sequence[Row]) -> Table:
-    """Means over seeds, with Student's intervals; without what did not end."""
-    ended = [row for row in rows if row["scheme"] != CONTROL and row["over_control"] is not None]
-    shown = means(ended, "over_control", "part", *_FLOWS, "failed", "scheme", "interval_s")
-    return table("Completion over the non-blocking network's", shown)
 
 
 COLUMNS = ("part", "collective", "mbytes", "placement", "scheme", "interval_s", "seed", "over_control")
 _PERIOD = "5"
 
 
-def draw(rows: Sequence[Mapping[str, str]], path: Path) -> Path:
+def draw(rows: Sequence[Mapping[str, str]], path: Path) -> None:
     """Draw the part ``size`` of rows as the CSV has them: a panel for each collective and placement.
 
     ValueError where they have none of it.
@@ -189,7 +176,6 @@ def draw(rows: Sequence[Mapping[str, str]], path: Path) -> Path:
             line[0].set_ylabel("time / non-blocking")
         panels[0, 0].set_ylim(bottom=0.9)
         figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-    return path
 
 
 @click.group()
@@ -197,17 +183,29 @@ def command() -> None:
     """Collectives: graphs of flows that wait for each other."""
 
 
-@command.command("table")
-@click.option("--quick", is_flag=True, help="A first look: k = 4, two sizes, nothing that fails, no mice.")
-@seeds_option(5)
-@computed
-def make_table(asked: Computing, seeds: int, quick: bool) -> None:
+@study(
+    click.option("--quick", is_flag=True, help="A first look: k = 4, two sizes, nothing that fails, no mice."), seeds=5
+)
+def collective_table(seeds: int, quick: bool) -> Study:
     """Simulate how long collectives take under each scheme, over the non-blocking network.
 
     By size, placement, scheme, period, failed link and mice; some minutes of a processor, or a second with --quick.
     """
-    found = compute(tasks(seeds, quick), asked.runner("collectives"))
-    asked.conclude(found, [told(found)], [asked.csv("collectives", found)])
+    cases = [
+        replace(case, config=replace(case.config, seed=seed))
+        for case in (_sizes((1, 100), 4) if quick else _everything())
+        for seed in range(1, seeds + 1)
+    ]
+    shown = ("part", *_FLOWS, "failed", "scheme", "interval_s")
+
+    def tables(rows: Rows) -> list[Table | str]:
+        ended = [row for row in rows["collectives"] if row["scheme"] != CONTROL and row["over_control"] is not None]
+        return [table("Completion over the non-blocking network's", means(ended, "over_control", *shown))]
+
+    return Study(cases, measure, _over_the_control, tables, label="collectives")
+
+
+command.add_command(collective_table, "table")
 
 
 @command.command()
@@ -222,4 +220,5 @@ def figure(data: Path, out: Path) -> None:
     rows = read_csv(data)
     if not rows or not set(COLUMNS) <= set(rows[0]):
         raise ValueError(f"{data} is no collectives.csv of hedera collective table")
-    click.echo(f"written: {draw(rows, out)}")
+    draw(rows, out)
+    click.echo(f"written: {out}")

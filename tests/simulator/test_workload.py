@@ -4,7 +4,7 @@ import pytest
 from simulator import workload
 from simulator.config import Config
 from simulator.workload import start_queue, waits
-from studies.paper.figure_11 import poisson
+from studies.paper.figures import poisson
 from traffic.flows import WAITS, Matrix
 from traffic.patterns import draw
 from traffic.workload import standing_flows

@@ -1,4 +1,4 @@
-"""Running the commands of `paper`, and reading what they leave."""
+"""Running the commands of studies, and reading what they leave."""
 
 import json
 import re

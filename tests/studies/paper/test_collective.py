@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from studies.paper import collective
-from studies.paper.collective import LINKS, compute, crowded, measure, tasks
+from studies.paper.collective import LINKS, collective_table, crowded, measure
 from tests.studies.commands import is_png, rows, run, run_json, told
 from topos.fattree import FatTree
 from traffic.collectives import collective as graph_of
@@ -48,6 +48,10 @@ def test_other_data_is_refused(text, says, tmp_path):
     assert not (tmp_path / "it.png").exists()
 
 
+def compute(cases):
+    return replace(collective_table.describe(1, quick=True), cases=cases).compute()["collectives"]
+
+
 def test_crowded_is_the_share_of_time_with_several_flows():
     ring = graph_of("ring:2,1000", FatTree(4), 1)
     assert len(ring) == 32
@@ -61,7 +65,7 @@ def test_crowded_is_the_share_of_time_with_several_flows():
 
 def test_all_that_is_asked_can_be_run():
     """Every simulation makes sense: its failed link is there, its control beside it, and its steps are many ticks."""
-    asked = tasks(2, quick=False)
+    asked = collective_table.describe(2, quick=False).cases
     assert {task.part for task in asked} == {"size", "sub-flows", "failure", "mice", "period"}
     assert {task.config.seed for task in asked} == {1, 2}
     assert all(task.config.tick_s <= task.config.interval_s for task in asked)
@@ -70,7 +74,7 @@ def test_all_that_is_asked_can_be_run():
 
 def test_what_is_kept_comes_from_the_code_as_it_is():
     """One simulation of each part anew, with its control."""
-    kept, asked = rows(KEPT), tasks(5, quick=False)
+    kept, asked = rows(KEPT), collective_table.describe(5, quick=False).cases
     assert len(kept) == len(asked)
 
     def flows(task):
@@ -86,7 +90,11 @@ def test_what_is_kept_comes_from_the_code_as_it_is():
 
 
 def test_a_run_that_does_not_end_has_no_times():
-    (task,) = [t for t in tasks(1, quick=True) if t.config.scheme == "nonblocking" and t.mbytes == 100][:1]
-    short = task._replace(config=replace(task.config, seconds=0.1))
+    (task,) = [
+        t
+        for t in collective_table.describe(1, quick=True).cases
+        if t.config.scheme == "nonblocking" and t.mbytes == 100
+    ][:1]
+    short = replace(task, config=replace(task.config, seconds=0.1))
     row = measure(short)
     assert row["completion_s"] is row["crowded"] is compute([short])[0]["over_control"] is None

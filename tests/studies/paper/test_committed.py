@@ -11,19 +11,8 @@ import pytest
 from record.published import TABLE_3, TABLE_6
 from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
-from studies.paper import (
-    explain_ecmp,
-    explain_sa,
-    figure_3,
-    figure_9,
-    figure_10,
-    figure_11,
-    flows_per_host,
-    table_3,
-    times,
-)
+from studies.paper import beyond, explain, figures, tables
 from tests.studies.commands import rows, told
-from topos.fattree import FatTree
 from traffic.patterns import PUBLISHED
 
 KEPT = Path(__file__).parents[3] / "results/simulated"
@@ -33,30 +22,41 @@ def where(found, **cells):
     return [row for row in found if all(told(row)[column] == value for column, value in cells.items())]
 
 
-def only(wanted, other):
-    """A runner of some tasks alone, which answers with ``other`` for the rest."""
-    return lambda function, tasks: [function(task) if wanted(task) else other for task in tasks]
+def part(study, name, wanted, other):
+    """The rows of a file, with some tasks alone; the others are answered with ``other``."""
+    return study.compute(lambda function, tasks: [function(t) if wanted(t) else other for t in tasks])[name]
 
 
 TREE = {"routing": "spanning tree", "engine": "maxmin"}
-PREDICTED = explain_ecmp.compute(1, 1, only(lambda task: task[:2] == ("spanning tree", "maxmin"), np.ones(20)))
+
+
+def predicted(name):
+    study = explain.explain_ecmp.describe(1, 1)
+    return part(study, name, lambda case: (case.routing, case.engine) == tuple(TREE.values()), np.ones(20))
+
+
 AT_SCALE = {"tick_s": 0.01, "iterations": 100_000}
 
 
 def figure_10_of(engine, traffic, scheme):
-    base = Config("ecmp", "stride:1", 32, **AT_SCALE)
     wanted = Config(scheme, traffic, 32, seed=2, engine=engine, **AT_SCALE)
+    study = figures.figure_10.describe(figures.SCHEMES, ("aimd", "maxmin"), 2, k=32, **AT_SCALE)
     cells = {"engine": engine, "traffic": traffic, "scheme": scheme, "seed": "2"}
-    return cells, lambda: figure_10.compute(base, only(lambda task: task == wanted, 1.0), seeds=2)
+    return cells, lambda: part(study, "figure10_k32", lambda task: task == wanted, 1.0)
 
 
 def figure_11_again():
-    return figure_11.series(simulate(figure_11.Arriving("nonblocking", "randbij", 16, seed=2, **AT_SCALE)))
+    return figures.series(simulate(figures.Arriving("nonblocking", "randbij", 16, seed=2, **AT_SCALE)))
 
 
 def flows_again():
-    base = Config("ecmp", "random", engine="maxmin", seconds=12.0, interval_s=2.0, tick_s=0.01)
-    return flows_per_host.compute([*flows_per_host.plan(base, [12], ("hedera-gff",), [0.1, 0.01])], 5)
+    fields = {"seconds": 12.0, "interval_s": 2.0, "tick_s": 0.01}
+    study = beyond.flows_per_host.describe(("hedera-gff",), ("maxmin",), "12", "0.1,0.01", 5, **fields)
+    return study.compute()["flows_per_host_k4"]
+
+
+def figure_9_of(seeds, wanted):
+    return part(figures.figure_9.describe(figures.FIGURE_9_SCHEMES, seeds), "figure9_simulated", wanted, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -65,26 +65,46 @@ def flows_again():
         (
             "figure3.csv",
             {"model": "worst link"},
-            lambda: figure_3.compute(FatTree(48), 1, 5, only(lambda task: task[3] == "worst link", 0.0)),
+            lambda: part(figures.figure_3.describe(48, 1, 5), "figure3", lambda case: case.model == "worst link", 0.0),
         ),
         (
             "figure9_simulated.csv",
             {"matrix": "stride8", "scheme": "ecmp"},
-            lambda: figure_9.compute(10, run=only(lambda task: task.traffic == "published:stride8", 1.0)),
+            lambda: figure_9_of(10, lambda task: task.traffic == "published:stride8"),
         ),
         ("figure10_k32.csv", *figure_10_of("aimd", "stride:1", "nonblocking")),
         ("figure10_k32.csv", *figure_10_of("maxmin", "randbij", "ecmp")),
         ("figure11_k16.csv", {"seed": "2", "scheme": "nonblocking"}, figure_11_again),
         ("flows_per_host_k4.csv", {"flows_per_host": "12"}, flows_again),
-        ("explain_ecmp.csv", TREE, lambda: PREDICTED[1]),
-        ("explain_ecmp_fits.csv", TREE, lambda: PREDICTED[0]),
+        ("explain_ecmp.csv", TREE, lambda: predicted("explain_ecmp")),
+        ("explain_ecmp_fits.csv", TREE, lambda: predicted("explain_ecmp_fits")),
         (  # rows of other readings are of revision 98ceff6
             "explain_gff.csv",
             {"matrix": "randx4", "reading": "as read"},
-            lambda: figure_9.compute_gff(30, run=only(lambda task: task.traffic == "published:randx4", 12_000.0)),
+            lambda: part(
+                explain.explain_gff.describe(30, 0.001),
+                "explain_gff",
+                lambda task: task.traffic == "published:randx4",
+                12_000.0,
+            ),
         ),
-        ("explain_sa_patterns.csv", {"k": "4"}, lambda: explain_sa.patterns(5)),
-        ("table3.csv", {"interval_s": "5"}, lambda: table_3.compute([16], [1000], intervals=[5.0], seeds=3)),
+        (
+            "explain_sa_patterns.csv",
+            {"k": "4"},
+            lambda: part(
+                explain.explain_sa.describe(1, 5, k=4),
+                "explain_sa_patterns",
+                lambda case: isinstance(case, explain.Pattern),
+                1.0,
+            ),
+        ),
+        (
+            "table3.csv",
+            {"interval_s": "5"},
+            lambda: tables.table_3.describe("16", "1000", "5", ("aimd", "maxmin"), 3, 3, 60.0, 0.01).compute()[
+                "table3"
+            ],
+        ),
     ],
 )
 def test_a_part_is_as_it_was(name, cells, compute):
@@ -107,7 +127,7 @@ def test_every_published_number_is_there():
     }
     assert published == dict(TABLE_3)
     columns = ("matrix", "scheme", "published_testbed_mbps", "published_simulator_mbps")
-    nothing = figure_9.compute(1, run=only(lambda task: False, 1.0))
+    nothing = figure_9_of(1, lambda task: False)
     for kept, fresh in zip(rows(KEPT / "figure9_simulated.csv"), map(told, nothing), strict=True):
         assert [kept[column] for column in columns] == [fresh[column] for column in columns]
 
@@ -129,7 +149,7 @@ def test_explain_sa():
 
 def test_table_6():
     """The model's messages. What is computed takes as long as it does on a machine."""
-    fresh = times.control_loop(1, only(lambda task: False, [0.0]))
+    fresh = part(tables.table_6.describe(1), "table6", lambda task: False, [0.0])
     assert [(row["hosts"], row["flows_per_host"]) for row in fresh] == list(TABLE_6)
     for row, model in zip(rows(KEPT / "table6.csv"), fresh, strict=True):
         for column in ("published_ms", "model_with_100_ms", "messages_ms"):

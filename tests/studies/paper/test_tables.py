@@ -1,11 +1,12 @@
 """Tables 1 to 6: what is measured, what is modelled, and what is refused."""
 
+from dataclasses import replace
+
 import pytest
 
 from record.published import TABLE_3, TABLE_4, TABLE_6
-from studies.paper import table_2, table_3, times
-from studies.paper.table_2 import MB, Shuffle, rows_of
-from studies.study import ports_for
+from studies.paper import tables
+from studies.paper.tables import MB, Round, Shuffle, ports_for, rows_of_shuffles, table_2, table_3
 from tests.studies.commands import rows, run, run_json
 from topos.fattree import FatTree
 
@@ -22,17 +23,17 @@ def test_growth_is_found_in_what_grows_so():
         for many in (1, 2, 4)
     ]  # fmt: skip
     wanted = {"k_power": 2, "flows_power": 0.5, "per_k3": 7, "per_flow": 50}
-    assert times.growth(made) == pytest.approx(wanted)
+    assert tables.growth(made) == pytest.approx(wanted)
 
 
 def test_table_1_measures_both_placements(tmp_path, monkeypatch):
-    monkeypatch.setattr(times, "SIZES", (16,))
-    monkeypatch.setattr(times, "FLOWS_PER_HOST", (1, 8))
-    done = run(times.table_1, "--seconds", 0, "--out", tmp_path)
+    monkeypatch.setattr(tables, "SIZES", (16,))
+    monkeypatch.setattr(tables, "FLOWS_PER_HOST", (1, 8))
+    done = run(tables.table_1, "--seconds", 0, "--out", tmp_path)
     assert done.exit_code == 0, done.output
     found = rows(tmp_path / "table1.csv")
     assert [(row["algorithm"], int(row["flows_per_host"])) for row in found] == [
-        (name, many) for name in times.STEPS for many in (1, 8)
+        (name, many) for name in tables.STEPS for many in (1, 8)
     ]
     assert all(float(row["step_us"]) > 0 for row in found)
     last = float(found[1]["megabytes"])
@@ -55,7 +56,7 @@ def test_table_2_has_times_ratios_and_the_published_ones(tmp_path):
 
 
 def test_rows_of_table_2_are_means_over_shuffles():
-    (row,) = rows_of({"random": [Shuffle(10, 8), Shuffle(14, 4)]}, 2, 8 * MB)
+    (row,) = rows_of_shuffles({"random": [Shuffle(10, 8), Shuffle(14, 4)]}, 2, 8 * MB)
     assert (row["shuffle_s"], row["host_completion_s"], row["shuffles"]) == (12, 6, 2)
     assert (row["lowest_shuffle_s"], row["highest_shuffle_s"]) == (10, 14)
     assert row["goodput_mib_per_s"] == 1.5
@@ -63,9 +64,9 @@ def test_rows_of_table_2_are_means_over_shuffles():
 
 
 def test_a_shuffle_that_does_not_end_is_told(monkeypatch):
-    monkeypatch.setattr(table_2, "PATIENCE", 1)
+    monkeypatch.setattr(tables, "PATIENCE", 1)
     with pytest.raises(RuntimeError, match="under spanning-tree the shuffle did not end within"):
-        table_2.measure(table_2.config("spanning-tree", 10**6))
+        tables.shuffled(tables.shuffle_config("spanning-tree", 10**6))
 
 
 def test_table_3_has_cells_and_their_shares_of_the_control(tmp_path):
@@ -97,7 +98,7 @@ def test_table_3_has_cells_and_their_shares_of_the_control(tmp_path):
         (table_3, ["--hosts", "17"]),
         (table_3, ["--iterations", "many"]),
         (table_3, ["--intervals", "0,1"]),
-        (times.table_5, ["--seconds", "-1"]),
+        (tables.table_5, ["--seconds", "-1"]),
     ],
 )
 def test_what_makes_no_sense_is_refused(module, arguments, tmp_path):
@@ -105,7 +106,7 @@ def test_what_makes_no_sense_is_refused(module, arguments, tmp_path):
 
 
 def test_table_4_times_demand_estimation(tmp_path):
-    found = run_json(times.table_4, "--seconds", 0, "--out", tmp_path)
+    found = run_json(tables.table_4, "--seconds", 0, "--out", tmp_path)
     assert len(rows(tmp_path / "table4.csv")) == len(found) == len(TABLE_4)
     for row in found:
         assert 0 < row["best_ms"] <= row["median_ms"]
@@ -113,7 +114,7 @@ def test_table_4_times_demand_estimation(tmp_path):
 
 
 def test_a_cell_of_table_5_does_all_its_iterations():
-    case = next(times.annealing(seconds=0))
+    case = tables.annealing((16, 3215, 0))[0]
     assert (case["k"], case["flows"], case["iterations"], case["published_ms"]) == (16, 3215, 1000, 2.997)
     assert 0 < case["annealing_ms"] < case["median_ms"]
     assert 0 < case["excess_after"] < case["excess_before"]  # above 0: the search has not ended early
@@ -121,20 +122,27 @@ def test_a_cell_of_table_5_does_all_its_iterations():
 
 @pytest.mark.parametrize(("size", "flows"), list(TABLE_6))
 def test_the_model_gives_the_papers_table_6_when_it_assumes_what_the_paper_assumes(size, flows):
-    ours = 1000 * (times.message_s(FatTree(ports_for(size)), flows) + times.ASSUMED_COMPUTATION_S)
+    ours = 1000 * (tables.message_s(FatTree(ports_for(size)), flows) + tables.ASSUMED_COMPUTATION_S)
     assert ours == pytest.approx(TABLE_6[size, flows], rel=0.02)
 
 
 @pytest.mark.parametrize(("k", "hops"), [(4, 1), (6, 1), (8, 2), (32, 2), (48, 3)])
 def test_the_control_network_is_as_deep_as_its_switches_have_ports_for(k, hops):
-    assert times.control_hops(FatTree(k)) == hops
+    assert tables.control_hops(FatTree(k)) == hops
 
 
 def test_table_6_measures_and_models():
-    found = times.control_loop(1, cases={(16, 1): 100.0, (54, 2): 100.0})
+    short = replace(tables.table_6.describe(seeds=1), cases=[Round(FatTree(4), 1), Round(FatTree(6), 2)])
+    found = short.compute()["table6"]
     assert [(row["hosts"], row["flows_per_host"]) for row in found] == [(16, 1), (54, 2)]
     for row in found:
         assert row["loop_ms"] == pytest.approx(row["messages_ms"] + row["computed_ms"])
         assert row["model_with_100_ms"] == pytest.approx(row["messages_ms"] + 100)
         assert 0 < row["computed_ms"] < 5000
-    assert len(times.scheduling_rounds((FatTree(4), 2, 1))) == times.MEASURED_ROUNDS
+    assert len(tables.scheduling_rounds(Round(FatTree(4), 2))) == tables.MEASURED_ROUNDS
+
+
+def test_the_ports_of_a_size():
+    assert [ports_for(hosts) for hosts in (16, 1024, 27648)] == [4, 16, 48]
+    with pytest.raises(ValueError, match="no fat-tree has 17 hosts"):
+        ports_for(17)

@@ -1,0 +1,379 @@
+"""Two questions that the paper leaves open: `hedera flows-per-host` and `hedera completion`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+from msgspec import structs
+
+from hedera.options import field_options
+from hedera.schemes import CONTROL, label
+from hedera.schemes import scheme as scheme_of
+from plots.style import colour, logarithmic, scheme_order
+from record.completion import CLASSES, by_class
+from record.parts import Completion
+from simulator.config import Config
+from simulator.workload import bounded
+from studies.study import (
+    ENGINE_LABELS,
+    SCHEMES,
+    Row,
+    Rows,
+    Study,
+    engines_option,
+    grouped,
+    interval,
+    numbers,
+    picture,
+    schemes_option,
+    study,
+    table,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from rich.table import Table
+
+    from simulator.driver import Simulation
+
+
+# Flows per host: the paper's patterns have one flow per host. The replication report expects Hedera's advantage over
+# ECMP to vanish with several flows. This finds how many flows that takes, and how much of it comes from flows that are
+# no longer large.
+
+HALVED = (6, 0.5)
+"""The replication report's second case: 6 flows per host, half of them dropped."""
+_BASELINE = "ecmp"
+
+
+def several_flows(
+    base: Config, counts: Sequence[int], schemes: Sequence[str], thresholds: Sequence[float]
+) -> Iterator[Config]:
+    """All cases: a stride over half of the network, random bijections and random receivers, with so many flows per host
+    or HALVED. They always include ECMP and the control, with the same flows as the others."""
+    for traffic in (f"stride:{base.tree.num_hosts // 2}", "randbij", "random"):
+        for count, keep in (*((count, 1.0) for count in counts), HALVED):
+            for name in dict.fromkeys((_BASELINE, CONTROL, *schemes)):
+                for threshold in thresholds if scheme_of(name).scheduler else thresholds[:1]:
+                    flows: dict[str, Any] = {"traffic": traffic, "flows_per_host": count, "keep": keep}
+                    yield replace(base, scheme=name, threshold=threshold, **flows)
+
+
+def carried_and_large(case: Config) -> tuple[float, float]:
+    """The share of the capacity that one simulation carried, and the share of its flows that were large."""
+    from simulator.driver import Simulation
+
+    simulation = Simulation(case)
+    carried = float(simulation.window().mean()) / case.capacity_mbps
+    rounds = simulation.rounds
+    return carried, mean(round_.large for round_ in rounds) / len(simulation.work) if rounds else 0.0
+
+
+def _over_the_others(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
+    """A row for each scheme on a pattern with a number of flows per host, means over the seeds; ratios are to runs of
+    the same seed.
+
+    ``keep``: the share of the flows that are kept. ``threshold``: the share of a link above which a flow is large;
+    None for a scheme that does not use it. ``large_share``: the share of flows that were large, over all rounds.
+    ``low``, ``high``: Student's interval of 95 % of ``over_control``; None with fewer than three seeds.
+    ``over_ecmp_by_seed``: every seed's, in their order, with spaces between.
+    """
+    static = max(case.threshold for case in answers)  # schemes that do not use it were run with this one
+    rows = []
+    for case, by_seed in answers.items():
+        schedules = scheme_of(case.scheme).scheduler is not None
+        shares, large = zip(*by_seed, strict=True)
+        over_ecmp, over_control = (
+            [share / other for share, (other, _) in zip(shares, answers[beside], strict=True)]
+            for beside in (replace(case, scheme=name, threshold=static) for name in (_BASELINE, CONTROL))
+        )
+        control = interval(over_control)
+        rows.append(
+            {
+                "k": case.k, "engine": case.engine, "traffic": case.traffic, "flows_per_host": case.flows_per_host,
+                "keep": case.keep, "scheme": case.scheme, "threshold": case.threshold if schedules else None,
+                "seeds": len(shares), "percent": 100 * mean(shares), "lowest_percent": 100 * min(shares),
+                "highest_percent": 100 * max(shares), "over_ecmp": mean(over_ecmp), "over_control": control.mean,
+                "large_share": mean(large) if schedules else None, "low": control.low, "high": control.high,
+                "over_ecmp_by_seed": " ".join(f"{ratio:.6g}" for ratio in over_ecmp),
+            }
+        )  # fmt: skip
+    return {f"flows_per_host_k{case.k}": rows}
+
+
+def _means_of_patterns(note: str, rows: Rows) -> list[Table | str]:
+    which = ("engine", "scheme", "flows_per_host", "keep", "threshold")
+    means = [
+        dict(zip(which, key, strict=True))
+        | {ratio: mean(row[ratio] for row in cases) for ratio in ("over_ecmp", "over_control")}
+        for (all_rows,) in [rows.values()]
+        for key, cases in grouped(all_rows, *which).items()
+    ]
+    return [table(f"Means over three patterns. {note}", means)]
+
+
+def _draw_several(note: str, rows: Rows, path: Path) -> None:
+    """A column per pattern, a row per engine: shares of the control against flows per host.
+
+    Thin and dashed: with lower thresholds, so that more flows are large. Bands: intervals over seeds.
+    """
+    kept = [row for (all_rows,) in [rows.values()] for row in all_rows if row["keep"] == 1]
+    engines = grouped(kept, "engine")
+    title = f"Hedera and ECMP with several flows per host. {note}"
+    with picture(path, 9.6, 1.4 + 2.4 * len(engines), title) as figure:
+        grid = figure.subplots(len(engines), 3, sharex=True, sharey=True, squeeze=False)
+        for line, (engine, ours) in zip(grid, engines.items(), strict=True):
+            for axes, (traffic, cases) in zip(line, grouped(ours, "traffic").items(), strict=True):
+                _panel(axes, cases)
+                axes.set_title(f"{traffic}, {ENGINE_LABELS[engine]}")
+            line[0].set_ylabel("share of the control")
+        for axes in grid[-1]:
+            axes.set_xticks(sorted(grouped(kept, "flows_per_host")))
+            axes.set_xlabel("flows per host")
+        figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
+
+
+def _panel(axes: Axes, rows: Sequence[Row]) -> None:
+    usual = max((row["threshold"] for row in rows if row["threshold"] is not None), default=None)
+    by_scheme = grouped(rows, "scheme")
+    for scheme in scheme_order(set(by_scheme) - {CONTROL}):
+        for threshold, ours in grouped(by_scheme[scheme], "threshold").items():
+            other = threshold != usual and threshold is not None
+            x, y = [row["flows_per_host"] for row in ours], [row["over_control"] for row in ours]
+            named = label(scheme) + (f", large from {threshold:.0%}" if other else "")
+            axes.plot(x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named)
+            if ours[0]["low"] is not None:
+                low, high = ([row[end] for row in ours] for end in ("low", "high"))
+                axes.fill_between(x, low, high, color=colour(scheme), alpha=0.15, lw=0)
+    axes.set_ylim(0, 1.05)
+
+
+@study(
+    schemes_option(SCHEMES),
+    click.option(
+        "--flows-per-host", "counts", default="1,2,3,4,6,8,12,16", show_default=True,
+        help="Numbers of flows, comma-separated.",
+    ),
+    click.option(
+        "--thresholds", default="0.1,0.01", show_default=True,
+        help="Thresholds of large flows, as shares of a link; the largest is the usual one.",
+    ),
+    engines_option,
+    field_options(Config, "k seconds interval_s tick_s iterations", seconds=12.0, interval_s=2.0, tick_s=0.01),
+    seeds=5,
+)  # fmt: skip
+def flows_per_host(
+    schemes: Sequence[str], engines: Sequence[str], counts: str, thresholds: str, seeds: int, **fields: Any
+) -> Study:
+    """Simulate Hedera's gain over ECMP by number of flows per host."""
+    large_from = sorted(numbers("--thresholds", thresholds, float), reverse=True)
+    many = numbers("--flows-per-host", counts, int)
+    bases = [Config("ecmp", "random", engine=engine, **fields) for engine in engines]
+    cases = [case for base in bases for case in several_flows(base, many, schemes, large_from)]
+    for case in cases:
+        case.matrix()  # a mistake in any of them is found before the first run
+    note = f"{case.tree.num_hosts:,} hosts, {seeds} seed{'s' * (seeds > 1)}"
+    return Study(
+        cases, carried_and_large, _over_the_others, partial(_means_of_patterns, note), partial(_draw_several, note),
+        label=f"flows per host, k={case.k}", seeds=seeds,
+    )  # fmt: skip
+
+
+# Completion: how scheduling large flows affects all others, and how short a scheduling period flows of a given size
+# need (left open in sections 6.3 and 6.4).
+
+MAX_UPDATES = 1.5e9
+"""Flow-updates in which flows only pile up, some minute of processor time: what takes more is not simulated."""
+
+
+def loaded(
+    base: Config, sizes: str, loads: Sequence[float], schemes: Sequence[str], intervals_s: Sequence[float]
+) -> list[Config]:
+    """All simulations, the long ones first; all simulations of a load have the same flows.
+
+    Static schemes need no period. If ``base`` has detection, Global First Fit that re-routes on detection is added.
+    """
+    tasks = []
+    for load in sorted(loads, reverse=True):
+        for name in schemes:
+            here = replace(base, scheme=name, traffic=f"poisson:{sizes},{load:g}")
+            periods = intervals_s if scheme_of(name).scheduler else intervals_s[:1]
+            tasks += [replace(here, detect_s=0.0, interval_s=period) for period in periods]
+            if name == "hedera-gff" and base.detect_s:
+                tasks.append(here)
+    return tasks
+
+
+def by_size(config: Config) -> list[Row]:
+    """The size classes of one simulation; without times if its flows would only pile up."""
+    from simulator.driver import Simulation
+
+    simulation = Simulation(config)
+    least, carried = _pile(simulation)
+    if least * config.ticks / 2 > MAX_UPDATES:
+        return _cells(_not_simulated(simulation), config, carried)
+    result = simulation.run()
+    return _cells(result.completion(), config, result.bisection_mbps / result.capacity_mbps)
+
+
+def _pile(simulation: Simulation) -> tuple[float, float]:
+    """An estimate from the links of first paths: how many flows would be active at the end, and which share of the
+    hosts' links they fill. Where more is sent than fits, every flow gets its share of the link."""
+    config, links = simulation.config, simulation.links
+    size, real = simulation.work.size_bytes, links >= 0
+    of_flow = np.broadcast_to(size[:, None], links.shape)[real]
+    fits = config.link_mbps * 1e6 / 8 * config.seconds
+    sent = np.bincount(links[real], of_flow) / fits
+    worst = np.where(real, sent[links], 0.0).max(axis=1, initial=1.0)
+    carried = float((size / worst).sum() / fits / config.tree.num_hosts)
+    return float((1 - 1 / worst).sum()), carried
+
+
+def _not_simulated(simulation: Simulation) -> list[Completion]:
+    work, (begin, end) = simulation.work, simulation.config.window_s
+    size = work.size_bytes[(work.start_s >= begin) & (work.start_s < end)] / simulation.config.size_scale
+    nothing = np.ones(size.size)
+    known = by_class(size, nothing, nothing, np.zeros(size.size, dtype=bool))
+    return [Completion(size_class=one.size_class, flows=one.flows, cut_off=one.flows, known_share=0.0) for one in known]
+
+
+def _cells(classes: Sequence[Completion], config: Config, carried: float) -> list[Row]:
+    """A row for each size class of a simulation (`record.parts.Completion`).
+
+    ``interval_s``: None for a scheme that has no period. ``detect_s``: how often large flows were looked for, to be
+    re-routed at once. ``carried``: the traffic received in the window, as a share of all hosts' links; if it is far
+    below ``load``, flows arrive faster than the network serves them, and queue up without end. A load without any
+    times was not simulated, because its flows would pile up.
+    """
+    schedules = scheme_of(config.scheme).scheduler is not None
+    conditions = {
+        "load": float(config.traffic.rpartition(",")[2]), "scheme": config.scheme,
+        "interval_s": config.interval_s if schedules and not config.detect_s else None,
+        "detect_s": config.detect_s or None, "carried": carried, "k": config.k,
+    }  # fmt: skip
+    return [{**structs.asdict(one), **conditions} for one in classes]
+
+
+HIDDEN = 0.001
+"""If at least this share of the flows was cut off, a point is marked as a lower bound."""
+_LIKE_ECMP = ("ecmp-dst", "random")
+_DRAWN = ("small", "medium", "large")
+_SHOWN = {"mean_slowdown": "mean slowdown", "p99_slowdown": "99th percentile"}
+
+_CURVE = ("scheme", "interval_s", "detect_s")
+"""The columns that tell the lines in the picture apart."""
+
+
+def overloaded(rows: Sequence[Row]) -> list[str]:
+    missing = grouped((row for row in rows if row["flows"] and row["mean_slowdown"] is None), "scheme")
+    return [
+        f"{label(scheme)}: not simulated from a load of {min(row['load'] for row in own):g} on, as flows would only "
+        "pile up"
+        for scheme, own in missing.items()
+    ]
+
+
+def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
+    """Small, medium and large flows: slowdowns, their mean and 99th percentile, above the mean's ratio to ECMP's.
+
+    Only the longest and shortest of a scheme's periods are drawn, and no variants of ECMP. Hollow marks: many flows
+    were cut off at the end of the run.
+    """
+    (rows,) = rows_by_file.values()
+    measured = grouped((row for row in rows if row["mean_slowdown"] is not None), *_CURVE)
+    periods = sorted({period for _, period, _ in measured if period is not None}, reverse=True)
+    ends = (None, *periods[:1], *periods[-1:])
+    curves = [curve for curve in measured if curve[1] in ends and curve[0] not in _LIKE_ECMP]
+    hollow = f"hollow: at least, as more than {HIDDEN:.1%} of the flows were cut off"
+    title = "\n".join([f"Load against slowdown: {note}", hollow, *overloaded(rows), ""])
+    alone = len({row["load"] for row in rows}) == 1  # points side by side, for there are no lines
+    with picture(path, 12.6, 10.4, title) as figure:
+        grid = figure.subplots(3, 3, sharex=True, sharey="row")
+        for column, name in enumerate(_DRAWN):
+            members = [row for row in rows if row["size_class"] == name and row["flows"]]
+            lines = grouped(members, *_CURVE)
+            baseline = {row["load"]: _value(row) for row in lines.get((_BASELINE, None, None), [])}
+            for place, curve in enumerate(curves):
+                (scheme, period, detects), ours = curve, lines.get(curve, [])
+                loads = [place if alone else row["load"] for row in ours]
+                line = "-" if period in (None, *periods[:1]) else ":"
+                style: dict[str, Any] = {"ls": line, "color": colour(scheme), "lw": 2.6 if detects else 1.5}
+                style |= {"marker": "D" if detects else "o", "ms": 6} if alone else {}
+                ratios = [_value(row) / baseline.get(row["load"], math.nan) for row in ours]
+                when = ", upon detection" if detects else "" if period is None else f", {period:g} s"
+                style["label"] = label(scheme) + when
+                for axes, statistic in zip(grid[:2, column], _SHOWN, strict=True):
+                    _curve(axes, loads, ours, [_value(row, statistic) for row in ours], **style)
+                _curve(grid[2, column], loads, ours, ratios, **style)
+            grid[0, column].set_title(f"{name} flows, {CLASSES[name]}")
+            grid[2, column].set_xlabel(f"load {rows[0]['load']:g}" if alone else "load")
+            if alone:
+                grid[2, column].set_xticks([])
+        for row_of_axes, what in zip(grid, _SHOWN.values(), strict=False):
+            row_of_axes[0].set_ylabel(what)
+            if any(len(line.get_xdata()) for axes in row_of_axes for line in axes.lines):
+                logarithmic(row_of_axes[0])
+        grid[2, 0].set_ylim(bottom=0)
+        grid[2, 0].set_ylabel("mean over ECMP's")
+        by_label: dict[str, Any] = {}
+        for axes in grid[0]:
+            by_label |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+        figure.legend(by_label.values(), by_label.keys(), loc="outside lower center", ncols=4, fontsize=8)
+
+
+def _value(row: Row, statistic: str = "mean_slowdown") -> float:
+    return math.nan if row[statistic] is None else float(row[statistic])
+
+
+def _curve(axes: Axes, at: Sequence[float], rows: Sequence[Row], values: Sequence[float], **style: Any) -> None:
+    axes.plot(at, values, **style)
+    bounds = [(x, v) for x, r, v in zip(at, rows, values, strict=True) if r["cut_off"] > HIDDEN * r["flows"]]
+    if bounds:
+        axes.plot(*zip(*bounds, strict=True), style.get("marker", "o"), mfc="white", color=style["color"], ms=4)
+
+
+@study(
+    schemes_option((CONTROL, "ecmp", "ecmp-dst", "random", "spanning-tree", "hedera-gff", "hedera-sa", "hedera-clos")),
+    click.option(
+        "--sizes", default="web-search", show_default=True, help="web-search, data-mining, fixed:BYTES, FILE.csv ..."
+    ),
+    click.option(
+        "--loads", default="0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9", show_default=True,
+        help="Loads, as shares of the links' rate that hosts send.",
+    ),
+    click.option("--intervals", default="5,1,0.1", show_default=True, help="Hedera's scheduling periods, s."),
+    field_options(
+        Config, "k seconds seed tick_s engine iterations large_flows detect_s",
+        k=16, seconds=7.5, tick_s=0.0001, detect_s=0.01,
+    ),
+)  # fmt: skip
+def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, **fields: Any) -> Study:
+    """Simulate load against FCT slowdown, by size class, for flows that arrive and end."""
+    intervals_s = numbers("--intervals", intervals, float)
+    fields["detect_s"] *= "hedera-gff" in schemes
+    base = Config("ecmp", "random", interval_s=max(intervals_s), **fields)
+    cases = loaded(base, sizes, numbers("--loads", loads, float), schemes, intervals_s)
+    for case in cases:
+        bounded(case.workload())  # a mistake in any of them is found before the first run
+    name, note = f"completion_k{base.k}", f"{base.tree.num_hosts:,} hosts, {sizes}, {base.seconds:g} s"
+
+    def rows(answers: dict[Config, list[list[Row]]]) -> Rows:
+        cells = [row for (classes,) in answers.values() for row in classes]
+        return {name: sorted(cells, key=lambda row: float(row["load"]))}
+
+    def tables(rows: Rows) -> list[Table | str]:
+        names = ("scheme", "size_class", "load", "interval_s", "detect_s", "mean_slowdown", "p99_slowdown", "carried")
+        shown = (*names, "flows", "cut_off")
+        brief = [{column: row[column] for column in shown} for row in rows[name]]
+        title = f"Slowdown of small, medium and large flows. {note}"
+        return [table(title, brief), *overloaded(rows[name])]
+
+    return Study(cases, by_size, rows, tables, partial(_draw_slowdown, note), label=f"completion, k={base.k}")

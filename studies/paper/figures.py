@@ -1,0 +1,536 @@
+"""Figures 3, 9, 10 and 11 of the paper, by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from hedera.compiled import below, bits, choice_links, compiled
+from hedera.maxmin import max_min_rates
+from hedera.options import field_options
+from hedera.parameter import parameter
+from hedera.schemes import SCHEMES as BY_NAME
+from hedera.schemes import label
+from plots.style import INK, MUTED, colour, scheme_order
+from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL
+from simulator.config import Config
+from simulator.workload import MAX_FLOWS
+from studies.study import (
+    ENGINE_LABELS,
+    SCHEMES,
+    SHOWN,
+    Row,
+    Rows,
+    Study,
+    at_scale,
+    column,
+    compared,
+    engines_option,
+    grouped,
+    in_seeds,
+    mbps,
+    means,
+    picture,
+    schemes_option,
+    study,
+    table,
+    tick_option,
+)
+from topos.arrays import Float64, Int32
+from topos.fattree import FatTree
+from topos.links import NO_LINK, num_links, path_links
+from traffic.flows import Flows, Matrix, columns
+from traffic.streams import Stream, generator
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from simulator.result import Result
+
+
+# Figure 3: a Monte Carlo over randomly hashed paths (section 2.2). Every host sends equal shares of its link's rate to
+# ``flows_per_host`` random other hosts at once, each flow on a path by its own hash. "Each link is capped" can be read
+# in two ways:
+#
+# * `worst_link_loss`: a link whose flows want more than its rate cuts all of them by the same factor, and a flow runs
+#   at the factor of the worst link on its path. It needs no memory per flow, so 27 million flows are fine.
+# * `max_min_loss`: other flows may use what a cut flow leaves unused on its other links.
+#
+# Only the links above the edge switches count: flows that meet at a receiver have not collided by hash.
+
+COUNTS = (1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000, 2000)
+_STYLES = {
+    "worst link": ("#0072b2", "o", "a flow runs at its worst link's share"),
+    "max-min": ("#e69f00", "s", "max-min fair rates"),
+}
+MAX_MIN_FLOWS = 3_000_000
+"""Above this number of flows the max-min model is left out: it has every flow's path in memory."""
+
+
+@dataclass(frozen=True)
+class Collisions:
+    """A case of Figure 3; ``model``: one of MODELS."""
+
+    tree: FatTree
+    flows_per_host: int
+    model: str
+    seed: int = 1
+
+
+def loss(case: Collisions) -> float:
+    """The share of all hosts' bandwidth that is lost to collisions, from 0 to 1."""
+    return MODELS[case.model](case.tree, case.flows_per_host, case.seed)
+
+
+def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
+    """If a flow runs at its worst link's factor."""
+    load = np.zeros(num_links(tree), dtype=np.int32)
+    _add_loads(tree.half, flows_per_host, np.uint64(seed), load)
+    factor = np.minimum(1.0, flows_per_host / np.maximum(load, 1))
+    kept = _sum_of_worst(tree.half, flows_per_host, np.uint64(seed), factor)
+    return float(1.0 - kept / (tree.num_hosts * flows_per_host))
+
+
+def max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
+    """If the flows have max-min fair rates, with each host's sending link capped as well."""
+    src, dst, core = random_flows(tree, flows_per_host, seed)
+    links = path_links(tree, src, dst, core)
+    links[:, 5] = NO_LINK
+    rates = max_min_rates(links, np.ones(num_links(tree)))
+    return float(1.0 - rates.sum() / tree.num_hosts)
+
+
+def random_flows(tree: FatTree, flows_per_host: int, seed: int) -> tuple[Int32, Int32, Int32]:
+    """The drawn flows: senders, receivers and cores, int32 of shape (hosts * flows_per_host,)."""
+    flows = np.empty((tree.num_hosts * flows_per_host, 3), dtype=np.int32)
+    _fill(tree.half, flows_per_host, np.uint64(seed), flows)
+    return flows[:, 0], flows[:, 1], flows[:, 2]
+
+
+MODELS = {"worst link": worst_link_loss, "max-min": max_min_loss}
+
+
+@compiled
+def _draw(half: int, src: int, flow: int, seed: np.uint64) -> tuple[int, int]:
+    """The receiver and the core of a flow, from its number alone: both passes see the same flows."""
+    hosts = 2 * half**3
+    dst = below(hosts - 1, bits(seed, np.uint64(2 * flow)))
+    core = below(half * half, bits(seed, np.uint64(2 * flow + 1)))
+    return int(dst + (dst >= src)), int(core)
+
+
+@compiled
+def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: Int32) -> None:
+    for flow in range(len(flows)):
+        src = flow // flows_per_host
+        dst, core = _draw(half, src, flow, seed)
+        flows[flow] = src, dst, core
+
+
+@compiled
+def _add_loads(half: int, flows_per_host: int, seed: np.uint64, load: Int32) -> None:
+    for flow in range(2 * half**3 * flows_per_host):
+        src = flow // flows_per_host
+        dst, core = _draw(half, src, flow, seed)
+        for link in choice_links(src, dst, core, half):
+            if link != NO_LINK:
+                load[link] += 1
+
+
+@compiled
+def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, factor: Float64) -> float:
+    kept = 0.0
+    for flow in range(2 * half**3 * flows_per_host):
+        src = flow // flows_per_host
+        dst, core = _draw(half, src, flow, seed)
+        worst = 1.0
+        for link in choice_links(src, dst, core, half):
+            if link != NO_LINK:
+                worst = min(worst, factor[link])
+        kept += worst
+    return kept
+
+
+def _losses(answers: dict[Collisions, list[float]]) -> Rows:
+    rows = []
+    for case, shares in answers.items():
+        lost = [100 * share for share in shares]
+        rows.append(
+            {
+                "model": case.model, "flows_per_host": case.flows_per_host, "loss_percent": float(np.mean(lost)),
+                "lowest_percent": min(lost), "highest_percent": max(lost),
+                "published_percent": FIGURE_3.get(case.flows_per_host),
+            }
+        )  # fmt: skip
+    return {"figure3": rows}
+
+
+def _draw_losses(tree: FatTree, rows: Rows, path: Path) -> None:
+    """A line per model, its range over seeds, and the two numbers of the paper's text."""
+    subtitle = f"{tree.num_hosts:,} hosts (k = {tree.k}), random receivers, every flow on a path of its own hash"
+    most = max(row["flows_per_host"] for row in rows["figure3"])
+    with picture(path, 6.8, 4.2, "Figure 3: what hash collisions cost", subtitle) as figure:
+        axes = figure.subplots()
+        for model, curve in grouped(rows["figure3"], "model").items():
+            shade, marker, text = _STYLES[model]
+            names = ("flows_per_host", "loss_percent", "lowest_percent", "highest_percent")
+            flows, lost, low, high = (column(curve, name) for name in names)
+            axes.fill_between(flows, low, high, color=shade, alpha=0.2, lw=0)
+            axes.plot(flows, lost, marker=marker, ms=4, color=shade, label=text)
+        known = {n: percent for n, percent in FIGURE_3.items() if n <= most}
+        axes.plot(list(known), list(known.values()), "x", color=INK, ms=9, mew=2, label="paper's text", zorder=5)
+        for n, percent in known.items():
+            axes.annotate(f"{percent} %", (n, percent), xytext=(9, 7), textcoords="offset points", fontsize=8.5)
+        axes.set_xscale("log")
+        ticks = [n for n in (1, 10, 100, 1000) if n <= most]
+        axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
+        axes.minorticks_off()
+        axes.set_ylim(0, 70)
+        axes.set_xlabel("flows per host, at the same time")
+        axes.set_ylabel("bisection bandwidth lost to collisions [%]")
+        axes.legend()
+
+
+@study(
+    click.option("-k", "k", default=48, show_default=True, help="Ports per switch."),
+    click.option("--max-flows", default=1000, type=click.IntRange(1), show_default=True, help="Per host."),
+    seeds=5,
+)
+def figure_3(k: int, max_flows: int, seeds: int) -> Study:
+    """What hash collisions cost, against flows per host (27,648 hosts)."""
+    tree = FatTree(k)
+    cases = [
+        Collisions(tree, flows, model)
+        for flows in COUNTS
+        for model in MODELS
+        if flows <= max_flows and (model != "max-min" or tree.num_hosts * flows <= MAX_MIN_FLOWS)
+    ]
+    return Study(
+        cases,
+        loss,
+        _losses,
+        f"Figure 3: bisection bandwidth lost to hash collisions, k={k}",
+        partial(_draw_losses, tree),
+        label="Figure 3: Monte Carlo",
+        seeds=seeds,
+    )
+
+
+# Figure 9. The paper's simulator agrees with ours for the control, Simulated Annealing and ECMP, but not for Global
+# First Fit (`hedera explain-gff`). By section 4.3 it should lose nothing where theirs does (stride4: 12,533 Mb/s for
+# any order of the flows, but theirs has 11,064).
+
+FIGURE_9_SCHEMES = ("ecmp", "spanning-tree", "hedera-gff", "hedera-sa", "nonblocking")
+_TESTBED_ALONE = [name for name, scheme in BY_NAME.items() if not scheme.simulated]
+_PUBLISHED_BARS: dict[str, dict[str, Any]] = {
+    "testbed": {"color": "#d4d4d4"},
+    "simulator": {"facecolor": "white", "edgecolor": MUTED, "hatch": "////", "linewidth": 0.5},
+}
+_PANELS = {
+    'published "ECMP" against ours: 5-tuple hashing, and a spanning tree': ("ecmp", "spanning-tree"),
+    "Global First Fit": ("hedera-gff",),
+    "Simulated Annealing": ("hedera-sa",),
+    "non-blocking network": ("nonblocking",),
+}
+
+
+def _bars(answers: dict[Config, list[float]]) -> Rows:
+    """The testbed's "ECMP" is shown beside every static scheme, the simulator's only beside ``ecmp``."""
+    rows = []
+    for case, rates in answers.items():
+        name, scheme = case.traffic.removeprefix("published:"), case.scheme
+        simulated = None if scheme in _TESTBED_ALONE else FIGURE_9_SIMULATED.get(name, {}).get(scheme)
+        rows.append(
+            {
+                "matrix": name, "scheme": scheme, "published_testbed_mbps": FIGURE_9[name].get(scheme),
+                "published_simulator_mbps": simulated, "mean_mbps": float(np.mean(rates)),
+                "sd_mbps": float(np.std(rates)), "lowest_mbps": min(rates), "highest_mbps": max(rates),
+            }
+        )  # fmt: skip
+    return {"figure9_simulated": rows}
+
+
+def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
+    """A panel for each scheduler, and one for the static schemes; published bars are at the left of a group."""
+    bars = {(row["matrix"], row["scheme"]): row for row in rows["figure9_simulated"]}
+    names, shown = (list(dict.fromkeys(keys)) for keys in zip(*bars, strict=True))
+    panels = {title: [s for s in schemes if s in shown] for title, schemes in _PANELS.items()}
+    known = [scheme for schemes in _PANELS.values() for scheme in schemes]
+    panels |= {label(s): [s] for s in shown if s not in known}
+    panels = {title: schemes for title, schemes in panels.items() if schemes}
+    x = np.arange(len(names))
+    with picture(path, 11, 1.2 + 2.0 * len(panels), "Figure 9, simulated: 16 hosts, 1 Gb/s links\n") as figure:
+        from matplotlib.patches import Patch
+
+        all_axes = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        for axes, (title, schemes) in zip(all_axes, panels.items(), strict=True):
+            width = 0.84 / (2 + len(schemes))
+            left = x - 0.42 + width / 2
+            for number, (source, style) in enumerate(_PUBLISHED_BARS.items()):
+                published = [bars[n, schemes[0]][f"published_{source}_mbps"] or 0 for n in names]
+                axes.bar(left + number * width, np.array(published) / 1000, width, **style)
+            for number, scheme in enumerate(schemes, start=2):
+                ours, place = [bars[n, scheme] for n in names], left + number * width
+                mean, low, high = (column(ours, f"{what}_mbps") / 1000 for what in ("mean", "lowest", "highest"))
+                axes.bar(place, mean, width, color=colour(scheme))
+                wide = high - low > 0.1  # the others would be specks
+                axes.vlines(place[wide], low[wide], high[wide], color=INK, lw=1)
+            axes.set_title(title)
+            axes.set_ylim(0, 16)
+            axes.set_yticks((0, 4, 8, 12, 16))
+            axes.set_ylabel("Gb/s")
+        all_axes[-1].set_xticks(x, names, rotation=40, ha="right", rotation_mode="anchor")
+        all_axes[-1].set_xlim(-0.6, len(names) - 0.4)
+        handles = [Patch(**style, label=f"published, {source}") for source, style in _PUBLISHED_BARS.items()]
+        handles += [Patch(color=colour(s), label=f"simulated, {label(s)}") for s in shown]
+        figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8.5)
+        note = f"bars: mean of {seeds} seeds; lines: lowest to highest, where they differ by more than 0.1 Gb/s"
+        figure.supxlabel(note, fontsize=8.5, color=MUTED)
+
+
+@study(
+    click.option(
+        "--simulated", is_flag=True, help="Use the simulator (for the figure of emulated runs: hedera report DIR)."
+    ),
+    schemes_option(FIGURE_9_SCHEMES),
+    click.option("--engine", default="aimd", show_default=True, help="aimd or maxmin."),
+    tick_option,
+    seeds=10,
+)
+def figure_9(schemes: Sequence[str], seeds: int, simulated: bool = True, **fields: Any) -> Study:
+    """Simulate all published traffic matrices, beside the published results of testbed and simulator."""
+    if not simulated:
+        raise click.UsageError("`hedera report DIR` draws Figure 9 of emulated runs; to simulate it, add --simulated")
+    return Study(
+        [Config(scheme, f"published:{name}", **fields) for name in FIGURE_9 for scheme in schemes],
+        mbps,
+        _bars,
+        f"Figure 9: the paper's and our simulation ({seeds} seeds)",
+        partial(_draw_bars, seeds),
+        label="Figure 9",
+        seeds=seeds,
+    )
+
+
+def suite(tree: FatTree) -> tuple[str, ...]:
+    """The patterns of Hedera section 6.1 and Figure 9, scaled: strides of 1, 2, 4 and 8 hosts at k = 4 become, for
+    any k, one host, one edge switch, one pod and half of the network.
+
+    First come patterns in which every host sends and receives one flow, the nearest receivers first; then those in
+    which a host may receive many, the most local first, with more and more flows; the hotspot last.
+    """
+    strides = (1, tree.half, tree.num_cores, tree.num_hosts // 2)
+    many = "randbij staggered:0.5,0.3 staggered:0.2,0.3 random randx:2 randx:3 randx:4 hotspot"
+    return *(f"stride:{step}" for step in strides), *many.split()
+
+
+def _shares(answers: dict[Config, list[float]]) -> Rows:
+    rows = [
+        {
+            "engine": case.engine, "traffic": case.traffic, "scheme": case.scheme, "seed": seed,
+            "bisection_mbps": rate, "percent_of_full": 100 * rate / case.capacity_mbps,
+        }
+        for case, rates in answers.items()
+        for seed, rate in enumerate(rates, start=1)
+    ]  # fmt: skip
+    return {f"figure10_k{next(iter(answers)).k}": rows}
+
+
+def summary(rows: Sequence[Row]) -> list[Row]:
+    """The numbers in the paper's text on Figure 10, beside ours, which are paired by seed; empty unless all of its
+    schemes are there."""
+    from pandas import DataFrame
+
+    if not set(SCHEMES) <= {row["scheme"] for row in rows}:
+        return []
+    shares = DataFrame(rows).pivot(index="seed", columns=["scheme", "traffic"], values="percent_of_full")
+    of_optimal, gains = [], []
+    for scheme in ("hedera-sa", "hedera-gff"):
+        optimal, gain = 100 * shares[scheme] / shares["nonblocking"], 100 * (shares[scheme] / shares["ecmp"] - 1)
+        low, top = optimal.mean().idxmin(), gain.mean().idxmax()
+        case = f"{scheme} over optimal, mean of patterns, lowest on {low} ({optimal[low].mean():.1f} %)"
+        of_optimal.append(compared(case, SHARE_OF_OPTIMAL, optimal.mean(axis=1)))
+        gains.append(compared(f"{scheme} over static hashing, at most, at {top}", GAIN_OVER_STATIC, gain[top]))
+    return of_optimal + gains
+
+
+def _tables_of_shares(tree: FatTree, seeds: int, rows: Rows) -> list[Table | str]:
+    tables: list[Table | str] = []
+    (all_rows,) = rows.values()
+    for engine, group in grouped(all_rows, "engine").items():
+        title = (
+            f"Figure 10 under {engine}: {tree.num_hosts:,} hosts, {in_seeds(seeds)}: share of full bisection bandwidth"
+        )
+        tables.append(table(title, means(group, "percent_of_full", "traffic", "scheme")))
+        if text := summary(group):
+            tables.append(table("The paper's text, %", text))
+    return tables
+
+
+def _draw_shares(tree: FatTree, rows: Rows, path: Path) -> None:
+    """Bars of the means over seeds grouped by pattern, a panel per engine; lines from the lowest to the highest."""
+    (all_rows,) = rows.values()
+    engines = grouped(all_rows, "engine")
+    patterns = list(grouped(all_rows, "traffic"))
+    schemes = sorted(scheme_order({row["scheme"] for row in all_rows}), key=lambda scheme: scheme == "nonblocking")
+    x, width = np.arange(len(patterns)), 0.82 / len(schemes)
+    title = f"Figure 10: the suite of patterns, {tree.num_hosts:,} hosts (k = {tree.k})"
+    with picture(path, 11, 1.4 + 3.2 * len(engines), title) as figure:
+        grid = figure.subplots(len(engines), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, (engine, group) in zip(grid, engines.items(), strict=True):
+            shares = {key: column(bar, "percent_of_full") for key, bar in grouped(group, "traffic", "scheme").items()}
+            for place, scheme in enumerate(schemes):
+                heights = np.array([shares[pattern, scheme] for pattern in patterns])
+                at = x - 0.41 + (place + 0.5) * width
+                axes.bar(at, heights.mean(axis=1), width * 0.94, color=colour(scheme), label=label(scheme))
+                wide = np.ptp(heights, axis=1) > 0.5  # the others would be specks
+                low, high = heights[wide].min(axis=1), heights[wide].max(axis=1)
+                axes.vlines(at[wide], low, high, color=INK, lw=1)
+            axes.set_title(ENGINE_LABELS[engine])
+            axes.set_xlim(-0.6, len(patterns) - 0.4)
+            axes.set_ylim(0, 100)
+            axes.set_ylabel("share of full bisection [%]")
+        grid[-1].set_xticks(x, [p.replace(":", "\n") for p in patterns])
+        grid[0].legend(ncols=len(schemes), loc="lower right", bbox_to_anchor=(1, 1.0))
+
+
+@study(at_scale(k=32), engines_option, seeds=5)
+def figure_10(schemes: Sequence[str], engines: Sequence[str], seeds: int, **fields: Any) -> Study:
+    """Simulate the suite of patterns on 8,192 hosts, with the paper's model of TCP and with fair shares."""
+    base = Config("ecmp", "stride:1", **fields)
+    cases = [
+        replace(base, engine=engine, scheme=scheme, traffic=traffic)
+        for engine in engines
+        for traffic in suite(base.tree)
+        for scheme in schemes
+    ]
+    return Study(
+        cases,
+        mbps,
+        _shares,
+        partial(_tables_of_shares, base.tree, seeds),
+        partial(_draw_shares, base.tree),
+        label=f"Figure 10, k={base.k}",
+        seeds=seeds,
+        cost=lambda case: case.traffic,
+    )
+
+
+STEP_S = 0.5
+"""Figure 11's bandwidth is averaged over so long."""
+
+
+@dataclass(frozen=True)
+class Arriving(Config):
+    """Flows of the paper's own making in the place of a matrix: Poisson arrivals, exponential sizes (section 5.5)."""
+
+    arrivals_per_s: float = parameter(
+        0.1, "Flows that every sending host starts per second (Poisson).", above=0, option="--arrivals"
+    )
+    mean_mbytes: float = parameter(1250.0, "Their mean size (exponential)", unit="MB", above=0, option="--mean-size")
+
+    def flows(self) -> tuple[Flows, None]:
+        matrix = self.matrix()
+        expected = self.arrivals_per_s * self.seconds * matrix.num_hosts
+        if expected > MAX_FLOWS:
+            raise ValueError(f"{expected:.3g} flows in {self.seconds:g} s are too many; {MAX_FLOWS:,} is the limit")
+        rng = generator(self.seed, Stream.SIMULATED_ARRIVALS)
+        return poisson(matrix, self.arrivals_per_s, self.mean_mbytes * 1e6, self.seconds, rng), None
+
+
+def poisson(
+    matrix: Matrix, arrivals_per_s: float, mean_bytes: float, seconds: float, rng: np.random.Generator
+) -> Flows:
+    """Poisson arrivals at every sending host, exponential sizes.
+
+    A host starts ``arrivals_per_s`` flows per second on average, each to one of its receivers in ``matrix``,
+    drawn uniformly; sizes have the mean ``mean_bytes``. Flows come in the order of their starts, all of them
+    before ``seconds``.
+    """
+    senders = np.bincount(matrix.src, minlength=matrix.num_hosts)
+    mean = arrivals_per_s * seconds / senders[matrix.src]
+    flow = np.repeat(np.arange(len(matrix)), rng.poisson(mean))
+    start = rng.uniform(0.0, seconds, flow.size)
+    order = np.argsort(start, kind="stable")
+    flow = flow[order]
+    return columns(matrix.src[flow], matrix.dst[flow], start[order], rng.exponential(mean_bytes, flow.size))
+
+
+def whole(case: Config) -> Result:
+    from simulator.driver import simulate
+
+    return simulate(case)
+
+
+def series(result: Result) -> list[Row]:
+    """The curve of one simulation, averaged over STEP_S around each time."""
+    config = result.config
+    step = max(1, round(STEP_S / config.tick_s))
+    covered = config.ticks // step * step
+    totals = result.total_mbps[:covered].reshape(-1, step).mean(axis=1) / 1000
+    width = step * config.tick_s
+    return [
+        {"seconds": (n + 0.5) * width, "scheme": config.scheme, "seed": config.seed, "gbps": float(t)}
+        for n, t in enumerate(totals)
+    ]
+
+
+def _curves(answers: dict[Config, list[Result]]) -> Rows:
+    """The curves, and what all seeds of a scheme carried and completed, which is only shown."""
+    curves, totals = [], []
+    for case, results in answers.items():
+        curves += [row for result in results for row in series(result)]
+        times = np.concatenate([result.completion_s for result in results])
+        totals.append(
+            {
+                **compared(case.scheme, None, [result.bisection_mbps / 1000 for result in results]),
+                "completed": times.size, "of_flows": sum(result.src.size for result in results),
+                "mean_s": float(times.mean()), "median_s": float(np.median(times)),
+            }
+        )  # fmt: skip
+    return {f"figure11_k{next(iter(answers)).k}": curves, SHOWN: totals}
+
+
+def _draw_curves(subtitle: str, rows: Rows, path: Path) -> None:
+    """A line per scheme, the mean over seeds, in a band from the lowest to the highest."""
+    curves = next(iter(rows.values()))
+    by_scheme = grouped(curves, "scheme")
+    with picture(path, 8.4, 4.4, "Figure 11: bisection bandwidth over time", subtitle) as figure:
+        axes = figure.subplots()
+        for scheme in sorted(scheme_order(set(by_scheme)), key=lambda scheme: scheme != "nonblocking"):
+            by_time = grouped(by_scheme[scheme], "seconds")
+            gbps = np.array([column(seeds, "gbps") for seeds in by_time.values()])
+            times, shade, heavy = list(by_time), colour(scheme), scheme == "nonblocking"
+            axes.fill_between(times, gbps.min(axis=1), gbps.max(axis=1), color=shade, alpha=0.18, lw=0)
+            axes.plot(times, gbps.mean(axis=1), color=shade, lw=2.6 if heavy else 1.4, label=label(scheme))
+        axes.set_xlim(0, curves[-1]["seconds"] + curves[0]["seconds"])
+        axes.set_ylim(0)
+        axes.set_xlabel("time [s]")
+        axes.set_ylabel("bisection bandwidth [Gb/s]")
+        axes.legend(loc="lower right")  # where curves that rise from 0 leave room
+
+
+@study(at_scale(k=16), field_options(Arriving, "arrivals_per_s mean_mbytes"), seeds=5)
+def figure_11(schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
+    """Simulate bisection bandwidth over time: 1,024 hosts, random bijection, flows that arrive and end."""
+    base = Arriving("ecmp", "randbij", **fields)
+    load = (
+        f"{base.tree.num_hosts:,} hosts, {base.arrivals_per_s:g} flows per s and host "
+        f"of {base.mean_mbytes:g} MB on average"
+    )
+    title = f"Figure 11: bisection bandwidth, Gb/s, {load}, {in_seeds(seeds)}"
+    return Study(
+        [replace(base, scheme=scheme) for scheme in schemes],
+        whole,
+        _curves,
+        lambda rows: [table(title, rows[SHOWN])],
+        partial(_draw_curves, load),
+        label=f"Figure 11, k={base.k}",
+        seeds=seeds,
+    )

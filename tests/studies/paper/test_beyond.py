@@ -1,0 +1,74 @@
+"""Several flows per host; load against slowdown."""
+
+import pytest
+from matplotlib.axes import Axes
+
+from studies.paper import beyond
+from studies.paper.beyond import completion, flows_per_host
+from tests.studies.commands import is_png, rows, run, run_json
+
+FEW = ("-k", 4, "--flows-per-host", "1,12", "--seeds", 2, "--jobs", 1, "--engines", "maxmin")
+QUICK = ("-k", 4, "--seconds", 1.2, "--tick", 0.001, "--loads", "0.6,0.2", "--jobs", 1)
+
+
+def test_ratios_and_what_is_large(tmp_path):
+    found = run_json(flows_per_host, *FEW, "--schemes", "hedera-gff", "--out", tmp_path)
+    assert len(found) == 3 * 3 * 4, "patterns, counts and the replication's six halved, ECMP, control, two thresholds"
+    by = {(r["traffic"], r["flows_per_host"], r["scheme"], r["threshold"]): r for r in found}
+    for row in by.values():
+        assert row["seeds"] == 2
+        assert row["lowest_percent"] <= row["percent"] <= row["highest_percent"] <= 100.0001
+        assert row["over_control"] < 1.0001
+        assert (row["keep"] == 0.5) == (row["flows_per_host"] == 6)
+    one, many = (by["stride:8", flows, "hedera-gff", 0.1] for flows in (1, 12))
+    assert one["large_share"] == 1
+    assert 0 < many["large_share"] < 0.2, "a twelfth of a link is not large"
+    assert one["over_control"] == pytest.approx(1)
+    assert many["over_ecmp"] < 1, "the few that were measured as large are placed as if alone"
+    assert len(rows(tmp_path / "flows_per_host_k4.csv")) == len(found)
+    assert is_png(tmp_path / "flows_per_host_k4.png")
+
+
+def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, monkeypatch):
+    monkeypatch.setattr(beyond, "MAX_UPDATES", 200_000)
+    options = (*QUICK, "--out", tmp_path)
+    found = run_json(completion, *options, "--schemes", "nonblocking,spanning-tree", "--loads", "0.8")
+    control, tree = found[:4], found[4:]
+    assert all(row["mean_slowdown"] for row in control if row["flows"])
+    assert [row["flows"] for row in tree] == [row["flows"] for row in control], "the same flows"
+    for row in tree:
+        assert (row["cut_off"], row["known_share"], row["mean_slowdown"]) == (row["flows"], 0, None)
+    assert 0.2 < tree[0]["carried"] < 0.6
+    done = run(completion, *options, "--schemes", "spanning-tree", "--loads", "0.8,0.9")
+    assert "spanning tree: not simulated from a load of 0.8 on, as flows would only pile up" in done.stdout
+    assert is_png(tmp_path / "completion_k4.png"), "a picture without a curve"
+
+
+def test_one_load_is_a_picture_of_every_class_and_statistic(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(Axes, "plot", lambda axes, x, y, *_, **style: drawn.append((x, y, style)))
+    monkeypatch.setattr(beyond, "logarithmic", lambda axes: None)
+    run(completion, *QUICK, "--out", tmp_path, "--schemes", "nonblocking,ecmp", "--loads", "0.5")
+    named = [(x, y) for x, y, style in drawn if style.get("label")]
+    assert len(named) == 3 * 3 * 2, "mean, 99th percentile and ratio of three classes under two schemes"
+    assert all(style["marker"] for *_, style in drawn if style.get("label"))
+    assert {x[0] for x, _ in named if x} == {0, 1}, "side by side"
+
+
+@pytest.mark.parametrize(
+    ("module", "options", "words"),
+    [
+        (completion, ["--loads", "0.5,0"], "--loads takes numbers above 0"),
+        (completion, ["--loads", "1.5"], "at most 1"),
+        (completion, ["--sizes", "web"], "no law of flow sizes"),
+        (completion, ["--sizes", "fixed:1", "--loads", "1"], "is the limit"),
+        (flows_per_host, ["--flows-per-host", "1.5"], "--flows-per-host takes whole numbers above 0"),
+        (flows_per_host, ["--thresholds", "x"], "--thresholds takes numbers above 0"),
+        (flows_per_host, ["-k", "5"], "k"),
+        (flows_per_host, ["--flows-per-host", "1000000000"], "more than"),
+    ],
+)
+def test_mistakes_come_to_light_before_the_first_simulation(module, options, words, tmp_path):
+    done = run(module, *options, "--out", tmp_path)
+    assert done.exit_code == 2
+    assert words in done.stderr.replace("\n", " ")
