@@ -8,7 +8,7 @@ from harness.run.spec import RunSpec
 from hedera.options import help_of
 from hedera.parameter import option_of, parameters_of
 from simulator.config import Config
-from studies.hull.parameters import Parameters
+from studies.hull.scenario import Parameters
 
 
 def option_table(*backends: tuple[str, type]) -> str:

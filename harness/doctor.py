@@ -12,7 +12,7 @@ from harness.errors import RunFailed
 from harness.network import machine
 from harness.network.footprint import leftovers
 from harness.network.processes import run
-from studies.hull import build as packet_engine
+from studies.hull import packets as packet_engine
 from virtual import kernel, limits
 from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import Guest, memory_folder

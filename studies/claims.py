@@ -105,7 +105,7 @@ again when its command is run again; what is emulated differs by machine and run
 
 Each check of the project (`./check.sh`) runs again what is cheap: `tests/studies/paper/test_committed.py` computes a
 part of every file in results/simulated anew, but of completion_k*.csv, table2.csv, and what tables 1, 4 and 5 timed;
-`tests/studies/hull/test_committed.py` holds more of docs/hull.md. The README's section on Figure 9, and its picture,
+`tests/studies/hull/test_report.py` holds more of docs/hull.md. The README's section on Figure 9, and its picture,
 are made from results/figure9 by `hedera claims --write`.
 """
 

@@ -14,7 +14,7 @@ import click
 from benchmarks.truth import ns3, theory
 from hedera.options import in_words
 from record.output import write_csv
-from studies.hifi.stage import played
+from studies.hifi.scene import played
 
 
 def make_theory(kept: Path, out: Path) -> list[Path]:

@@ -22,7 +22,7 @@ from harness.run.spec import RunSpec
 from record.completion import members
 from record.files import write_whole
 from record.run import Run, read
-from studies.hull.run import parse, run_scenario
+from studies.hull.packets import parse, run_scenario
 from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.network import Network

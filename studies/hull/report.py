@@ -1,131 +1,113 @@
-"""How figures, tables and runs are told: pictures, tables and sentences, our numbers beside the published ones."""
+"""`hedera hull`: the report's figures and Table II, our numbers beside the published ones; and single runs.
+
+Slow imports wait until a command runs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import csv
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import click
 import numpy as np
+from click.core import ParameterSource
 
+from hedera.options import field_options, in_words, json_option, names_option, options, parallel
+from hedera.parameter import parameters_of
 from plots.style import INK, MUTED, house_style, logarithmic, save
-from record import output
-from studies.hull.experiment import Experiment
-from studies.hull.parameters import SCHEMES
-from studies.hull.run import Result
-from studies.hull.suites import SAMPLES, STATISTICS, Row, Study, Suite, within
-from studies.hull.workload import FAN_OUTS
+from record.output import plain_table
+from record.tasks import run_tasks
+from studies.hull.packets import KINDS, Result, Task, engine, keep, kept_or_run, parse, run_scenario, turn
+from studies.hull.scenario import (
+    FAN_OUTS,
+    SCHEMES,
+    STATIC,
+    VARIANTS,
+    Experiment,
+    Parameters,
+    Quantity,
+    unit_of,
+    written,
+)
+from studies.study import Row, Rows, Study, grouped, interval, study
+from topos.arrays import Float64
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from rich.table import Table
 
-UNITS = {"us": "us", "ms": "ms", "mbps": "Mb/s", "percent": "%", "timeouts": "", "time": "of 10"}
-"""Of a metric, by the last part of its name."""
-FILES = {"fct_900B_us": "900-byte files", "fct_10MB_ms": "10 MB files", "query_completion_ms": "queries"}
+KEPT = Path("results/runs/hull")
+"""Where results of single runs are kept; not in git."""
+SAMPLE, QUICK = KEPT / "full", KEPT / "quick"
+"""Where pictures and CSV go, in full and with --quick."""
+SEEDS, QUICK_SEEDS = 5, 2
+QUICK_SHARE = 0.12
+"""The share of the full simulated time, with --quick."""
+_PUBLISHED = Path(__file__).parents[2] / "results" / "published" / "hull.csv"
 
 
-def conclude(study: Study, rows: Sequence[Row], reduced: Sequence[Row], picture: Path, as_json: bool) -> None:
-    """Write the CSV beside the picture, and print the rows: a table for each metric, or JSON."""
-    files = [output.write_csv(picture.with_suffix(".csv"), rows), picture]
-    if reduced:
-        files.append(output.write_csv(picture.with_name(f"{picture.stem}_reductions.csv"), reduced))
-    told: list[Table | str] = []
-    for variant, metric in dict.fromkeys((row["variant"], row["metric"]) for row in rows):
-        own = [row for row in rows if (row["variant"], row["metric"]) == (variant, metric)]
-        told += [_table(f"{study.title}, {variant}: {metric}", study.column, own), *_near(metric, own)]
-    output.conclude(rows, [*told, *_reduced(study.column, reduced)], files, as_json)
+def _read_published() -> dict[tuple[str, float, str, str, str], float]:
+    with _PUBLISHED.open(encoding="utf-8", newline="") as file:
+        return {
+            (row["experiment"], float(row["x"]), row["scheme"], row["metric"], row["statistic"]): float(row["value"])
+            for row in csv.DictReader(line for line in file if not line.startswith("#"))
+        }
 
 
-def _table(title: str, column: str, rows: Sequence[Row]) -> Table:
-    """Published against ours, with the difference in % of the published (in points where the unit is %)."""
-    unit = UNITS[rows[0]["metric"].rpartition("_")[2]]
-    digits = 1 if max(row["ours"] for row in rows) >= 10 else 3
-    made = output.plain_table(title, "case", f"paper [{unit}]", f"ours [{unit}]", "difference", "spread of ours")
-    for row in rows:
-        paper, difference = "no number published", ""
-        if row["published"] is not None:
-            paper, gap = f"{row['published']:,.{digits}f}", row["ours"] - row["published"]
-            difference = f"{gap:+.{digits}f}" + (" points" if unit == "%" else "")
-            if row["published"] and unit != "%":
-                difference = f"{100 * gap / row['published']:+.1f} %"
-        case = f"{column.partition('_')[0]} {row[column]:g}  {row['scheme']}  {row['statistic']}"
-        spread = "{lowest:,.4g} to {highest:,.4g}".format(**row) if row["seeds"] > 1 else ""
-        made.add_row(case, paper, f"{row['ours']:,.{digits}f}", difference, spread)
-    return made
+PUBLISHED: Mapping[tuple[str, float, str, str, str], float] = _read_published()
+"""The numbers of the report and its authors, by experiment, x (flows, load in %, or background in Mb/s), scheme, metric
+and statistic."""
+
+SAMPLES: dict[str, Callable[[Result], Float64]] = {
+    "switch_latency_us": lambda result: result.queue_us,
+    "fct_900B_us": lambda result: result.small_us,
+    "fct_10MB_ms": lambda result: result.large_ms,
+    "query_completion_ms": lambda result: result.query_ms,
+    "mean_response_ms": lambda result: result.response_ms,
+    "servers_in_time": lambda result: result.in_time,
+    "goodput_mbps": lambda result: np.array([result.goodput_mbps.sum()]),
+    "timeouts": lambda result: np.array([result.counts["timeouts"]]),
+}
+"""The samples that a run gives for each metric; the unit is in the name."""
 
 
-def _near(metric: str, rows: Sequence[Row]) -> Iterable[str]:
-    for statistic, factor in (("mean", 1.5), ("p99", 2.0)):
-        near, known = within(rows, statistic, factor)
-        if known:
-            yield f"{metric}, {statistic}: {near} of {known} within a factor {factor:g} of the published"
+def _percent(kind: str, what: str, of: str) -> Callable[[Result], Float64]:
+    """An event at the servers' pacers, for flows of a kind; nothing if there was no such flow."""
+
+    def percent(result: Result) -> Float64:
+        whole = result.counts[f"{kind}_{of}"]
+        return np.array([100 * result.counts[f"{kind}_{what}"] / whole] if whole else [])
+
+    return percent
 
 
-def _reduced(column: str, rows: Sequence[Row]) -> Iterable[str]:
-    for row in rows:
-        if row[column] is None:
-            interval = "" if row["low"] is None else " ({low:.1f} to {high:.1f})".format(**row)
-            published = "" if row["published"] is None else f"; published: {row['published']:.1f} %"
-            what = "{variant}, {metric} {statistic}: HULL is {percent:.1f} %".format(**row)
-            yield f"{what}{interval} below {row['than']}{published}"
+for _kind in KINDS.values():
+    SAMPLES[f"{_kind}_associated_percent"] = _percent(_kind, "associations", "packets")
+    SAMPLES[f"{_kind}_association_ended_percent"] = _percent(_kind, "ended", "associations")
+
+SELECTIVITY = tuple(name for name in SAMPLES if "_associat" in name)
+"""How well pacers choose the flows that they pace: associations per packet of a kind of flow, and how many of them
+ended before another echo renewed them."""
+
+STATISTICS: dict[str, Callable[[Float64], float]] = {
+    "mean": lambda samples: float(samples.mean()),
+    "p99": lambda samples: float(np.percentile(samples, 99)),
+    "worst 1%": lambda samples: float(np.sort(samples)[: max(1, samples.size // 100)].mean()),
+}
 
 
-def shown(value: float) -> str:
-    return f"{value:,.1f}" if value >= 10 else f"{value:.3g}"
+def by_seed(results: Sequence[Result], metric: str, statistic: str) -> Float64:
+    samples = [SAMPLES[metric](result) for result in results]
+    return np.array([STATISTICS[statistic](each) for each in samples if each.size])
 
 
-def as_object(experiment: Experiment, results: Sequence[Result]) -> Row:
-    """One run, or several seeds of it: means and 99th percentiles of all samples together, with units in the names."""
-    found: Row = {n: getattr(experiment, n) for n in ("scheme", "workload", "load", "flows", "seconds")}
-    unfinished = sum(result.unfinished for result in results)
-    found |= {"seeds": len(results), "verdict": "invalid" if unfinished else "ok"}
-    found["reasons"] = [f"{unfinished} requests were never answered"] if unfinished else []
-    for name in SAMPLES:
-        samples = np.concatenate([SAMPLES[name](result) for result in results])
-        if name.endswith(("_us", "_ms", "_time")) and samples.size:
-            for statistic in ("mean", "p99"):
-                found[f"{name}_{statistic}"] = round(STATISTICS[statistic](samples), 4)
-            found[f"{name}_samples"] = int(samples.size)
-    by_connection = np.mean([result.goodput_mbps for result in results], axis=0)
-    found["goodput_mbps"] = round(float(by_connection.sum()), 3)
-    if experiment.workload == "static":
-        found["goodput_by_flow_mbps"] = [round(float(each), 3) for each in by_connection]
-    counts = {name: sum(result.counts[name] for result in results) for name in results[0].counts}
-    counts["utilisation"] /= len(results)
-    return {**found, "counts": counts}
-
-
-def in_sentences(found: dict[str, Any]) -> list[str]:
-    def both(name: str) -> str:
-        unit = name.rpartition("_")[2]
-        mean, p99 = (shown(found[f"{name}_{statistic}"]) for statistic in ("mean", "p99"))
-        return f"{mean} {unit} (mean), {p99} {unit} (99th percentile)"
-
-    what = f"{found['flows']} flows" if found["workload"] == "static" else f"large files at {found['load']:.0%} load"
-    counts = found["counts"]
-    lines = [
-        f"{found['scheme']}, {found['workload']}, {what}: {found['seconds']:g} s measured"
-        + (f", {found['seeds']} seeds" if found["seeds"] > 1 else "")
-        + (f"; INVALID: {found['reasons'][0]}" if found["reasons"] else ""),
-        f"queueing latency at the client's port {both('switch_latency_us')}; "
-        f"link {counts['utilisation']:.1%} used, {found['goodput_mbps']:,.1f} Mb/s of payload",
-    ]
-    for name, files in FILES.items():
-        if f"{name}_mean" in found:
-            lines.append(f"{found[f'{name}_samples']:,} {files} complete in {both(name)}")
-    if "goodput_by_flow_mbps" in found:
-        lines.append("by flow: " + ", ".join(f"{each:,.1f}" for each in found["goodput_by_flow_mbps"]) + " Mb/s")
-    share = counts["marked"] / max(counts["packets"], 1)
-    lines.append(
-        f"{share:.1%} of packets marked, {counts['dropped']:,.0f} dropped, {counts['timeouts']:,.0f} timeouts; "
-        f"it took {counts['wall_s']:.1f} s"
-    )
-    return lines
-
-
-_MIN_US = 0.05
-"""Lower latencies are drawn at this value: a logarithmic axis has no 0."""
+Results = Mapping[tuple[str, int, str], Sequence[Result]]
+"""Every seed's result, by variant, x and scheme."""
 
 
 class Panel(NamedTuple):
@@ -137,72 +119,249 @@ class Panel(NamedTuple):
     logarithmic: bool = True
 
 
-def _queries(workload: str) -> tuple[tuple[Panel, ...]]:
+class Comparison(NamedTuple):
+    """A figure or table: what is on its x axis, how long each seed is simulated there, which statistics it has, and its
+    picture: heading, size in inches, x label, and rows of panels."""
+
+    title: str
+    workload: str
+    column: str
+    seconds: Mapping[int, float]
+    metrics: Mapping[str, Sequence[str]]
+    heading: str
+    size: tuple[float, float]
+    x_label: str
+    panels: Sequence[Sequence[Panel]]
+
+    @property
+    def name(self) -> str:
+        """Of its files, and in PUBLISHED."""
+        return self.title.lower().replace(" ", "")
+
+    def experiment(self, scheme: str, x: int, share: float, parameters: Parameters, seed: int) -> Experiment:
+        """Flows, or a load, of x; for ``share`` of the time."""
+        traffic: dict[str, Any] = {"load": x / (parameters.link_mbps if self.column == "background_mbps" else 100)}
+        if self.column == "flows":
+            traffic = {"flows": x}
+        seconds = share * self.seconds[x]
+        return Experiment(scheme, self.workload, seconds=seconds, seed=seed, parameters=parameters, **traffic)
+
+    def rows(self, results: Results) -> Rows:
+        """The numbers of every variant and scheme beside the published ones; and HULL's reduction of each time."""
+        pairs = [(metric, statistic) for metric, statistics in self.metrics.items() for statistic in statistics]
+        rows = [
+            {self.column: key[1], "variant": key[0], "scheme": key[2]}
+            | cell((self.name, *key[1:], metric, statistic), of_key)
+            for metric, statistics in self.metrics.items()
+            for key, of_key in results.items()
+            for statistic in statistics
+            if by_seed(of_key, metric, statistic).size
+        ]
+        reduced = [row for pair in pairs for row in reductions(self.name, self.column, results, *pair)]
+        return {self.name: rows} | ({f"{self.name}_reductions": reduced} if reduced else {})
+
+
+def cell(number: tuple[str, float, str, str, str], results: Sequence[Result]) -> Row:
+    """The number that all seeds' samples give together, beside the published one; ``number``: as in PUBLISHED.
+
+    ``lowest``, ``highest``: of single seeds. ``published``: None if there is none; ``ratio``: ours over it.
+    ``by_seed``: every seed's, in their order, with spaces between.
+    """
+    *_, metric, statistic = number
+    single = by_seed(results, metric, statistic)
+    ours = STATISTICS[statistic](np.concatenate([SAMPLES[metric](result) for result in results]))
+    published = PUBLISHED.get(number)
+    return {
+        "metric": metric, "statistic": statistic, "published": published, "ours": ours,
+        "lowest": float(single.min()), "highest": float(single.max()), "seeds": len(results),
+        "ratio": ours / published if published else None, "by_seed": _in_words(single),
+    }  # fmt: skip
+
+
+def _in_words(by_seed: Float64) -> str:
+    return " ".join(f"{value:.6g}" for value in by_seed)
+
+
+def within(rows: Sequence[Row], statistic: str, factor: float) -> tuple[int, int]:
+    """The number of rows with that statistic within a factor of the published number, and of all such rows."""
+    ratios = [row["ratio"] for row in rows if row["statistic"] == statistic and row["ratio"]]
+    return sum(1 / factor <= ratio <= factor for ratio in ratios), len(ratios)
+
+
+HULL = "hull"
+
+
+def reductions(experiment: str, column: str, results: Results, metric: str, statistic: str) -> list[Row]:
+    """HULL's reductions of a time against every other scheme, in percent of that scheme's time; below 0: an increase.
+    All schemes of a seed answer exactly the same requests, so reductions are paired by seed, and the interval is
+    Student's over them.
+
+    By x (``column``), and its mean over all x above 0 (None); none if a time is 0 or the metric is not a time.
+    ``percent``: the mean over seeds; ``low``, ``high``: its 95 % interval, None if there are too few seeds.
+    ``published``: from the published numbers, None if there are none. ``by_seed``: as in `cell`.
+    """
+    if not metric.endswith(("_us", "_ms")):
+        return []
+    rows = []
+    for variant, than in dict.fromkeys((variant, scheme) for variant, _, scheme in results if scheme != HULL):
+        percent: dict[int | None, Float64] = {}
+        published: dict[int | None, float | None] = {}
+        for x in [x for v, x, scheme in results if (v, scheme) == (variant, than) and (variant, x, HULL) in results]:
+            hull_s, other_s = (by_seed(results[variant, x, name], metric, statistic) for name in (HULL, than))
+            if hull_s.size == other_s.size and hull_s.size and (other_s > 0).all():
+                percent[x] = 100 * (1 - hull_s / other_s)
+                theirs = [PUBLISHED.get((experiment, x, name, metric, statistic)) for name in (HULL, than)]
+                published[x] = 100 * (1 - theirs[0] / theirs[1]) if theirs[0] and theirs[1] else None
+        loaded = [x for x in percent if x]
+        if len(loaded) > 1:
+            known = [value for x in loaded if (value := published[x]) is not None]
+            published[None] = float(np.mean(known)) if len(known) == len(loaded) else None
+            percent[None] = np.mean([percent[x] for x in loaded], axis=0)
+        for x_or_all, values in percent.items():
+            mean = interval(values)
+            rows.append(
+                {
+                    column: x_or_all, "variant": variant, "metric": metric, "statistic": statistic, "than": than,
+                    "published": published[x_or_all], "percent": mean.mean, "low": mean.low, "high": mean.high,
+                    "seeds": mean.pairs, "by_seed": _in_words(values),
+                }
+            )  # fmt: skip
+    return rows
+
+
+def _queries(workload: str) -> list[list[Panel]]:
     wide = workload == "low-latency"  # its times span more than a decade
     deadline = FAN_OUTS[workload].deadline_ms
-    return (
-        (
+    return [
+        [
             Panel("query_completion_ms", "p99", "query completion, p99 (ms)", wide),
             Panel("mean_response_ms", "p99", "mean server response, p99 (ms)", wide),
             Panel("servers_in_time", "worst 1%", f"servers within {deadline:g} ms, worst 1 %", logarithmic=False),
             Panel("switch_latency_us", "p99", "queueing latency, p99 (us)"),
-        ),
-    )
+        ]
+    ]
 
 
-_STATIC = (
-    Panel("switch_latency_us", "mean", "queueing latency, mean (us)"),
-    Panel("switch_latency_us", "p99", "queueing latency, p99 (us)"),
-    Panel("goodput_mbps", "mean", "goodput of all flows (Mb/s)", logarithmic=False),
-)
-_DYNAMIC = tuple(
-    (
-        Panel("switch_latency_us", statistic, f"queueing latency (us), {statistic}"),
-        Panel("fct_900B_us", statistic, f"completion of 900 bytes (us), {statistic}"),
-        Panel("fct_10MB_ms", statistic, f"completion of 10 MB (ms), {statistic}"),
-    )
-    for statistic in ("mean", "p99")
-)
-PICTURES = {
-    "figure1": ("Static flows, links of {delay:g} us", (10.0, 4.6), "flows", (_STATIC,)),
-    "table2": ("Dynamic flows: the report's Table II", (10.0, 6.8), "load (%)", _DYNAMIC),
-    "figure4": ("Web search: the report's Figure 4", (12.0, 4.4), "background (Mb/s)", _queries("search")),
-    "figure5": ("Low-latency search: the report's Figure 5", (12.0, 4.4), "background (Mb/s)", _queries("low-latency")),
+_BOTH = ("mean", "p99")
+_BACKGROUNDS = (0, 200, 400, 600)
+LOADS = {20: 150.0, 40: 76.0, 60: 50.0}
+_OF_QUERIES = {
+    **dict.fromkeys(("query_completion_ms", "mean_response_ms"), ("p99",)),
+    "servers_in_time": ("worst 1%",),
+    "switch_latency_us": ("p99",),
+    **dict.fromkeys(("timeouts", *SELECTIVITY), ("mean",)),
 }
-"""Title, size in inches, x axis and rows of panels, by `studies.hull.suites.STUDIES`."""
+FIGURE_1 = Comparison(
+    "Figure 1", "static", "flows", dict.fromkeys(range(2, 9), 1.0),
+    {"switch_latency_us": _BOTH, "goodput_mbps": ("mean",)},
+    "Static flows, links of {delay:g} us", (10.0, 4.6), "flows",
+    [
+        [
+            Panel("switch_latency_us", "mean", "queueing latency, mean (us)"),
+            Panel("switch_latency_us", "p99", "queueing latency, p99 (us)"),
+            Panel("goodput_mbps", "mean", "goodput of all flows (Mb/s)", logarithmic=False),
+        ]
+    ],
+)  # fmt: skip
+TABLE_2 = Comparison(
+    "Table 2", "dynamic", "load_percent", LOADS,
+    dict.fromkeys(("switch_latency_us", "fct_900B_us", "fct_10MB_ms"), _BOTH),
+    "Dynamic flows: the report's Table II", (10.0, 6.8), "load (%)",
+    [
+        [
+            Panel("switch_latency_us", statistic, f"queueing latency (us), {statistic}"),
+            Panel("fct_900B_us", statistic, f"completion of 900 bytes (us), {statistic}"),
+            Panel("fct_10MB_ms", statistic, f"completion of 10 MB (ms), {statistic}"),
+        ]
+        for statistic in _BOTH
+    ],
+)  # fmt: skip
+FIGURE_4 = Comparison(
+    "Figure 4", "search", "background_mbps", dict.fromkeys(_BACKGROUNDS, 30.0), _OF_QUERIES,
+    "Web search: the report's Figure 4", (12.0, 4.4), "background (Mb/s)", _queries("search"),
+)  # fmt: skip
+FIGURE_5 = Comparison(
+    "Figure 5", "low-latency", "background_mbps", dict.fromkeys(_BACKGROUNDS, 20.0), _OF_QUERIES,
+    "Low-latency search: the report's Figure 5", (12.0, 4.4), "background (Mb/s)", _queries("low-latency"),
+)  # fmt: skip
+"""Simulated seconds are of each seed: five make the authors' 1,380 (Table II), 150 and 100 s (Figures 4 and 5)."""
 
 
-def compared(rows: Sequence[Row], key: str, suite: Suite, path: Path) -> Path:
+UNITS = {"us": "us", "ms": "ms", "mbps": "Mb/s", "percent": "%", "timeouts": "", "time": "of 10"}
+"""Of a metric, by the last part of its name."""
+
+
+def tables(comparison: Comparison, rows: Rows) -> list[Table | str]:
+    """A table for each metric and variant, and sentences on HULL's mean reductions."""
+    shown: list[Table | str] = []
+    numbers, *reduced = rows.values()
+    for (variant, metric), group in grouped(numbers, "variant", "metric").items():
+        shown.append(_table(f"{comparison.title}, {variant}: {metric}", comparison.column, group))
+        for statistic, factor in (("mean", 1.5), ("p99", 2.0)):
+            near, known = within(group, statistic, factor)
+            if known:
+                shown.append(f"{metric}, {statistic}: {near} of {known} within a factor {factor:g} of the published")
+    for row in reduced[0] if reduced else ():
+        if row[comparison.column] is None:
+            seeds = "" if row["low"] is None else " ({low:.1f} to {high:.1f})".format(**row)
+            published = "" if row["published"] is None else f"; published: {row['published']:.1f} %"
+            reduction = "{variant}, {metric} {statistic}: HULL is {percent:.1f} %".format(**row)
+            shown.append(f"{reduction}{seeds} below {row['than']}{published}")
+    return shown
+
+
+def _table(title: str, column: str, rows: Sequence[Row]) -> Table:
+    """Published against ours, with the difference in % of the published (in points where the unit is %)."""
+    unit = UNITS[rows[0]["metric"].rpartition("_")[2]]
+    digits = 1 if max(row["ours"] for row in rows) >= 10 else 3
+    filled = plain_table(title, "case", f"paper [{unit}]", f"ours [{unit}]", "difference", "spread of ours")
+    for row in rows:
+        paper, difference = "no number published", ""
+        if row["published"] is not None:
+            paper, gap = f"{row['published']:,.{digits}f}", row["ours"] - row["published"]
+            difference = f"{gap:+.{digits}f}" + (" points" if unit == "%" else "")
+            if row["published"] and unit != "%":
+                difference = f"{100 * gap / row['published']:+.1f} %"
+        case = f"{column.partition('_')[0]} {row[column]:g}  {row['scheme']}  {row['statistic']}"
+        spread = "{lowest:,.4g} to {highest:,.4g}".format(**row) if row["seeds"] > 1 else ""
+        filled.add_row(case, paper, f"{row['ours']:,.{digits}f}", difference, spread)
+    return filled
+
+
+_MIN_US = 0.05
+"""Lower latencies are drawn at this value: a logarithmic axis has no 0."""
+
+
+def draw(comparison: Comparison, parameters: Parameters, rows_by_file: Rows, path: Path) -> None:
     """Panels of one line per scheme and variant over x; the seeds' range as a band, published numbers as circles."""
     from matplotlib.figure import Figure
 
-    title, size, x_label, panels = PICTURES[key]
+    rows, panels = rows_by_file[comparison.name], comparison.panels
     with house_style():
-        figure = Figure(figsize=size, layout="constrained")
+        figure = Figure(figsize=comparison.size, layout="constrained")
         grid = figure.subplots(len(panels), len(panels[0]), squeeze=False)
         for axes, panel in zip(grid.flat, [panel for line in panels for panel in line], strict=True):
             _panel(axes, [r for r in rows if (r["metric"], r["statistic"]) == (panel.metric, panel.statistic)], panel)
             axes.set_title(f"\n{panel.title}" if panel in panels[0] else panel.title)
-            axes.set_xlabel(x_label)
+            axes.set_xlabel(comparison.x_label)
         figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        title = title.format(delay=suite.parameters.link_delay_us)
+        title = comparison.heading.format(delay=parameters.link_delay_us)
         figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
-        below_title = 1 - 25 / (72 * size[1])  # points
+        below_title = 1 - 25 / (72 * comparison.size[1])  # points
         figure.text(0.01, below_title, _note(rows), fontsize=8.5, color=MUTED, va="top")
-        return save(figure, path)[0]
+        save(figure, path)
 
 
 def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
     column, least = next(iter(rows[0])), _MIN_US if panel.logarithmic else -np.inf
     for scheme in SCHEMES.values():
-        own = [row for row in rows if row["scheme"] == scheme.name]
-        for variant, line in zip(dict.fromkeys(row["variant"] for row in own), ("-o", "--."), strict=False):
-            curve = [row for row in own if row["variant"] == variant]
+        of_scheme = [row for row in rows if row["scheme"] == scheme.name]
+        for curve, line in zip(grouped(of_scheme, "variant").values(), ("-o", "--."), strict=False):
             x, label = [row[column] for row in curve], scheme.label if line == "-o" else None
             y, low, high = (np.maximum([row[end] for row in curve], least) for end in ("ours", "lowest", "highest"))
             axes.plot(x, y, line, color=scheme.colour, markersize=4, label=label)
             axes.fill_between(x, low, high, color=scheme.colour, alpha=0.15, linewidth=0)
-        known = {row[column]: max(row["published"], least) for row in own if row["published"] is not None}
+        known = {row[column]: max(row["published"], least) for row in of_scheme if row["published"] is not None}
         axes.plot(list(known), list(known.values()), "o", color=scheme.colour, mfc="none", markersize=8)
     if panel.logarithmic:
         logarithmic(axes)
@@ -216,10 +375,225 @@ def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
 def _note(rows: Sequence[Row]) -> str:
     known = any(row["published"] is not None for row in rows)
     low = any(row["lowest"] < _MIN_US for row in rows if row["metric"] == "switch_latency_us")
-    first, *second = dict.fromkeys(row["variant"] for row in rows)
-    lines = f"Lines: {first}" + "".join(f", dashed: {each}" for each in second)
+    first, *second = grouped(rows, "variant")
+    lines = f"Lines: {first}" + "".join(f", dashed: {variant}" for variant in second)
     return (
         f"{lines}; band: lowest and highest seed. "
         + ("Open circles: published." if known else "No numbers are published.")
         + (f" Latencies below {_MIN_US:g} us are drawn at {_MIN_US:g}." if low else "")
     )
+
+
+_PARAMETERS = field_options(
+    Parameters,
+    kinds={name: Quantity(unit) for name in parameters_of(Parameters) if (unit := unit_of(name))},
+    shown=lambda name, value: written(value, name),
+)
+_RESULTS = click.option(
+    "--results",
+    "kept",
+    default=KEPT,
+    type=click.Path(path_type=Path),
+    show_default=True,
+    help="Folder of the runs' results; runs that are there are not made again.",
+)
+
+
+def _parameters(options: dict[str, Any], static: bool) -> Parameters:
+    """Takes the parameters out of a command's options. Static flows have the authors' two values, unless the command
+    line names others."""
+    values = {name: options.pop(name) for name in parameters_of(Parameters)}
+    source = click.get_current_context().get_parameter_source
+    if static:
+        values |= {name: value for name, value in STATIC.items() if source(name) is not ParameterSource.COMMANDLINE}
+    return Parameters(**values)
+
+
+def _known(names: Collection[str]) -> Callable[[str], str]:
+    def known(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"there is no {name!r}; there are {', '.join(names)}")
+        return name
+
+    return known
+
+
+_COMPARED = options(
+    names_option(
+        "--variants", VARIANTS, _known(VARIANTS),
+        "reproduction: as the report's authors built it (--no-sack, and the pacer behind the host's queue); "
+        "conforming: with the given parameters, by default TCP by its RFCs and the pacer in front. Comma-separated.",
+    ),
+    names_option("--schemes", SCHEMES, _known(SCHEMES), f"Comma-separated: {', '.join(SCHEMES)}."),
+    click.option(
+        "--seeds",
+        type=click.IntRange(1),
+        help=f"Number of seeds: 1, 2, and so on (default: {SEEDS}; quick: {QUICK_SEEDS}).",
+    ),
+    _RESULTS,
+    _PARAMETERS,
+)  # fmt: skip
+"""The options of figures and tables."""
+_compared = partial(study, folders=(SAMPLE, QUICK))
+
+
+def _study(
+    comparison: Comparison, parameters: Parameters, share: float, quick: bool, seeds: int | None, kept: Path,
+    variants: Sequence[str], schemes: Sequence[str],
+) -> Study:  # fmt: skip
+    engine()  # compiled once, before many ask for it
+    cases = {
+        Task(comparison.experiment(scheme, x, share, replace(parameters, **VARIANTS[variant]), seed), kept): (
+            variant, x, scheme,
+        )
+        for variant in variants
+        for x in comparison.seconds
+        for scheme in schemes
+        for seed in range(1, 1 + (seeds or (QUICK_SEEDS if quick else SEEDS)))
+    }  # fmt: skip
+
+    def rows(answers: dict[Task, list[Result]]) -> Rows:
+        results: dict[tuple[str, int, str], list[Result]] = {}
+        for task, (result,) in answers.items():
+            keep(task, result)
+            results.setdefault(cases[task], []).append(result)
+        unfinished = sum(result.unfinished for (result,) in answers.values())
+        if unfinished:
+            raise RuntimeError(f"{comparison.name}: {unfinished} requests were never answered; the result is not valid")
+        return comparison.rows(results)
+
+    return Study(
+        list(cases), kept_or_run, rows, partial(tables, comparison), partial(draw, comparison, parameters),
+        label=comparison.name, cost=turn,
+    )  # fmt: skip
+
+
+@click.group()
+def hull() -> None:
+    """Simulate HULL by packets: phantom queues, DCTCP and pacing, compared with a report that reproduced it.
+
+    Start with `hedera hull table 2 --quick`. docs/hull.md has the results and their limits.
+    """
+
+
+@hull.group()
+def figure() -> None:
+    """Reproduce a figure of the report."""
+
+
+@hull.group()
+def table() -> None:
+    """Reproduce a table of the report."""
+
+
+@_compared(click.option("--seconds", default=2.0, show_default=True, help="Measured time of every run."), _COMPARED)
+def figure_1(seconds: float, quick: bool, **options: Any) -> Study:
+    """Queueing latency and goodput against 2 to 8 endless flows (1b; with --link-delay 100us: 1c).
+
+    As in the authors' experiment, packets have 600 bytes of payload and phantom queues drain at 90 %, unless
+    you give --segment-bytes or --drain.
+    """
+    parameters = _parameters(options, static=True)
+    title = {5.0: "Figure 1b", 100.0: "Figure 1c"}.get(parameters.link_delay_us, "Figure 1")
+    if parameters.drain != STATIC["drain"]:
+        title += f"-drain{100 * parameters.drain:g}"
+    each_s = dict.fromkeys(FIGURE_1.seconds, 0.3 if quick else seconds)
+    return _study(FIGURE_1._replace(title=title, seconds=each_s), parameters, 1.0, quick, **options)
+
+
+@_compared(_COMPARED)
+def table_2(quick: bool, **options: Any) -> Study:
+    """Queueing latency and completion times of small and large files, at 20, 40 and 60 % load.
+
+    Every seed simulates 276 seconds of each scheme; five seeds make the published 1,380.
+    """
+    return _study(TABLE_2, _parameters(options, static=False), QUICK_SHARE if quick else 1.0, quick, **options)
+
+
+@_compared(_COMPARED)
+def figure_4(quick: bool, **options: Any) -> Study:
+    """Web search: queries to ten servers, against background load."""
+    return _study(FIGURE_4, _parameters(options, static=False), QUICK_SHARE if quick else 1.0, quick, **options)
+
+
+@_compared(_COMPARED)
+def figure_5(quick: bool, **options: Any) -> Study:
+    """Low-latency search: queries to ten servers that answer in 100 us, against background load."""
+    return _study(FIGURE_5, _parameters(options, static=False), QUICK_SHARE if quick else 1.0, quick, **options)
+
+
+table.add_command(table_2, "2")
+for _number, _command in (("1", figure_1), ("4", figure_4), ("5", figure_5)):
+    figure.add_command(_command, _number)
+
+
+@hull.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@in_words
+def scenario(file: Path) -> None:
+    """Run your own scenario (docs/notes/packet-engine.md), and print the engine's result as one JSON object."""
+    try:
+        built = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{file} is not JSON: {error}") from error
+    head, arrays = parse(run_scenario(built))
+    head["arrays"] = {name: values.tolist() for name, values in arrays.items()}
+    click.echo(json.dumps(head))
+
+
+@hull.command()
+@click.option("--scheme", required=True, help="tcp, dctcp-30k, dctcp-6k-pacer or hull.")
+@click.option("--workload", required=True, help="static, dynamic, search or low-latency.")
+@click.option("--load", type=float, help="Large files' share of the client's link (dynamic: 0.2; searches: 0).")
+@click.option("--flows", default=2, show_default=True, help="Number of flows of the static workload.")
+@click.option("--seconds", default=10.0, show_default=True, help="Measured time.")
+@click.option("--seed", default=1, show_default=True, help="The first seed.")
+@click.option("--seeds", default=1, type=click.IntRange(1), show_default=True, help="Number of seeds, from --seed on.")
+@_RESULTS
+@_PARAMETERS
+@json_option
+@parallel
+@in_words
+def run(
+    workload: str, load: float | None, seed: int, seeds: int, kept: Path, as_json: bool, jobs: int | None,
+    cluster: str | None, **options: Any,
+) -> None:  # fmt: skip
+    """Make one run and describe it. With --seeds, make several runs and take their samples together."""
+    parameters = _parameters(options, static=workload == "static")
+    if load is None:
+        load = 0.2 if workload == "dynamic" else 0.0
+    first = Experiment(workload=workload, load=load, seed=seed, parameters=parameters, **options)
+    engine()
+    tasks = [Task(replace(first, seed=each), kept) for each in range(seed, seed + seeds)]
+    results = run_tasks(f"{first.scheme}, {workload}", kept_or_run, tasks, jobs, cluster)
+    for task, result in zip(tasks, results, strict=True):
+        keep(task, result)
+    numbers = as_object(first, results)
+    if as_json:
+        click.echo(json.dumps(numbers))
+    else:
+        for name, value in {**numbers, **numbers.pop("counts")}.items():
+            click.echo(f"{name}: {value:,.6g}" if isinstance(value, float) else f"{name}: {value}")
+    if numbers["verdict"] != "ok":
+        raise click.exceptions.Exit(1)
+
+
+def as_object(experiment: Experiment, results: Sequence[Result]) -> Row:
+    """One run, or several seeds of it: means and 99th percentiles of all samples together, with units in the names."""
+    numbers: Row = {name: getattr(experiment, name) for name in ("scheme", "workload", "load", "flows", "seconds")}
+    unfinished = sum(result.unfinished for result in results)
+    numbers |= {"seeds": len(results), "verdict": "invalid" if unfinished else "ok"}
+    numbers["reasons"] = [f"{unfinished} requests were never answered"] if unfinished else []
+    for name in SAMPLES:
+        samples = np.concatenate([SAMPLES[name](result) for result in results])
+        if name.endswith(("_us", "_ms", "_time")) and samples.size:
+            for statistic in _BOTH:
+                numbers[f"{name}_{statistic}"] = round(STATISTICS[statistic](samples), 4)
+            numbers[f"{name}_samples"] = int(samples.size)
+    by_connection = np.mean([result.goodput_mbps for result in results], axis=0)
+    numbers["goodput_mbps"] = round(float(by_connection.sum()), 3)
+    if experiment.workload == "static":
+        numbers["goodput_by_flow_mbps"] = [round(float(each), 3) for each in by_connection]
+    counts = {name: sum(result.counts[name] for result in results) for name in results[0].counts}
+    counts["utilisation"] /= len(results)
+    return {**numbers, "counts": counts}

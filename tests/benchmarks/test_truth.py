@@ -5,8 +5,7 @@ import pytest
 
 from benchmarks.truth import ns3, theory
 from record.parts import FlowRecord, PathChange
-from studies.hifi.scene import Done, Flow, Look, Scene, Seen
-from studies.hifi.stage import played
+from studies.hifi.scene import Done, Flow, Look, Scene, Seen, played
 from tests.record.test_run import run
 from topos.fattree import FatTree
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-import studies.hifi.cli
-import studies.hull.cli
+import studies.hifi.scene
+import studies.hull.report
 from harness.cli.group import cli
 from tests.harness.test_cli import asked
 
@@ -106,7 +106,7 @@ def outs(group, name=""):
 
 
 def test_no_command_writes_where_the_project_keeps_its_own():
-    found = [*outs(cli), ("hull", studies.hull.cli.SAMPLE), ("hifi", studies.hifi.cli.RESULTS)]
+    found = [*outs(cli), ("hull", studies.hull.report.SAMPLE), ("hifi", studies.hifi.scene.KEPT)]
     assert len(found) > 15
     kept = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
     assert [(name, place) for name, place in found if any(Path(one).is_relative_to(place) for one in kept if one)] == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from studies.hull.build import NotInstalled, engine
+from studies.hull.packets import NotInstalled, engine
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,7 @@
 
 import copy
 
-from studies.hull.run import parse, run_scenario
+from studies.hull.packets import parse, run_scenario
 
 TCP = {
     "variant": "dctcp", "segment_bytes": 950, "window_segments": 1256, "initial_segments": 2, "least_segments": 2,

@@ -4,8 +4,7 @@ import subprocess
 
 import pytest
 
-from studies.hull.build import engine
-from studies.hull.run import run_scenario
+from studies.hull.packets import engine, run_scenario
 from tests.studies.hull.scenes import START_NS, answered, scene
 from topos.fattree import FatTree
 

@@ -1,6 +1,10 @@
-"""Runs: kept whole or not at all, and never done twice; what they give against what was measured elsewhere."""
+"""The engine is kept by all that went into it; runs are kept whole or not at all, and never done twice.
+
+What tests the building of the engine has a Makefile of its own, which makes it in no time.
+"""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,13 +13,91 @@ import time
 import numpy as np
 import pytest
 
-from studies.hull import run
-from studies.hull.experiment import Experiment
-from studies.hull.parameters import SCHEMES, Parameters
-from studies.hull.run import _ARRAYS, Result, Task, kept_or_run, load, parse, place, run_many, save
-from studies.hull.suites import by_seed, cell
-from studies.hull.workload import LARGE, LARGE_BYTES
-from tests.studies.hull.fluid import completion_s
+from studies.hull import packets
+from studies.hull.packets import _ARRAYS, Result, Task, kept_or_run, load, parse, place, save
+from studies.hull.scenario import LARGE, LARGE_BYTES, SCHEMES, Experiment, Parameters
+
+MAKEFILE = """
+engine: $(OUT)/engine
+$(OUT)/engine: main.cc part.h
+\t@mkdir -p $(OUT)
+\t@cat main.cc part.h > $@
+\t@echo "$(CXX) $(CXXFLAGS) $(LDFLAGS) $(STD)" >> $@
+\t@[ ! -e during.sh ] || sh during.sh
+"""
+
+
+def forget():
+    for kept in (packets._stamp, packets._sources, packets.fingerprint):
+        kept.cache_clear()
+
+
+@pytest.fixture
+def sources(tmp_path, monkeypatch):
+    place = tmp_path / "engine"
+    (place / "tests").mkdir(parents=True)
+    (place / "Makefile").write_text(MAKEFILE)
+    (place / "main.cc").write_text("main\n")
+    (place / "part.h").write_text("part\n")
+    (place / "tests" / "part.h").write_text("part of the tests\n")
+    monkeypatch.setattr(packets, "SOURCES", place)
+    monkeypatch.setattr(packets, "version", lambda: "3.37")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "kept"))
+    forget()
+    yield place
+    forget()
+
+
+def test_an_engine_is_compiled_once_says_so_and_does_not_ask_the_environment(sources, capfd, monkeypatch):
+    for name in ("CXX", "CXXFLAGS", "LDFLAGS", "STD", "OUT", "MAKEFLAGS", "CPATH", "MALLOC"):
+        monkeypatch.setenv(name, "other")
+    program = packets.engine()
+    assert program.read_text() == "main\npart\ng++   c++17\n"
+    assert "once" in capfd.readouterr().err
+    forget()
+    assert packets.engine() == program
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", ["main.cc", "part.h", "tests/part.h", "Makefile"])
+def test_every_source_counts(sources, name):
+    program = packets.engine()
+    (sources / name).write_text((sources / name).read_text() + "\n# more\n")
+    assert packets.engine() == program, "a process has one engine"
+    forget()
+    assert packets.engine() != program
+
+
+def test_what_does_not_compile_or_cannot_be_written_is_one_sentence(sources, tmp_path):
+    (sources / "during.sh").write_text("exit 1")
+    with pytest.raises(RuntimeError, match="does not compile"):
+        packets.engine()
+    assert not (packets.cache_folder() / packets._stamp() / "engine").exists()
+    shutil.rmtree(tmp_path / "kept")
+    (tmp_path / "kept").touch()
+    with pytest.raises(RuntimeError, match="cannot be compiled into"):
+        packets.engine()
+
+
+@pytest.mark.parametrize(
+    ("tools", "header", "found", "missing"),
+    [
+        ((), True, "3.37", "compiler"),
+        (("g++", "make"), False, "3.37", "ns-3"),
+        (("g++", "make"), True, "3.30", "3.37 to"),
+        (("g++", "make"), True, "4.1", "found 4.1"),
+    ],
+)
+def test_what_is_missing_or_too_new_is_named(tmp_path, monkeypatch, tools, header, found, missing):
+    place = tmp_path / "header.h"
+    if header:
+        place.touch()
+    monkeypatch.setattr(packets, "_NS3_HEADER", place)
+    monkeypatch.setattr(packets.shutil, "which", lambda tool: tool if tool in tools else None)
+    monkeypatch.setattr(packets, "_installed_version", lambda: found)
+    with pytest.raises(packets.NotInstalled, match=missing):
+        packets.version.__wrapped__()
+
 
 SHORT = Experiment("hull", "dynamic", load=0.3, seconds=0.5)
 
@@ -57,16 +139,16 @@ def test_an_answer_cut_short_is_not_taken_for_whole():
 @pytest.mark.usefixtures("built")
 class TestWithEngine:
     def test_what_is_kept_is_not_run_again(self, tmp_path, monkeypatch):
-        first = run_many("test", [SHORT], tmp_path, jobs=1)[0]
-        monkeypatch.setattr(run, "run", lambda *_: pytest.fail("run again"))
-        again = run_many("test", [SHORT], tmp_path, jobs=1)[0]
+        first = kept_or_run(Task(SHORT, tmp_path))
+        monkeypatch.setattr(packets, "run", lambda *_: pytest.fail("run again"))
+        again = kept_or_run(Task(SHORT, tmp_path))
         assert (again.small_us == first.small_us).all()
 
     def test_an_engine_that_is_killed_leaves_one_sentence_and_nothing_half_written(self, tmp_path, monkeypatch):
         killer = tmp_path / "killed"
         killer.write_text("#!/bin/sh\nkill -9 $$\n")
         killer.chmod(0o755)
-        monkeypatch.setattr(run, "engine", lambda: killer)
+        monkeypatch.setattr(packets, "engine", lambda: killer)
         with pytest.raises(RuntimeError, match="SIGKILL"):
             kept_or_run(Task(SHORT, tmp_path / "kept"))
         assert not list((tmp_path / "kept").iterdir())
@@ -82,8 +164,8 @@ class TestWithEngine:
     def test_an_engine_whose_caller_is_gone_ends(self, tmp_path):
         code = (
             "import sys\n"
-            "from studies.hull.experiment import Experiment\n"
-            "from studies.hull.run import run\n"
+            "from studies.hull.packets import run\n"
+            "from studies.hull.scenario import Experiment\n"
             "run(Experiment('hull', 'static', flows=2, seconds=1000))\n"
         )
         with subprocess.Popen([sys.executable, "-c", code]) as caller:
@@ -98,7 +180,7 @@ class TestWithEngine:
 
     def test_the_orders_of_the_report_come_out(self):
         """Short runs already order the schemes: latency falls from TCP to HULL, and large files pay for it."""
-        found = {scheme: run.run(Experiment(scheme, "dynamic", load=0.5, seconds=2)) for scheme in SCHEMES}
+        found = {scheme: packets.run(Experiment(scheme, "dynamic", load=0.5, seconds=2)) for scheme in SCHEMES}
         queue = [each.queue_us.mean() for each in found.values()]
         assert queue == sorted(queue, reverse=True)
         assert found["hull"].small_us.mean() < found["dctcp-30k"].small_us.mean() < found["tcp"].small_us.mean()
@@ -111,19 +193,19 @@ class TestWithEngine:
         for behind in (False, True):
             parameters = Parameters(phantom_kb=1.5, pacer_behind=behind)
             experiment = Experiment("hull", "dynamic", load=0.4, seconds=3, parameters=parameters)
-            slowest.append(np.percentile(run.run(experiment).small_us, 99))
+            slowest.append(np.percentile(packets.run(experiment).small_us, 99))
         assert slowest[1] > 2 * slowest[0]
 
     def test_a_pacer_keeps_large_files_and_lets_queries_go(self):
         """What the report says of its pacer: most associations of queries end early, of 10 MB hardly one."""
-        counts = run.run(Experiment("hull", "search", load=0.2, seconds=1)).counts
+        counts = packets.run(Experiment("hull", "search", load=0.2, seconds=1)).counts
         assert counts["large_packets"] > 10 * LARGE_BYTES / 950
         assert counts["large_ended"] < 0.01 * counts["large_associations"]
         assert counts["query_ended"] > 0.5 * counts["query_associations"] > 0
         assert counts["small_packets"] == 0
 
     def test_queries_are_complete_when_the_slowest_server_is(self):
-        found = run.run(Experiment("hull", "low-latency", load=0.0, seconds=0.5))
+        found = packets.run(Experiment("hull", "low-latency", load=0.0, seconds=0.5))
         assert found.query_ms.size > 200
         assert (found.query_ms >= found.response_ms).all()
         # Request and reply of 140 bytes alone and 100 us of work are 124.48 us; ten servers queue at one port.
@@ -131,25 +213,31 @@ class TestWithEngine:
         assert (found.in_time == 10).all()
 
 
-def test_cells_pool_all_seeds_and_show_each():
-    seeds = [result(small_us=np.array([1.0, 3.0])), result(small_us=np.array([5.0]))]
-    made = cell(("table2", 20, "hull", "fct_900B_us", "mean"), seeds)
-    assert [made[name] for name in ("ours", "lowest", "highest", "seeds", "by_seed")] == [3, 2, 5, 2, "2 5"]
-    assert made["published"] == 40.3
-    assert made["ratio"] == pytest.approx(3 / 40.3)
-
-
-def test_whom_a_pacer_chooses_is_told_in_percent_and_by_kind():
-    counts = {"query_packets": 200.0, "query_associations": 10.0, "query_ended": 8.0, "large_packets": 0.0}
-    counts |= {"large_associations": 0.0, "large_ended": 0.0}
-    chosen = result(counts=counts)
-    associated, ended = (
-        cell(("figure4", 200, "hull", f"query_{what}_percent", "mean"), [chosen])
-        for what in ("associated", "association_ended")
-    )
-    assert associated["ours"] == 5
-    assert (ended["ours"], ended["published"]) == (80, 82)
-    assert not by_seed([chosen], "large_associated_percent", "mean").size
+def completion_s(starts_s, server, bits, link_bps):
+    """What is known without packets: large files, each server's one after another, complete in this order under ideal
+    processor sharing among the servers that send."""
+    waiting = {each: [] for each in set(server)}
+    left = {}
+    arrivals = sorted(zip(starts_s, server, strict=True))
+    now, took = 0.0, []
+    while arrivals or left:
+        rate = link_bps / max(len(left), 1)
+        first = min(left, key=left.get, default=None)
+        ends = now + left[first] / rate if left else np.inf
+        then = min(ends, arrivals[0][0] if arrivals else np.inf)
+        for each in left:
+            left[each] -= rate * (then - now)
+        now = then
+        if then == ends:
+            took.append(now - waiting[first].pop(0))
+            del left[first]
+            if waiting[first]:
+                left[first] = bits
+        else:
+            start, who = arrivals.pop(0)
+            waiting[who].append(start)
+            left.setdefault(who, bits)
+    return np.array(took)
 
 
 @pytest.mark.usefixtures("built")
@@ -161,7 +249,7 @@ def test_large_files_share_the_link_as_a_fluid_would():
     server = [traffic.connections[n].server for n in traffic.connection[large]]
     link = 1e9 * 950 / (950 + 40)
     ideal = 1e3 * completion_s(traffic.start_ns[large] / 1e9, server, 8 * LARGE_BYTES, link)
-    found = run.run(experiment).large_ms
+    found = packets.run(experiment).large_ms
     assert found.size == ideal.size > 10
     assert found.mean() == pytest.approx(ideal.mean(), rel=0.15)
     assert found.max() == pytest.approx(ideal.max(), rel=0.15)

@@ -1,28 +1,182 @@
-"""Runs experiments: one in the engine, or many at once. Results are reduced to what figures need and kept, each in one
-file that is written atomically, so that nothing is run twice."""
+"""The packet engine: compiled on first use, run, and its results kept.
+
+The engine is kept in the user's cache, by sources, compiler and version of ns-3. Results are reduced to what figures
+need and kept, each in one file that is written atomically, so that nothing is run twice.
+"""
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import io
 import json
+import os
+import platform
+import re
+import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import numpy.typing as npt
 
 from record.files import make_folder, write_whole
-from studies.hull.build import engine, fingerprint
-from studies.hull.experiment import Experiment, scenario
-from studies.hull.workload import FAN_OUTS, LARGE, QUERY, SMALL, Traffic
+from record.output import quiet
+from studies.hull.scenario import FAN_OUTS, LARGE, QUERY, SMALL, Experiment, Traffic, scenario
 from topos.arrays import Bool, Float64
+
+SOURCES = Path(__file__).parent / "engine"
+OLDEST = (3, 37)
+NEWEST = (3, 49)
+"""Versions of ns-3 between which the engine is known, or expected, to compile."""
+
+CXX20_FROM = (3, 42)
+"""ns-3's headers need C++20 from here on."""
+
+INSTALL = "run setup/install.sh --packets"
+LIBRARIES = Path("/usr/lib")
+UNUSED_S = 30 * 86400
+"""After so long an engine of other sources, compilers or versions of ns-3 is removed."""
+_NS3_HEADER = Path("/usr/include/ns3/tcp-socket-base.h")
+
+
+class NotInstalled(click.ClickException):
+    """Something that the packet simulator needs is not on this machine."""
+
+    exit_code = 3
+
+
+def cache_folder() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hedera" / "packets"
+
+
+def engine(target: str = "engine") -> Path:
+    """The compiled engine (or ``unit-tests``), compiled now if needed.
+
+    Raises NotInstalled with what to install; RuntimeError, one sentence, when it does not compile or cannot be kept.
+    """
+    folder = cache_folder() / _stamp()
+    program = folder / target
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.utime(folder)
+        if not program.exists():
+            with (folder / "lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)  # two processes may ask at once
+                if not program.exists():
+                    _compile(folder, target)
+            _remove_old(folder.parent)
+    except OSError as error:
+        raise RuntimeError(f"the packet engine cannot be compiled into {folder}: {error.strerror}") from None
+    return program
+
+
+def _remove_old(kept: Path) -> None:
+    for place in kept.iterdir():
+        if place.stat().st_mtime < time.time() - UNUSED_S:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _compile(folder: Path, target: str) -> None:
+    """Compile a program, which appears only when complete. Object files are kept for the other one."""
+    objects = folder / "objects"
+    standard = "c++20" if _number(version()) >= CXX20_FROM else "c++17"
+    if not quiet():
+        print(f"compiling the packet {target}, once: a minute or two", file=sys.stderr, flush=True)
+    done = subprocess.run(
+        [
+            *("make", "--silent", "-C", str(SOURCES), f"-j{len(os.sched_getaffinity(0))}"),
+            *(f"OUT={objects}", f"STD={standard}", "CXX=g++", "engine" if target == "engine" else "tests"),
+        ],
+        env={name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        log = folder / "compile.log"
+        log.write_text(done.stdout + done.stderr, encoding="utf-8")
+        raise RuntimeError(f"the packet engine does not compile with ns-3 {version()}; the log: {log}")
+    os.replace(objects / target, folder / target)
+
+
+@cache
+def _sources() -> dict[str, bytes]:
+    """The sources by name, read once per process."""
+    parts = [path for path in SOURCES.rglob("*") if path.suffix in (".cc", ".h") or path.name == "Makefile"]
+    return {str(path.relative_to(SOURCES)): path.read_bytes() for path in sorted(parts)}
+
+
+@cache
+def fingerprint() -> str:
+    """What results depend on: the engine's sources, without comments and white space, and the version of ns-3."""
+    digest = hashlib.sha256()
+    for name, source in _sources().items():
+        if "/" not in name and name != "Makefile":
+            code = re.sub(r"/\*.*?\*/|//[^\n]*|\s+", "", source.decode(), flags=re.DOTALL)
+            digest.update(name.encode() + code.encode())
+    return f"{digest.hexdigest()[:16]}-ns-{version()}"
+
+
+@cache
+def _stamp() -> str:
+    """A hash of everything a program is made from: sources, compiler, ns-3's installed libraries, tcmalloc."""
+    ns3 = version()  # first: it says what is missing
+    compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
+    libraries = [
+        (str(path), path.stat().st_size, path.stat().st_mtime_ns)
+        for name in ("libns3*.so", "libtcmalloc_minimal.so")
+        for path in sorted([*LIBRARIES.glob(name), *LIBRARIES.glob(f"*/{name}")])
+    ]
+    digest = hashlib.sha256(repr((compiler, platform.machine(), libraries, _sources())).encode())
+    return f"{ns3}-{digest.hexdigest()[:16]}"
+
+
+@cache
+def version() -> str:
+    """The version of ns-3 that is installed, such as 3.37.
+
+    Raises NotInstalled when there is none, no compiler, or a version that the engine does not know.
+    """
+    for tool, package in (("g++", "a C++ compiler"), ("make", "make")):
+        if shutil.which(tool) is None:
+            raise NotInstalled(f"the packet simulator needs {package}: {INSTALL}")
+    if not _NS3_HEADER.exists():
+        raise NotInstalled(f"the packet simulator needs ns-3: {INSTALL}")
+    found = _installed_version()
+    if not OLDEST <= _number(found) <= NEWEST:
+        raise NotInstalled(f"the packet simulator needs ns-3 {known_versions()}, and found {found}: {INSTALL}")
+    return found
+
+
+def known_versions() -> str:
+    """The usable versions of ns-3, as text."""
+    return " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))
+
+
+def _installed_version() -> str:
+    """The version in the library's name, where every distribution has it: libns3.43-core.so and the like."""
+    for folder in (*LIBRARIES.glob("*-linux-gnu*"), Path("/usr/lib64"), LIBRARIES):
+        for library in sorted(folder.glob("libns3*core*")):
+            if match := re.search(r"libns(3\.\d+)-core|core.*\.so\.(\d+)", library.name):
+                return match[1] or f"3.{match[2]}"
+        for pkgconfig in folder.glob("pkgconfig/ns3-core.pc"):
+            if match := re.search(r"^Version:\s*(\d+\.\d+)", pkgconfig.read_text("utf-8"), re.MULTILINE):
+                return match[1]
+    raise NotInstalled(f"the packet simulator needs ns-3's libraries, and found its headers only: {INSTALL}")
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".")[:2])
 
 
 @dataclass(frozen=True)
@@ -171,7 +325,7 @@ class Task:
 def run(experiment: Experiment) -> Result:
     """Run one experiment.
 
-    Raises NotInstalled (studies.hull.build), or RuntimeError when the engine fails.
+    Raises NotInstalled, or RuntimeError when the engine fails.
     """
     traffic = experiment.traffic()
     started = time.perf_counter()
@@ -228,32 +382,15 @@ def kept_or_run(task: Task) -> Result:
     return result
 
 
-def run_many(
-    label: str, experiments: Sequence[Experiment], folder: Path, jobs: int | None = None, cluster: str | None = None
-) -> list[Result]:
-    """The results of many experiments, in their order: from files, or run now in parallel.
-
-    Runs go seed by seed, so that an interrupted command leaves complete seeds; the longest of each first, so that
-    no long run is left alone at the end.
-    """
-    from record.tasks import run_tasks
-
-    engine()  # compiled once, before many ask for it
-    tasks = [Task(experiment, folder) for experiment in experiments]
-    results = {task: load(place(task)) for task in tasks}
-    missing = sorted((task for task, result in results.items() if result is None), key=_turn)
-    if missing:
-        kept = len(tasks) - len(missing)
-        title = f"{label}: {len(missing)} runs" + (f", {kept} kept from before" if kept else "")
-        for task, result in zip(missing, run_tasks(title, kept_or_run, missing, jobs, cluster), strict=True):
-            results[task] = result
-            if cluster:
-                save(result, place(task))
-    return [found for task in tasks if (found := results[task]) is not None]
+def keep(task: Task, result: Result) -> None:
+    """Keep what a worker of a cluster has sent on this machine as well."""
+    if not place(task).exists():
+        save(result, place(task))
 
 
-def _turn(task: Task) -> tuple[int, float]:
-    """The sort key: the seed, then minus the run's rough length, in simulated seconds of a full link."""
+def turn(task: Task) -> tuple[int, float]:
+    """The cost by which runs are begun: seed by seed, so that an interrupted command leaves complete seeds, the longest
+    first of each (in simulated seconds of a full link)."""
     experiment = task.experiment
     full = 1.0 if experiment.workload == "static" else 0.05 + experiment.load
-    return experiment.seed, -full * experiment.seconds
+    return -experiment.seed, full * experiment.seconds

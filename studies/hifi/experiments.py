@@ -1,0 +1,348 @@
+"""`hedera hifi`: Mininet-HiFi's other two experiments (Handigol et al., CoNEXT '12), real TCP in virtual time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+import numpy as np
+
+from plots.style import DASHES, INK, MUTED, house_style, logarithmic, save
+from record.output import plain_table
+from studies.hifi.scene import KEPT, Flow, Scene, Seen, packets_for, played
+from studies.study import Row, Rows, Study, grouped, study
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+COLOURS = {"dctcp": "#0072b2", "reno": "#d55e00", "cubic": "#009e73"}
+Times = tuple[float, float]
+"""Seconds of warm-up, which do not count, and seconds that count."""
+_experiment = partial(study, folders=(KEPT, Path("results/runs/hifi-quick")), at_once=False)
+
+
+@click.group()
+def hifi() -> None:
+    """Mininet-HiFi's other experiments (CoNEXT '12): DCTCP's queue and buffer sizes.
+
+    Real TCP in virtual time; needs no root. Finished runs are kept in results/runs/hifi and not made again: stop it
+    at any time (Ctrl-C), and the same command continues. docs/hifi.md has the results.
+    """
+
+
+# DCTCP and TCP in one queue: two endless senders, one receiver (section 5.1). The published percentiles are of a
+# hardware switch and of Mininet-HiFi, with links of 100 Mb/s, a queue of 425 packets, a delay of 75 us and marks from
+# K = 20 packets on. At 1 Gb/s K is 65, as in DCTCP's own paper (section 4). Mininet-HiFi's delay varies by 50 us. Netem
+# then reorders packets of a burst, which no switch does, so here it does not.
+
+FRAMES = 425
+"""Full packets that fit in the queue."""
+RAMP = (35_000 - 30_000) / 1500
+"""Packets from the first mark until all are marked, as in the original's RED (min 30000, max 35000)."""
+MARKS = {100.0: 20, 1000.0: 65}
+LENGTH_S = {100.0: 60.0, 1000.0: 6.0}
+QUICK_SHARE = 0.25
+SETTLED_S = 5.0
+"""When the original starts to sample; shorter runs start after a third."""
+DCTCP_CONTROLS = {"dctcp": "DCTCP", "reno": "TCP (Reno)"}
+PUBLISHED: dict[str, dict[str, tuple[float, float, float]]] = {
+    "hardware": {"dctcp": (17.1, 19.0, 20.7), "reno": (226, 337, 418)},
+    "Mininet-HiFi": {"dctcp": (18, 21, 22), "reno": (235, 353, 418)},
+}
+"""The queue in packets, 5th percentile, median and 95th, at 100 Mb/s; from the data of `mininet/mininet-tests`, dctcp/
+(commit d8cb876)."""
+
+
+def dctcp_scene(mbps: float, control: str, seed: int, quick: bool = False) -> Scene:
+    """The seed draws the flows' start times."""
+    seconds = LENGTH_S[mbps] * (QUICK_SHARE if quick else 1)
+    starts = np.random.default_rng(seed).uniform(0, 0.05 * seconds, 2)
+    return Scene(
+        name=f"dctcp-{mbps:g}-{control}-{seconds:g}s-{seed}",
+        mbps=mbps,
+        flows=tuple(Flow(n, float(start)) for n, start in enumerate(starts, start=1)),
+        seconds=seconds,
+        window=(min(SETTLED_S, seconds / 3), seconds),
+        seed=seed,
+        queue_packets=packets_for(FRAMES),
+        congestion_control=control,
+        mark_packets=MARKS[mbps],
+        ramp_packets=RAMP,
+        every_s=1e-3 * 100 / mbps if control == "dctcp" else 5e-3 * 100 / mbps,
+        delay_ms=0.075,
+        round_trips=False,
+        wake=10 / mbps,  # seldom enough to cost little, often enough for the receive window to grow as with any program
+    )
+
+
+def dctcp_row(seen: Seen) -> Row:
+    """The result of a scene: the queue in full frames over its samples, the port's utilisation as a share of its rate,
+    both flows' rates, drops and timeouts."""
+    scene, queue, rates = seen.scene, seen.queue_packets, seen.goodput
+    names = ("least", "p5", "p25", "median", "p75", "p95", "most")
+    return {
+        "mbps": scene.mbps, "congestion_control": scene.congestion_control,
+        "marks": scene.mark_packets if scene.congestion_control == "dctcp" else 0,
+        "seed": scene.seed, "seconds": scene.seconds, "looks": queue.size,
+        **dict(zip(names, np.percentile(queue, (0, 5, 25, 50, 75, 95, 100)).tolist(), strict=True)),
+        "mean": float(queue.mean()), "utilisation": seen.utilisation, "least_flow_mbps": float(rates.min()),
+        "most_flow_mbps": float(rates.max()), "drops": seen.drops, "timeouts": seen.tcp.get("timeouts", 0),
+        "out_of_order": seen.tcp.get("segments_out_of_order", 0),
+    }  # fmt: skip
+
+
+def quantiles(seen: Seen) -> list[Row]:
+    """Each percentile of a scene's queue, packets; the picture is drawn from these."""
+    which = {"mbps": seen.scene.mbps, "congestion_control": seen.scene.congestion_control, "seed": seen.scene.seed}
+    found = np.percentile(seen.queue_packets, range(101)).tolist()
+    return [{**which, "percent": percent, "packets": packets} for percent, packets in enumerate(found)]
+
+
+def _play_dctcp(scenes: tuple[Scene, ...]) -> list[Seen]:
+    return played(scenes)
+
+
+def _dctcp_rows(name: str, answers: dict[tuple[Scene, ...], list[list[Seen]]]) -> Rows:
+    ((seen,),) = answers.values()
+    return {name: [dctcp_row(each) for each in seen], f"{name}-queue": [q for each in seen for q in quantiles(each)]}
+
+
+def _table_of_queues(rows: Rows) -> list[Table | str]:
+    filled = plain_table("The queue in packets: ours, the hardware's, Mininet-HiFi's", "", "5 %", "median", "95 %")
+    for control, group in grouped(next(iter(rows.values())), "congestion_control").items():
+        lines = {f"seed {row['seed']}": (row["p5"], row["median"], row["p95"]) for row in group}
+        lines |= {who: theirs[control] for who, theirs in PUBLISHED.items() if group[0]["mbps"] == 100}
+        for who, values in lines.items():
+            filled.add_row(f"{control}, {who}", *(f"{value:.1f}" for value in values))
+    return [filled]
+
+
+def _draw_queues(rows_by_file: Rows, path: Path) -> None:
+    """A panel for DCTCP and one for TCP: the distribution of the queue over samples, a line for every run; the
+    published 5th percentiles, medians and 95th percentiles as marks."""
+    from matplotlib.figure import Figure
+
+    by_control = grouped([*rows_by_file.values()][1], "congestion_control")
+    with house_style():
+        figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+        for axes, (control, name) in zip(figure.subplots(1, 2), DCTCP_CONTROLS.items(), strict=True):
+            rows = by_control[control]
+            for seed, run in grouped(rows, "seed").items():
+                line = axes.plot([row["packets"] for row in run], [row["percent"] for row in run], lw=1.2)[0]
+                line.set(color=COLOURS[control], alpha=0.7, label="ours" if seed == rows[0]["seed"] else None)
+            for (who, theirs), mark in zip(PUBLISHED.items() if rows[0]["mbps"] == 100 else (), "os", strict=False):
+                axes.plot(theirs[control], (5, 50, 95), mark, ms=6, mfc="white", mec=INK, label=who)
+            axes.set(xlabel="packets in the queue", ylabel="looks with at most so many, %", ylim=(0, 100))
+            axes.set_xlim(left=0)
+            axes.set_title(f"{name}, links of {rows[0]['mbps']:g} Mb/s")
+            axes.legend(fontsize=8)
+        save(figure, path)
+
+
+@_experiment(
+    click.option(
+        "--bw", type=click.Choice(["100", "1000"]), default="100", show_default=True, help="Rate of the links, Mb/s."
+    ),
+    click.option("--seeds", type=click.IntRange(1), help="Seeds, that is runs, of each (default: 5; 1 with --quick)."),
+)
+def dctcp(bw: str, seeds: int | None, quick: bool) -> Study:
+    """Measure the queue of two endless flows, with DCTCP and with TCP, beside a hardware switch and Mininet-HiFi."""
+    many = range(1, 1 + (seeds or (1 if quick else 5)))
+    scenes = tuple(dctcp_scene(float(bw), control, seed, quick) for control in DCTCP_CONTROLS for seed in many)
+    name = "dctcp" if bw == "100" else "dctcp-1g"
+    return Study([scenes], _play_dctcp, partial(_dctcp_rows, name), _table_of_queues, _draw_queues, label="playing")
+
+
+# How small a buffer can be: long flows over one link with a long delay (section 5.3). Appenzeller, Keslassy and McKeown
+# (SIGCOMM '04): RTT C / sqrt(n) is enough for n flows. Spang, Arslan and McKeown (IFIP Networking '21): one flow has
+# min(beta (1 + B / (RTT C)), 1) of the link; beta, the share of the window that remains after a loss, is 0.5 for Reno
+# and 717/1024 for cubic in Linux.
+
+MTU = 1500
+CONTROLS = ("reno", "cubic")
+TARGETS = (0.98, 0.99, 0.999)
+FLOWS = (10, 50, 200)
+ONE_FLOW_SHARES = (0.1, 0.25, 0.43, 0.7, 1.0)
+FINE = 1.15
+"""The search ends when the smallest sufficient buffer is at most this many times the largest insufficient one."""
+MOST_SENDERS = 10
+FIGURE_15 = (
+    *((100, 64, 94.7, 94.9), (100, 129, 99.3, 98.1), (100, 258, 99.9, 99.8), (100, 387, 99.8, 99.7)),
+    *((200, 46, 97.0, 98.6), (200, 91, 99.2, 99.7), (200, 182, 99.8, 99.8), (200, 273, 100, 99.8)),
+    *((300, 37, 98.6, 99.6), (300, 74, 99.3, 99.8), (300, 148, 99.9, 99.8), (300, 222, 99.8, 100)),
+    *((400, 32, 99.2, 99.5), (400, 64, 99.8, 100), (400, 128, 100, 100), (400, 192, 100, 99.9)),
+)
+"""Appenzeller's: flows, buffer in packets, and utilisation in % in ns-2 and in the router."""
+
+
+class Link(NamedTuple):
+    """The bottleneck: Mb/s, and the round trip without queues, ms."""
+
+    name: str
+    mbps: float
+    rtt_ms: float
+
+    @property
+    def product(self) -> int:
+        return round(self.mbps * 1e3 * self.rtt_ms / (8 * MTU))
+
+    def rule(self, flows: int) -> float:
+        """RTT C / sqrt(n), in packets."""
+        return self.product / math.sqrt(flows)
+
+
+HIFI = Link("hifi", 62.5, 87.0)
+"""Los Angeles to Houston; RTT C is 453 packets."""
+APPENZELLER = Link("appenzeller", 155.0, 99.94)
+"""Figure 15's OC3: RTT C is 1,291 packets."""
+
+
+SEARCH, ONE_FLOW, CELLS, QUICK = (30.0, 30.0), (60.0, 180.0), (10.0, 20.0), (8.0, 12.0)
+
+
+def buffer_scene(link: Link, flows: int, control: str, buffer: int, times: Times, seed: int = 1) -> Scene:
+    senders, warm_up, end = min(flows, MOST_SENDERS), times[0], sum(times)
+    starts = np.random.default_rng([seed, flows]).uniform(0, min(4.0, warm_up / 2), flows)
+    return Scene(
+        name=f"buffer-{link.name}-{flows}-{control}-{buffer}-{end:g}s-{seed}",
+        mbps=link.mbps,
+        flows=tuple(Flow(1 + n % senders, float(start)) for n, start in enumerate(sorted(starts))),
+        seconds=end,
+        window=(warm_up, end),
+        seed=seed,
+        access=10.0,
+        queue_packets=packets_for(buffer),
+        congestion_control=control,
+        every_s=0.02,
+        delay_ms=link.rtt_ms / 2,
+        round_trips=False,
+        wake=0.1,  # if it were longer, sinks would keep the receive windows small
+    )
+
+
+def point(link: Link, seen: Seen) -> Row:
+    """The result of a scene: the utilisation of the port, as a share of its rate, between warm-up and end."""
+    one = seen.scene
+    return {
+        "link": link.name, "mbps": link.mbps, "rtt_ms": link.rtt_ms, "flows": len(one.flows),
+        "congestion_control": one.congestion_control, "buffer": one.frames_that_fit, "seed": one.seed,
+        "seconds": one.seconds, "utilisation": seen.utilisation, "queue_mean": float(seen.queue_packets.mean()),
+        "drops": seen.drops, "timeouts": seen.tcp.get("timeouts", 0),
+    }  # fmt: skip
+
+
+Case = tuple[str, int, float]
+"""Congestion control, flows, and the share of the link that is to be reached."""
+
+
+def search(link: Link, cases: Sequence[Case], times: Times) -> tuple[list[Row], list[Row]]:
+    """The smallest buffer for every case, by bisection of logarithms, one step of each case at a time; and all points
+    tried. ``least``: the smallest found to be enough, packets; ``short``: the largest that was not (1: none)."""
+    enough, short = dict.fromkeys(cases, 2 * link.product), dict.fromkeys(cases, 1)
+    points: dict[tuple[int, str, int], Row] = {}
+    while steps := {case: size for case in cases if (size := between(short[case], enough[case]))}:
+        keys = sorted({(flows, control, size) for (control, flows, _), size in steps.items()} - points.keys())
+        seen = played([buffer_scene(link, *key, times) for key in keys])
+        points |= {key: point(link, one) for key, one in zip(keys, seen, strict=True)}
+        for case, size in steps.items():
+            control, flows, target = case
+            (enough if points[flows, control, size]["utilisation"] >= target else short)[case] = size
+    found = [
+        {
+            "link": link.name, "flows": flows, "congestion_control": control, "target": target,
+            "least": enough[control, flows, target], "short": short[control, flows, target],
+            "rule": link.rule(flows), "product": link.product,
+        }
+        for control, flows, target in cases
+    ]  # fmt: skip
+    return found, list(points.values())
+
+
+def between(short: int, enough: int) -> int | None:
+    """The buffer to try next; None when the search is over."""
+    if enough <= max(short + 1, FINE * short):
+        return None
+    return min(max(round(math.sqrt(enough * short)), short + 1), enough - 1)
+
+
+def published_points() -> list[Row]:
+    """One flow with buffers of several shares of RTT C, as Spang's, and Appenzeller's cells, Reno."""
+    buffers = [round(share * HIFI.product) for share in ONE_FLOW_SHARES]
+    single = [buffer_scene(HIFI, 1, control, buffer, ONE_FLOW) for control in CONTROLS for buffer in buffers]
+    cells = [buffer_scene(APPENZELLER, flows, "reno", buffer, CELLS) for flows, buffer, *_ in FIGURE_15]
+    return [point(link, seen) for link, asked in ((HIFI, single), (APPENZELLER, cells)) for seen in played(asked)]
+
+
+class Search(NamedTuple):
+    """What `hedera hifi buffers` plays: the search for the smallest buffers, and perhaps the published cells."""
+
+    cases: tuple[Case, ...]
+    times: Times
+    cells: bool
+
+
+def _play_buffers(asked: Search) -> tuple[list[Row], list[Row]]:
+    smallest, points = search(HIFI, asked.cases, asked.times)
+    return smallest, points + (published_points() if asked.cells else [])
+
+
+def _tables_of_buffers(rows: Rows) -> list[Table | str]:
+    least = plain_table("The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C")
+    cells = "{congestion_control} {target:.1%} {flows} {least} {rule:.0f} {product}"
+    for row in rows["least"]:
+        least.add_row(*cells.format(**row).split())
+    tables: list[Table | str] = [least]
+    appenzeller = [row for row in rows["buffers"] if row["link"] == APPENZELLER.name]
+    if appenzeller:
+        beside = plain_table("Utilisation, %, Reno", "flows", "buffer", "ours", "ns-2", "router")
+        for ours, (flows, buffer, *theirs) in zip(appenzeller, FIGURE_15, strict=True):
+            beside.add_row(f"{flows}", f"{buffer}", *(f"{it:.1f}" for it in (100 * ours["utilisation"], *theirs)))
+        tables.append(beside)
+    return tables
+
+
+def _draw_buffers(rows_by_file: Rows, path: Path) -> None:
+    """The smallest buffer against the number of flows, beside the rule of thumb; a panel for each target."""
+    from matplotlib.figure import Figure
+
+    by_target = dict(sorted(grouped(rows_by_file["least"], "target").items()))
+    with house_style():
+        figure = Figure(figsize=(3.6 * len(by_target) + 0.6, 3.4), layout="constrained")
+        panels = figure.subplots(1, len(by_target), sharey=True, squeeze=False)[0]
+        for axes, (target, rows) in zip(panels, by_target.items(), strict=True):
+            rule = {row["flows"]: row["rule"] for row in rows}
+            axes.plot(list(rule), list(rule.values()), color=INK, ls=DASHES, label="RTT C / sqrt(n)")
+            axes.axhline(rows[0]["product"], color=MUTED, ls=DASHES, label="RTT C")
+            for control in CONTROLS:
+                least = {row["flows"]: row["least"] for row in rows if row["congestion_control"] == control}
+                axes.plot(list(least), list(least.values()), "o-", color=COLOURS[control], label=control)
+            axes.set(xscale="log", xlabel="flows", title=f"{target:.1%} of the link")
+            logarithmic(axes)
+            axes.set_xticks(list(rule), [str(n) for n in rule])
+            axes.tick_params(axis="x", which="minor", bottom=False)
+        panels[0].set_ylabel("smallest buffer, packets")
+        panels[0].set_ylim(1, 2 * rows[0]["product"])
+        panels[0].legend(fontsize=8, loc="lower left")
+        save(figure, path)
+
+
+@_experiment()
+def buffers(quick: bool) -> Study:
+    """Find the smallest buffer that keeps a link busy, against RTT C and RTT C / sqrt(n); Reno and cubic."""
+    cases = [("reno", 10, 0.99), ("reno", 100, 0.99)] if quick else itertools.product(CONTROLS, FLOWS, TARGETS)
+
+    def rows(answers: dict[Search, list[tuple[list[Row], list[Row]]]]) -> Rows:
+        (((smallest, points),),) = answers.values()
+        return {"buffers": points, "least": smallest}
+
+    asked = Search(tuple(cases), QUICK if quick else SEARCH, cells=not quick)
+    return Study([asked], _play_buffers, rows, _tables_of_buffers, _draw_buffers, label="playing", main="least")
+
+
+hifi.add_command(dctcp)
+hifi.add_command(buffers)

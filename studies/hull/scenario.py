@@ -1,0 +1,455 @@
+"""One run: parameters, schemes, traffic drawn from a seed, and the scenario that the engine reads for them.
+
+The draws do not depend on the scheme, so all schemes of a seed get exactly the same requests.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from hedera.parameter import check, parameter
+from topos.arrays import Int64
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """One setting of network, TCP, pacer and phantom queue; KB are 1,000 bytes.
+
+    The fields are the options of every ``hedera hull`` command, where a number may have a unit: 100us, 1.5KB, 950Mb/s.
+    If Table I gives no value, it is that of the authors' experiments (docs/notes/hull.md says which). Raises
+    ValueError, one sentence, for a value out of range.
+    """
+
+    link_mbps: float = parameter(1000.0, "Rate of every link", unit="Mb/s", least=1, option="--bw")
+    link_delay_us: float = parameter(5.0, "Propagation delay of every link", unit="us", least=0)
+    port_queue_packets: int = parameter(500, "Queue of every switch port", unit="packets", least=1, option="--queue")
+    host_queue_packets: int = parameter(1000, "Queue of every host", unit="packets", least=1)
+    segment_bytes: int = parameter(
+        950, "TCP payload of a full packet (MTU in Table I)", unit="bytes", least=50, most=8960
+    )
+    window_packets: int = parameter(1256, "Largest window", unit="packets", least=2)
+    initial_packets: int = parameter(2, "Window at the start and after idle time", unit="packets", least=1)
+    least_packets: int = parameter(2, "Smallest window after a mark", unit="packets", least=1)
+    min_rto_ms: float = parameter(10.0, "Shortest retransmission timeout", unit="ms", least=0.001)
+    idle_ms: float = parameter(10.0, "Idle time after which a window starts anew; 0: never", unit="ms", least=0)
+    jitter_us: float = parameter(0.0, "A switch delays every packet by a random time up to this", unit="us", least=0)
+    sack: bool = parameter(True, "Selective acknowledgements (RFC 2018).")
+    mark_kb: float | None = parameter(None, "K, marking threshold of DCTCP (default: the scheme's)", unit="KB", least=0)
+    drain: float = parameter(0.95, "Phantom queue: drain rate as a share of the link.", least=0.01)
+    phantom_kb: float = parameter(1.0, "Phantom queue: marking threshold", unit="KB", least=0)
+    pacer_behind: bool = False
+    """Whether the pacer is behind the host's queue, which it then stops, as in the authors' ns-2; no option, but what
+    the variants differ by."""
+
+    def __post_init__(self) -> None:
+        check(self)
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """What a scheme switches on. ``mark_kb``: DCTCP's K at switch ports, 0 for none."""
+
+    name: str
+    label: str
+    colour: str
+    dctcp: bool = False
+    mark_kb: float = 0.0
+    pacer: bool = False
+    phantom: bool = False
+
+
+SCHEMES: dict[str, Scheme] = {
+    scheme.name: scheme
+    for scheme in (
+        Scheme("tcp", "TCP, drop tail", "#e69f00"),
+        Scheme("dctcp-30k", "DCTCP, K = 30 KB", "#56b4e9", dctcp=True, mark_kb=30.0),
+        Scheme("dctcp-6k-pacer", "DCTCP, K = 6 KB, pacer", "#009e73", dctcp=True, mark_kb=6.0, pacer=True),
+        Scheme("hull", "HULL: phantom queue, pacer", "#0072b2", dctcp=True, pacer=True, phantom=True),
+    )
+}
+"""By name, in the report's order."""
+
+VARIANTS: dict[str, dict[str, Any]] = {"reproduction": {"sack": False, "pacer_behind": True}, "conforming": {}}
+"""By name: the changes to the given parameters. *reproduction*: as in the authors' ns-2, TCP without selective
+acknowledgements, and the pacer behind the host's queue. *conforming*: TCP by its RFCs, and the pacer where the report
+has it."""
+
+G, FIRST_ALPHA = 1 / 16, 1.0
+"""DCTCP's weight of a new estimate, and its first estimate (RFC 8257)."""
+PACER = {
+    "eta": 0.125, "beta": 16.0, "depth_bits": 24_000.0, "update_ns": 32_000, "associate": 0.125,
+    "association_ns": 10_000_000, "tick_ns": 16_000, "start_bps": 100e6,
+}  # fmt: skip
+"""The pacer, as the engine takes it: weight of a new rate, rate gained per queued bit at every update (1/s), depth of
+the token bucket, T_r, p_a, T_i, time between deliveries of tokens, first rate. From Table I, and where it is silent
+from the authors' experiments."""
+
+_UNITS = {
+    "us": {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6},
+    "ms": {"us": 1e-3, "ms": 1.0, "s": 1e3},
+    "kb": {"B": 1e-3, "KB": 1.0, "kB": 1.0, "MB": 1e3},
+    "mbps": {"Kb/s": 1e-3, "Mb/s": 1.0, "Gb/s": 1e3},
+}
+"""By the suffix of a field's name: the units that may be given, as multiples of the field's own."""
+
+_WRITTEN = {"us": "us", "ms": "ms", "kb": "KB", "mbps": "Mb/s"}
+
+
+class Quantity(click.ParamType[float | None]):
+    """A number in the unit of a field (``link_delay_us``: us), or with a unit behind it."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self.name = _WRITTEN[unit].lower()
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float | None:
+        if value is None or isinstance(value, int | float):
+            return value
+        match = re.fullmatch(r"\s*([0-9.eE+-]+)\s*([A-Za-z/]*)\s*", value)
+        factor = _UNITS[self._unit].get(match[2] or _WRITTEN[self._unit]) if match else None
+        try:
+            number = float(match[1]) if match else None
+        except ValueError:
+            number = None
+        if factor is None or number is None:
+            units = ", ".join(_UNITS[self._unit])
+            self.fail(f"{value!r} is not a number with one of the units {units}", parameter, context)
+        return number * factor
+
+
+def unit_of(field: str) -> str | None:
+    """The suffix of a field's name, when it is a unit."""
+    suffix = field.rpartition("_")[2]
+    return suffix if suffix in _UNITS else None
+
+
+def written(value: float, field: str) -> str:
+    """A value with its unit, as the option takes it."""
+    unit = unit_of(field)
+    return f"{value:g}{_WRITTEN[unit] if unit else ''}"
+
+
+REQUEST_BYTES = 100
+SMALL_BYTES = 900
+LARGE_BYTES = 10_000_000
+SMALL_PER_LARGE = 5
+"""Requests for small files per request for a large one (authors' experiments; the report's text has 4)."""
+
+ENDLESS_BYTES = 10**12
+_STARTS, _QUERIES, _BACKGROUND = 1, 2, 3  # streams of random numbers of one seed
+LARGE, SMALL, QUERY = 0, 1, 2
+"""Kinds of an exchange."""
+
+WARM_UP_NS = 50_000_000
+"""Time before the first request, while connections are made."""
+
+
+@dataclass(frozen=True)
+class FanOut:
+    """A query to every server at once. Service times in ns are ``scale * gamma(shape, theta) + least``."""
+
+    request_bytes: int
+    reply_bytes: int
+    occupancy: float
+    mean_service_ns: float
+    gamma: tuple[float, float, float, float] | None
+    deadline_ms: float
+
+    @property
+    def queries_per_s(self) -> float:
+        """The rate that keeps a server busy for the share ``occupancy`` of the time."""
+        return self.occupancy / (self.mean_service_ns * 1e-9)
+
+    def service_ns(self, rng: np.random.Generator, count: int) -> Int64:
+        """``count`` drawn service times."""
+        if self.gamma is None:
+            return np.full(count, round(self.mean_service_ns), np.int64)
+        scale, shape, theta, least = self.gamma
+        return (scale * rng.gamma(shape, theta, count) + least).astype(np.int64)
+
+
+FAN_OUTS: dict[str, FanOut] = {
+    "search": FanOut(3500, 2800, 0.30, 2_530_000.0, (180.0, 0.7, 20_000.0, 10_000.0), 25.0),
+    "low-latency": FanOut(100, 100, 0.05, 100_000.0, None, 1.0),
+}
+"""Section III.B; the occupancies are those of the authors' experiments."""
+
+OPENING_NS = 2_000_000_000
+"""Time for the large files that open a fan-out's background connections: twice the shortest time they take."""
+
+WORKLOADS = ("static", "dynamic", *FAN_OUTS)
+SERVERS = {"dynamic": 9, "search": 10, "low-latency": 10}
+
+
+@dataclass(frozen=True)
+class Connection:
+    """A persistent connection of the client, host 0, to a server, from 1."""
+
+    server: int
+    kind: int
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Connections and the exchanges on them: arrays of one length, sorted by start.
+
+    ``query``: the number of the query an exchange belongs to, -1 for others. Times in ns, sizes in bytes.
+    """
+
+    servers: int
+    connections: tuple[Connection, ...]
+    connection: Int64
+    start_ns: Int64
+    request_bytes: Int64
+    reply_bytes: Int64
+    service_ns: Int64
+    query: Int64
+
+    @property
+    def kind(self) -> Int64:
+        kinds = np.array([connection.kind for connection in self.connections], np.int64)
+        return kinds[self.connection] if self.connection.size else np.zeros(0, np.int64)
+
+
+def _exchanges(
+    connection: Int64, start_ns: Int64, request_bytes: int, reply_bytes: int, service_ns: Int64 | int = 0,
+    query: Int64 | int = -1,
+) -> DataFrame:  # fmt: skip
+    """Exchanges of one kind, before they are merged."""
+    from pandas import DataFrame
+
+    columns = {"connection": connection, "start_ns": start_ns, "request_bytes": request_bytes}
+    return DataFrame({**columns, "reply_bytes": reply_bytes, "service_ns": service_ns, "query": query})
+
+
+def static(flows: int, seed: int) -> Traffic:
+    """Section III.A: ``flows`` servers send endlessly, all started within a millisecond."""
+    rng = np.random.default_rng([seed, _STARTS])
+    start = np.sort(rng.integers(0, 1_000_000, flows)).astype(np.int64)
+    part = _exchanges(np.arange(flows, dtype=np.int64), start, REQUEST_BYTES, ENDLESS_BYTES)
+    return _merged(flows, tuple(Connection(1 + n, LARGE) for n in range(flows)), [part])
+
+
+def dynamic(load: float, seconds: float, seed: int, servers: int = 9, link_mbps: float = 1000.0) -> Traffic:
+    """Section III.A: Poisson requests for small and large files, servers in turn.
+
+    ``load``: large files over the link's rate, without headers.
+    """
+    return _merged(servers, *_background(load, seconds, seed, servers, 0, link_mbps))
+
+
+def fan_out(
+    name: str, background: float, seconds: float, seed: int, servers: int = 10, link_mbps: float = 1000.0
+) -> Traffic:
+    """Section III.B: Poisson queries to all servers, beside large files at the load ``background``.
+
+    As in the authors' experiments the background has no small files. At first all servers send one large file, at
+    the same time. Without that, a connection's window grows until the server's own queue overflows, as long as it has
+    not competed with another; in runs much shorter than the authors' the 99th percentile would show only that.
+    """
+    kind = FAN_OUTS[name]
+    rng = np.random.default_rng([seed, _QUERIES])
+    starts = _poisson(rng, kind.queries_per_s, seconds)
+    count = starts.size * servers
+    queries = _exchanges(
+        np.tile(np.arange(servers, dtype=np.int64), starts.size),
+        np.repeat(starts, servers),
+        kind.request_bytes,
+        kind.reply_bytes,
+        kind.service_ns(rng, count),
+        np.repeat(np.arange(starts.size, dtype=np.int64), servers),
+    )
+    connections = tuple(Connection(1 + n, QUERY) for n in range(servers))
+    parts = [queries]
+    if background > 0:
+        more, large = _background(background, seconds, seed, servers, servers, link_mbps, small=False)
+        opening = _exchanges(
+            servers + np.arange(servers, dtype=np.int64),
+            np.arange(servers, dtype=np.int64) * 1_000_000,
+            REQUEST_BYTES,
+            LARGE_BYTES,
+        )
+        later = opening_ns(name, background)
+        parts = [opening, *(part.assign(start_ns=part.start_ns + later) for part in (queries, *large))]
+        connections = connections + more
+    return _merged(servers, connections, parts)
+
+
+def opening_ns(workload: str, load: float) -> int:
+    """How long a workload's first large files take, which are not measured; 0 if it has none."""
+    return OPENING_NS if workload in FAN_OUTS and load > 0 else 0
+
+
+def _background(
+    load: float, seconds: float, seed: int, servers: int, first: int, link_mbps: float, small: bool = True
+) -> tuple[tuple[Connection, ...], list[DataFrame]]:
+    rng = np.random.default_rng([seed, _BACKGROUND])
+    large_per_s = load * link_mbps * 1e6 / (8 * LARGE_BYTES)
+    kinds = [(LARGE, LARGE_BYTES, large_per_s)]
+    if small:
+        kinds.append((SMALL, SMALL_BYTES, SMALL_PER_LARGE * large_per_s))
+    connections: list[Connection] = []
+    parts = []
+    for kind, size, per_s in kinds:
+        starts = _poisson(rng, per_s, seconds)
+        turn = np.arange(starts.size, dtype=np.int64) % servers
+        parts.append(_exchanges(first + len(connections) + turn, starts, REQUEST_BYTES, size))
+        connections += [Connection(1 + n, kind) for n in range(servers)]
+    return tuple(connections), parts
+
+
+def _poisson(rng: np.random.Generator, per_s: float, seconds: float) -> Int64:
+    """Starts of a Poisson process, ns."""
+    count = rng.poisson(per_s * seconds)
+    return np.sort(rng.integers(0, round(seconds * 1e9), count)).astype(np.int64)
+
+
+def _merged(servers: int, connections: tuple[Connection, ...], parts: list[DataFrame]) -> Traffic:
+    from pandas import concat
+
+    whole = concat(parts).sort_values("start_ns", kind="stable").astype(np.int64)
+    columns = {name: whole[name].to_numpy() for name in whole}
+    columns["start_ns"] = columns["start_ns"] + WARM_UP_NS
+    return Traffic(servers, connections, **columns)
+
+
+SETTLE_S = 0.2
+"""Static flows run for this long before anything is measured."""
+
+DRAIN_S = 100.0
+"""How long requests may still be answered after the last one (as in the authors' experiments)."""
+
+SAMPLE_NS = {"static": 1_000_000}
+SAMPLE_DEFAULT_NS = 10_000_000
+"""Between two samples of the queue."""
+
+EXCHANGE_COLUMNS = ("connection", "start_ns", "request_bytes", "reply_bytes", "service_ns")
+"""The fields of every exchange that the engine reads."""
+
+STATIC = {"segment_bytes": 600, "drain": 0.90}
+"""The authors' parameters of static flows in place of 950 bytes and 95 %; see docs/notes/hull.md."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One run: a scheme, a workload and a seed.
+
+    ``flows``: of the static workload. ``load``: of large files on the client's link, as a share; for search
+    and low-latency the background load, which may be 0. ``seconds``: simulated time that is measured.
+
+    Raises ValueError, one sentence, for what makes no sense.
+    """
+
+    scheme: str
+    workload: str
+    load: float = 0.0
+    flows: int = 2
+    seconds: float = 10.0
+    seed: int = 1
+    parameters: Parameters = field(default_factory=Parameters)
+
+    def __post_init__(self) -> None:
+        if self.scheme not in SCHEMES:
+            raise ValueError(f"there is no scheme {self.scheme!r}; there are {', '.join(SCHEMES)}")
+        if self.workload not in WORKLOADS:
+            raise ValueError(f"there is no workload {self.workload!r}; there are {', '.join(WORKLOADS)}")
+        if not 0 < self.seconds < float("inf"):
+            raise ValueError(f"the simulated time must be above 0 s, not {self.seconds:g}")
+        if not 1 <= self.flows <= 1000:
+            raise ValueError(f"the number of static flows must be 1 to 1,000, not {self.flows}")
+        if not 0 <= self.load < 1 or (self.workload == "dynamic" and self.load == 0):
+            least = "above 0" if self.workload == "dynamic" else "0 or more"
+            raise ValueError(f"the load must be a share of the link, {least} and below 1, not {self.load:g}")
+        if not 0 <= self.seed < 2**31:
+            raise ValueError(f"the seed must be 0 or more and below 2^31, not {self.seed}")
+
+    def traffic(self) -> Traffic:
+        link = self.parameters.link_mbps
+        if self.workload == "static":
+            return static(self.flows, self.seed)
+        if self.workload == "dynamic":
+            return dynamic(self.load, self.seconds, self.seed, SERVERS["dynamic"], link)
+        return fan_out(self.workload, self.load, self.seconds, self.seed, SERVERS[self.workload], link)
+
+    @property
+    def window_ns(self) -> tuple[int, int]:
+        settle_ns = round(SETTLE_S * 1e9) if self.workload == "static" else opening_ns(self.workload, self.load)
+        begin = WARM_UP_NS + settle_ns
+        return begin, begin + round(self.seconds * 1e9)
+
+    @property
+    def end_ns(self) -> int:
+        drain = 0.0 if self.workload == "static" else DRAIN_S
+        return self.window_ns[1] + round(drain * 1e9)
+
+    def key(self, engine: str) -> str:
+        """A name for the result: equal for equal scenarios and engines, different for different ones."""
+        traffic = self.traffic()
+        built = scenario(self, traffic)
+        del built["exchanges"]  # as bytes below: much faster
+        digest = hashlib.sha256(json.dumps([built, engine], sort_keys=True).encode())
+        for name in EXCHANGE_COLUMNS:
+            digest.update(getattr(traffic, name).tobytes())
+        what = f"{self.flows}" if self.workload == "static" else f"{round(100 * self.load)}"
+        return f"{self.workload}-{what}-{self.scheme}-{self.seed}-{digest.hexdigest()[:16]}"
+
+
+def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
+    """The scenario as the engine reads it (docs/notes/packet-engine.md): a client and its servers at one switch."""
+    p, chosen = experiment.parameters, SCHEMES[experiment.scheme]
+    hosts = ["client", *(f"server{n}" for n in range(1, traffic.servers + 1))]
+    wire = {"rate_bps": p.link_mbps * 1e6, "delay_ns": round(p.link_delay_us * 1e3)}
+    mark_kb = chosen.mark_kb if p.mark_kb is None or not chosen.mark_kb else p.mark_kb
+    port: dict[str, Any] = {"queue_packets": p.port_queue_packets, "mark_bytes": round(1000 * mark_kb)}
+    if chosen.phantom:
+        port["phantom"] = {"drain_bps": p.drain * p.link_mbps * 1e6, "threshold_bytes": 1000 * p.phantom_kb}
+    links = []
+    for host in hosts:
+        links.append({"from": "switch", "to": host, **wire, **port})
+        links.append({"from": host, "to": "switch", **wire, "queue_packets": p.host_queue_packets})
+    begin, end = experiment.window_ns
+    built: dict[str, Any] = {
+        "seed": 1 + experiment.seed,
+        "measure_from_ns": begin,
+        "measure_until_ns": end,
+        "end_ns": experiment.end_ns,
+        "hosts": hosts,
+        "switches": ["switch"],
+        "links": links,
+        "tcp": {
+            "variant": "dctcp" if chosen.dctcp else "reno",
+            "segment_bytes": p.segment_bytes,
+            "window_segments": p.window_packets,
+            "initial_segments": p.initial_packets,
+            "least_segments": p.least_packets,
+            "min_rto_ns": round(p.min_rto_ms * 1e6),
+            "idle_ns": round(p.idle_ms * 1e6),
+            "g": G,
+            "start_alpha": FIRST_ALPHA,
+            "sack": p.sack,
+        },
+        "connections": [
+            {"client": "client", "server": f"server{connection.server}"} for connection in traffic.connections
+        ],
+        "exchanges": {name: getattr(traffic, name).tolist() for name in EXCHANGE_COLUMNS},
+        "samples": [
+            {"from": "switch", "to": "client", "every_ns": SAMPLE_NS.get(experiment.workload, SAMPLE_DEFAULT_NS)}
+        ],
+    }
+    if chosen.pacer:
+        built["pacer"] = {**PACER, "queue_packets": p.port_queue_packets}
+        if p.pacer_behind:
+            built["pacer"]["behind"] = True
+    if p.jitter_us:
+        built["jitter_ns"] = round(p.jitter_us * 1e3)
+    return built
