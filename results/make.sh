@@ -24,7 +24,6 @@ hedera flows-per-host -k 16 --engines maxmin --out results/simulated
 hedera completion --out results/simulated
 hedera completion -k 32 --seconds 3 --loads 0.3 --schemes nonblocking,ecmp,hedera-gff --intervals 0.1 --out results/simulated
 hedera collective table --out results/collectives
-hedera collective figure results/collectives/collectives.csv --out results/collectives/collectives.png
 hedera table 2 results/table2 --out results/table2
 hedera hull table 2 --variants conforming --out results/hull
 hedera hull figure 1 --variants conforming --out results/hull

@@ -1,4 +1,5 @@
-"""The documents' headline claims, held against the data that is committed with them (`hedera claims`).
+"""The documents' headline claims, held against the data that is committed with them (`hedera claims`); and the README's
+section on Figure 9 and its picture, made from the sweep that is kept.
 
 `results/claims.csv` has a row for each number: the claim, the document that says it (``said``) and in which ``words``;
 the CSV file below results/ (``data``) and the ``command`` that makes it; and the number itself, ``value`` as it is
@@ -11,16 +12,27 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
+from statistics import mean
 
 import click
 import numpy as np
 
-from plots.load import load_sweep
+from hedera.schemes import CONTROL
+from plots.figures import bars
+from plots.load import Sweep, load_sweep
+from plots.report.compare import NOTICEABLE, Family, bijective, everything, expected_order, families, match
+from plots.shares import our_share, published_bars
+from plots.style import short
+from plots.summary import Summary, summarise
+from plots.trials import in_a_sentence
 from record.archive import ARCHIVE
 from record.files import write_whole
 from record.output import read_csv
+from record.published import CAPACITY_MBPS
+from record.run import Run
 from topos.arrays import Float64
 
 ROOT = Path(__file__).parents[1]
@@ -110,24 +122,179 @@ are made from results/figure9 by `hedera claims --write`.
 """
 
 
+KEPT = "results/figure9"
+TRIALS, SECONDS, INTERVAL_S = 5, 60, 5
+"""Of the paper (sections 6.1 and 5.4)."""
+COMMAND = f"./test.sh {TRIALS} {SECONDS} --suite figure9 --time virtual --bw 10"
+README = "README.md"
+PICTURE = "docs/figure9.png"
+BEGIN, END = "<!-- made by `hedera claims --write` -->\n", "<!-- until here -->"
+HEDERA = ("hedera-gff", "hedera-sa")
+COLUMNS = {
+    "hedera-gff": "hedera-gff",
+    "hedera-sa": "hedera-sa",
+    "spanning-tree": "spanning-tree, against published ECMP",
+    "ecmp": "ecmp, against published ECMP",
+}
+
+
+def section(sweep: Sweep) -> str:
+    """What the README says of a sweep's bars, in Markdown. Raises ValueError when there is no run."""
+    summary, runs = summarise(sweep.runs, sweep.tries), sweep.runs
+    every = everything(summary)
+    lines = "\n".join(_rows([*families(summary), every]))
+    told = [_lower(summary), _gains(every), _order(summary, runs), in_a_sentence(runs, sweep.tries), _over_fair(runs)]
+    told.append(sweep.mixture)
+    parts = [_of_the_links(summary, runs), _how(sweep), lines, "\n".join(filter(None, told))]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _of_the_links(summary: Summary, runs: Sequence[Run]) -> str:
+    """What was received in % of the hosts' links, which shares of the control hide; empty without published bars."""
+    patterns = [pattern for pattern in bijective(runs, summary.patterns) if published_bars(pattern, summary.k)]
+    published = [published_bars(pattern, summary.k) for pattern in patterns]
+    bars = summary.frame[summary.frame.pattern.isin(patterns)].set_index("scheme")
+    if CONTROL not in bars.index:
+        return ""
+    ours = bars[["median_payload_mbps", "median_mbps"]].groupby("scheme").mean() / runs[0].capacity_mbps * 100
+    theirs = {scheme: [100 * own[scheme] / CAPACITY_MBPS for own in published] for scheme in (CONTROL, *COLUMNS)}
+    means = [
+        f"`{scheme}` {ours.median_payload_mbps[scheme]:.0f} / {mean(own):.0f}"
+        for scheme, own in theirs.items()
+        if scheme in ours.index
+    ]
+    return (
+        f"**Shares hide that the controls differ.** Payload in % of the links' rate, means over the {len(patterns)} "
+        f"bijective patterns, ours / published:\n{', '.join(means)}. The published control has "
+        f"{min(theirs[CONTROL]):.0f} to {max(theirs[CONTROL]):.0f} %; ours, with headers, "
+        f"{ours.median_mbps[CONTROL]:.1f} %."
+    )
+
+
+def _lower(summary: Summary) -> str:
+    """On how many bars Hedera has the published share of the control, and on which it has less, in points."""
+    bars = {scheme: match(summary, scheme).rows for scheme in HEDERA}
+    less = {scheme: rows[rows.difference < 0] for scheme, rows in bars.items()}
+    told = [
+        f"`{scheme}` on {', '.join(f'{short(row.pattern)} {-100 * row.difference:.1f}' for row in rows.itertuples())}"
+        for scheme, rows in less.items()
+        if len(rows)
+    ]
+    number, lower = (sum(map(len, rows.values())) for rows in (bars, less))
+    exceptions = f"; lower, by so many points: {'; '.join(told)}" if told else ""
+    sentence = (
+        f"Of Hedera's {number} bars {number - lower} are at least the published share of the control{exceptions}."
+    )
+    return sentence if number else ""
+
+
+def _gains(every: Family) -> str:
+    """What Hedera has beyond ECMP in the mean over all patterns, in points of the control."""
+    ecmp = every.means.get("ecmp", {})
+    told = [
+        f"`{scheme}` {100 * (own['ours'] - ecmp['ours']):.0f} / {100 * (own['published'] - ecmp['published']):.0f}"
+        for scheme, own in every.means.items()
+        if ecmp and scheme in HEDERA
+    ]
+    return f"Beyond ECMP, in points of the control, ours / published: {', '.join(told)}." if told else ""
+
+
+def _how(sweep: Sweep) -> str:
+    trials = len({run.trial for run in sweep.runs})
+    valid = sum(run.valid for run in sweep.runs)
+    left = f"{trials} of the {TRIALS} trials so far" if trials < TRIALS else f"all {TRIALS} trials"
+    if trials == 1:
+        left += ", so that each bar is one run, and nothing is said to be more or less for certain"
+    repeated = len(sweep.tries) - len(sweep.runs)
+    tries = f", {repeated} of them at the second try" if repeated else ", none tried twice"
+    spec = sweep.runs[0].spec
+    return (
+        f"As in the paper runs of {SECONDS} s; unlike it links of {spec.link_mbps:g} Mb/s in virtual time, and a "
+        f"period of {spec.interval_s:g} s instead of {INTERVAL_S}: `{COMMAND}`\n({left}; {valid} of "
+        f"{len(sweep.runs)} runs valid{tries}; [data]({KEPT}/summary.csv), [how it was made]({KEPT}/README.md)).\n"
+        "Means over the patterns of a family of the bars' shares of the control, ours / published, and\n"
+        "in brackets the mean absolute difference:"
+    )
+
+
+def _rows(found: Sequence[Family]) -> Iterator[str]:
+    yield f"| family | {' | '.join(COLUMNS.values())} |"
+    yield f"|{' --- |' * (1 + len(COLUMNS))}"
+    for family in found:
+        cells = []
+        for scheme in COLUMNS:
+            mean = family.means.get(scheme)
+            full = mean and None not in mean.values()
+            cells.append("{ours:.2f} / {published:.2f} ({mean_absolute:.3f})".format(**mean) if mean and full else "")
+        yield f"| {family.name} | {' | '.join(cells)} |"
+
+
+def _order(summary: Summary, runs: Sequence[Run]) -> str:
+    """On how many patterns, bijective ones and all, shares have the order that one expects, and where they do not."""
+    order = expected_order(summary, runs)
+    known = {p: [our_share(summary, p, scheme) or 0.0 for scheme in order.schemes] for p in summary.patterns}
+    shares = {p: own for p, own in known.items() if all(own)}
+    missed = [
+        {
+            p: f"`{short(p)}`: `{one}` {a:.3f}, `{other}` {b:.3f}"
+            for p, own in shares.items()
+            for (one, a), (other, b) in pairwise(zip(order.schemes, own, strict=True))
+            if a < least * b
+        }
+        for least in (1, 1 - NOTICEABLE)
+    ]
+    single, every = ([len({*patterns} - own.keys()) for own in missed] for patterns in (order.patterns, shares))
+    told = f" (not on {'; '.join(missed[1].values())})" if missed[1] else ""
+    expected, held = " >= ".join(f"`{scheme}`" for scheme in order.schemes), "on {}, and to 1 % on {}".format
+    first = f"On the {len(order.patterns)} bijective patterns one expects {expected}; it holds {held(*single)}"
+    return f"{first}; of all {len(shares)} {held(*every)}{told}."
+
+
+def _over_fair(runs: Sequence[Run]) -> str:
+    over = [run.bisection_mbps / run.maxmin_mbps for run in runs if run.bisection_mbps and run.maxmin_mbps]
+    return (
+        f"Runs have {min(over):.0%} to {max(over):.0%} of the total that max-min fair rates on their flows' "
+        "paths would have; it is more where TCP shares unequally."
+    )
+
+
+def unsaid(root: Path) -> list[str]:
+    """Of the section as it is, and of the one that is made, the lines that the other has not."""
+    now, made = _now(root)[1].splitlines(), section(load_sweep(root / KEPT)).splitlines()
+    return [f"{README} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
+
+
+def write_section(root: Path) -> None:
+    sweep = load_sweep(root / KEPT)
+    before, _, after = _now(root)
+    write_whole(root / README, f"{before}{BEGIN}{section(sweep)}{END}{after}")
+    for path in bars(sweep, (root / PICTURE).with_suffix("")):
+        if path.suffix != Path(PICTURE).suffix:
+            path.unlink()
+
+
+def _now(root: Path) -> tuple[str, str, str]:
+    before, _, rest = (root / README).read_text(encoding="utf-8").partition(BEGIN)
+    made, _, after = rest.partition(END)
+    return before, made, after
+
+
 @click.command()
 @click.option("--write", is_flag=True, help="Write docs/claims.md, and the README's Figure 9.")
 def command(write: bool) -> None:
     """Say whether the documents' headline numbers are those of the committed data."""
-    from studies import readme
-
     if not (ROOT / TABLE).is_file():
         raise click.UsageError("claims are of a clone of the project: an installed one has no documents and no data")
     claims = read_csv(ROOT / TABLE)
     if write:
         write_whole(ROOT / PAGE, page(claims))
-        readme.write(ROOT)
-    found = [*filter(None, map(wrong, claims)), *readme.unsaid(ROOT)]
+        write_section(ROOT)
+    found = [*filter(None, map(wrong, claims)), *unsaid(ROOT)]
     for one in found:
         click.echo(one)
     if found:
         raise SystemExit(1)
-    for folder in sorted({Path(one["data"]).parent for one in claims} | {Path(readme.KEPT).relative_to("results")}):
+    for folder in sorted({Path(one["data"]).parent for one in claims} | {Path(KEPT).relative_to("results")}):
         if (ROOT / "results" / folder / ARCHIVE).exists() and (mixed := load_sweep(ROOT / "results" / folder).mixture):
             click.echo(f"results/{folder}: {mixed}")
     click.echo(f"{len({one['claim'] for one in claims})} claims, {len(claims)} numbers: all as their data says")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,11 +10,9 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from hedera.options import OUT, in_words
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from plots.style import colour, logarithmic
-from record.output import read_csv
 from simulator.config import Config
 from studies.study import Row, Rows, Study, column, grouped, interval, means, picture, study, table
 from topos.arrays import Float64
@@ -142,32 +140,29 @@ def _over_the_control(answers: dict[Case, list[Row]]) -> Rows:
 _FLOWS = ("collective", "mbytes", "repeats", "placement", "k", "mice")
 
 
-COLUMNS = ("part", "collective", "mbytes", "placement", "scheme", "interval_s", "seed", "over_control")
-_PERIOD = "5"
+_PERIOD_S = 5.0
+"""Of the schedulers in the picture."""
 
 
-def draw(rows: Sequence[Mapping[str, str]], path: Path) -> None:
-    """Draw the part ``size`` of rows as the CSV has them: a panel for each collective and placement.
-
-    ValueError where they have none of it.
-    """
-    shown = [dict(row) for row in rows if row["part"] == "size" and row["over_control"]]
-    if not shown:
-        raise ValueError("there is no row of the part 'size', which the figure shows")
-    cases = grouped([row for row in shown if row["interval_s"] in ("", _PERIOD)], "placement", "collective", "scheme")
+def draw(rows: Rows, path: Path) -> None:
+    """The part ``size``: a panel for each collective and placement."""
+    ended = [row for row in rows["collectives"] if row["part"] == "size" and row["over_control"] is not None]
+    shown = [row for row in ended if row["interval_s"] in (None, _PERIOD_S)]
+    cases = grouped(shown, "placement", "collective", "scheme")
     with picture(path, 9.6, 5.6, "Completion of collectives over the non-blocking network's") as figure:
         panels = figure.subplots(len(PLACEMENTS), len(BUFFERS), sharex=True, sharey=True)
         for line, placement in zip(panels, PLACEMENTS, strict=True):
             for axes, collective in zip(line, BUFFERS, strict=True):
                 for number, scheme in enumerate((*STATIC, *HEDERA)):
                     by_size = grouped(cases.get((placement, collective, scheme), []), "mbytes")
-                    sizes = sorted(by_size, key=float)
-                    of = [interval(column(by_size[size], "over_control")) for size in sizes]
-                    ends = [0.0 if one.low is None or one.high is None else (one.high - one.low) / 2 for one in of]
+                    over = [interval(column(by_size[size], "over_control")) for size in sorted(by_size)]
+                    ends = [
+                        0.0 if mean.low is None or mean.high is None else (mean.high - mean.low) / 2 for mean in over
+                    ]
                     axes.errorbar(
-                        np.array(sizes, dtype=float) * 1.06 ** (number - 3), [one.mean for one in of], ends, fmt="o-",
+                        np.array(sorted(by_size)) * 1.06 ** (number - 3), [mean.mean for mean in over], ends, fmt="o-",
                         markersize=3, linewidth=1, color=colour(scheme),
-                        label=label(scheme) + (f", {_PERIOD} s" if scheme in HEDERA else ""),
+                        label=label(scheme) + (f", {_PERIOD_S:g} s" if scheme in HEDERA else ""),
                     )  # fmt: skip
                 axes.set_title(f"{collective}, {placement}")
                 logarithmic(axes, "x")
@@ -187,7 +182,7 @@ def command() -> None:
     click.option("--quick", is_flag=True, help="A first look: k = 4, two sizes, nothing that fails, no mice."), seeds=5
 )
 def collective_table(seeds: int, quick: bool) -> Study:
-    """Simulate how long collectives take under each scheme, over the non-blocking network.
+    """Simulate and draw how long collectives take under each scheme, over the non-blocking network.
 
     By size, placement, scheme, period, failed link and mice; some minutes of a processor, or a second with --quick.
     """
@@ -202,23 +197,7 @@ def collective_table(seeds: int, quick: bool) -> Study:
         ended = [row for row in rows["collectives"] if row["scheme"] != CONTROL and row["over_control"] is not None]
         return [table("Completion over the non-blocking network's", means(ended, "over_control", *shown))]
 
-    return Study(cases, measure, _over_the_control, tables, label="collectives")
+    return Study(cases, measure, _over_the_control, tables, draw, label="collectives")
 
 
 command.add_command(collective_table, "table")
-
-
-@command.command()
-@click.argument("data", type=click.Path(exists=True, path_type=Path, dir_okay=False))
-@click.option(
-    "--out", type=click.Path(path_type=Path, dir_okay=False), default=OUT / "collectives.png", show_default=True,
-    help="The PNG file to write.",
-)  # fmt: skip
-@in_words
-def figure(data: Path, out: Path) -> None:
-    """Draw DATA, the collectives.csv of `hedera collective table`."""
-    rows = read_csv(data)
-    if not rows or not set(COLUMNS) <= set(rows[0]):
-        raise ValueError(f"{data} is no collectives.csv of hedera collective table")
-    draw(rows, out)
-    click.echo(f"written: {out}")

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from benchmarks.truth import ns3, theory
+from benchmarks import truth
 from record.parts import FlowRecord, PathChange
 from studies.hifi.scene import Done, Flow, Look, Scene, Seen, played
 from tests.record.test_run import run
@@ -31,7 +31,7 @@ def test_goodput_is_of_the_whole_bins_in_the_window():
 
 def test_a_queue_is_told_as_time():
     looks = [Look(0.4, 10_000, {}), Look(0.5, 12_500, {1: 10.0, 2: 20.0}), Look(1.5, 0, {1: 3.0})]
-    told = theory.lasting(seen(done(bins=(9,) * 20), looks=looks))
+    told = truth.lasting(seen(done(bins=(9,) * 20), looks=looks))
     assert [told[f"queue_{what}_ms"] for what in ("max", "mean")] == pytest.approx([10.0, 5.0]), (
         "12,500 bytes at 10 Mb/s, in the window"
     )
@@ -39,13 +39,13 @@ def test_a_queue_is_told_as_time():
 
 
 def test_an_incast_is_told_by_its_slowest_transfer():
-    scene = next(group for group in theory.scenes() if group[0].name == "incast-1000-4-200ms")[0]
+    scene = next(group for group in truth.scenes() if group[0].name == "incast-1000-4-200ms")[0]
     assert scene.senders == 4
     flows = [
         done(flow.sender, flow.start_s, flow.start_s + (0.3 if flow.sender == 2 else 0.01)) for flow in scene.flows
     ]
-    first, *others = theory.incasts(seen(*flows, scene=scene, timeouts=5))
-    assert len(others) == len(theory.SEEDS) - 1
+    first, *others = truth.incasts(seen(*flows, scene=scene, timeouts=5))
+    assert len(others) == len(truth.SEEDS) - 1
     # 4 x 256 kB at 956.4 Mb/s, after a frame's time on the sender's link
     assert first["ideal_ms"] == pytest.approx(4 * 256_000 * 8 / 956.407e3 + 0.012112, rel=1e-4)
     assert first["took_ms"] == pytest.approx(300, abs=0.2)
@@ -67,7 +67,7 @@ def test_ns3_gets_the_paths_and_the_time_of_a_full_segment():
     lost = msgspec.structs.replace(flow, src_port=7001, paths=())
     one = msgspec.structs.replace(RUN, flows=(lost, flow))
     topo = FatTree(4)
-    flows, asked = ns3.scenario(one, topo)
+    flows, asked = truth.scenario(one, topo)
     assert flows == [1]
     (connection,) = asked["connections"]
     assert [connection["client"], *connection["path"], connection["server"]] == list(topo.path(0, 8, 3))

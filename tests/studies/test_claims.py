@@ -6,7 +6,7 @@ import pytest
 
 from plots.load import load_sweep
 from record.output import read_csv
-from studies import claims, readme
+from studies import claims
 from tests.studies.commands import run
 
 CLAIMS = read_csv(claims.ROOT / claims.TABLE)
@@ -60,18 +60,18 @@ def test_rows_that_do_not_go_together_are_refused(small):
 
 
 def test_the_section_and_the_picture_are_what_is_kept():
-    assert readme.unsaid(claims.ROOT) == []
+    assert claims.unsaid(claims.ROOT) == []
 
 
 def test_a_section_of_other_runs_is_found_and_written_again(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "results").mkdir()
-    shutil.copytree(claims.ROOT / "results/tutorial", tmp_path / readme.KEPT)
-    (tmp_path / "README.md").write_text(f"before\n{readme.BEGIN}{readme.END}after\n")
-    section = readme.section(load_sweep(tmp_path / readme.KEPT)).splitlines()
-    assert len(readme.unsaid(tmp_path)) == len(section)
-    readme.write(tmp_path)
-    assert readme.unsaid(tmp_path) == []
+    shutil.copytree(claims.ROOT / "results/tutorial", tmp_path / claims.KEPT)
+    (tmp_path / "README.md").write_text(f"before\n{claims.BEGIN}{claims.END}after\n")
+    section = claims.section(load_sweep(tmp_path / claims.KEPT)).splitlines()
+    assert len(claims.unsaid(tmp_path)) == len(section)
+    claims.write_section(tmp_path)
+    assert claims.unsaid(tmp_path) == []
     assert (tmp_path / "README.md").read_text().startswith("before\n")
     assert [path.name for path in (tmp_path / "docs").iterdir()] == ["figure9.png"]
 

@@ -8,13 +8,11 @@ import pytest
 
 from studies.paper import collective
 from studies.paper.collective import LINKS, collective_table, crowded, measure
-from tests.studies.commands import is_png, rows, run, run_json, told
+from tests.studies.commands import is_png, rows, run_json, told
 from topos.fattree import FatTree
 from traffic.collectives import collective as graph_of
 
 KEPT = Path(__file__).parents[3] / "results/collectives/collectives.csv"
-
-WITHOUT_SIZES = "\n".join(line for line in KEPT.read_text().splitlines() if not line.startswith("size,"))
 
 
 def test_a_quick_table_and_its_figure(tmp_path):
@@ -24,28 +22,8 @@ def test_a_quick_table_and_its_figure(tmp_path):
     ecmp = [row["over_control"] for row in found if row["scheme"] == "ecmp"]
     assert min(ecmp) >= 1
     assert max(ecmp) > 1.5
-    data = tmp_path / "collectives.csv"
-    assert len(rows(data)) == len(found)
-    done = run(collective, "figure", data, "--out", tmp_path / "it.png")
-    assert done.output == f"written: {tmp_path / 'it.png'}\n"
-    assert is_png(tmp_path / "it.png")
-
-
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("a,b\n1,2\n", "is no collectives.csv"),
-        ("", "is no collectives.csv"),
-        (WITHOUT_SIZES, "no row of the part 'size'"),
-    ],
-    ids=["other", "empty", "without sizes"],
-)
-def test_other_data_is_refused(text, says, tmp_path):
-    (tmp_path / "x.csv").write_text(text)
-    done = run(collective, "figure", tmp_path / "x.csv", "--out", tmp_path / "it.png")
-    assert done.exit_code == 2
-    assert says in done.output
-    assert not (tmp_path / "it.png").exists()
+    assert len(rows(tmp_path / "collectives.csv")) == len(found)
+    assert is_png(tmp_path / "collectives.png")
 
 
 def compute(cases):
