@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,23 @@ Row = Mapping[str, Any]
 MAX_CSV = 64 << 20
 
 
+_SILENT: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+@contextmanager
+def silence(wanted: bool = True) -> Iterator[None]:
+    """Tell no progress while the block runs, as with ``--quiet``."""
+    token = _SILENT.set(wanted)
+    try:
+        yield
+    finally:
+        _SILENT.reset(token)
+
+
 def quiet() -> bool:
-    """Whether the present command has ``--quiet``."""
+    """Whether progress is not told: the present command has ``--quiet``, or `silence` was asked for."""
+    if _SILENT.get():
+        return True
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(QUIET))
 

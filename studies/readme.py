@@ -8,10 +8,19 @@ from pathlib import Path
 from statistics import mean
 
 from hedera.schemes import CONTROL
-from plots.figures import bars
+from plots import figure9
 from plots.load import Sweep, load_sweep
-from plots.report.compare import NOTICEABLE, Family, bijective, everything, expected_order, families, match
-from plots.shares import our_share, published_bars
+from plots.published import (
+    NOTICEABLE,
+    Family,
+    bijective,
+    everything,
+    expected_order,
+    families,
+    match,
+    our_share,
+    published_bars,
+)
 from plots.style import short
 from plots.summary import Summary, summarise
 from plots.trials import in_a_sentence
@@ -37,10 +46,10 @@ COLUMNS = {
 
 def section(sweep: Sweep) -> str:
     """What the README says of a sweep's bars, in Markdown. Raises ValueError when there is no run."""
-    summary, runs = summarise(sweep.runs, sweep.tries), sweep.runs
+    summary, runs = summarise(sweep), sweep.runs
     every = everything(summary)
     lines = "\n".join(_rows([*families(summary), every]))
-    told = [_lower(summary), _gains(every), _order(summary, runs), in_a_sentence(runs, sweep.tries), _over_fair(runs)]
+    told = [_lower(summary), _gains(every), _order(summary, runs), in_a_sentence(sweep), _over_fair(runs)]
     told.append(sweep.mixture)
     parts = [_of_the_links(summary, runs), _how(sweep), lines, "\n".join(filter(None, told))]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -165,7 +174,7 @@ def write(root: Path) -> None:
     sweep = load_sweep(root / KEPT)
     before, _, after = _now(root)
     write_whole(root / SAID, f"{before}{BEGIN}{section(sweep)}{END}{after}")
-    for path in bars(sweep, (root / PICTURE).with_suffix("")):
+    for path in figure9.draw(sweep, (root / PICTURE).with_suffix("")):
         if path.suffix != Path(PICTURE).suffix:
             path.unlink()
 

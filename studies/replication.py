@@ -191,7 +191,11 @@ def command(
         if not runs:
             raise ValueError(f"{folder} has no run of this picture; they are made with {COMMAND}")
         asked = replace(asked, out=folder if asked.out == OUT else asked.out)
-        values, spec, said = measured(runs), runs[0].spec, in_a_sentence(runs, of(which, sweep.tries))
+        values, spec, said = (
+            measured(runs),
+            runs[0].spec,
+            in_a_sentence(replace(sweep, runs=tuple(runs), tries=tuple(of(which, sweep.tries)))),
+        )
         trials = f"{len({run.trial for run in runs})} trials"
         note = f"{spec.seconds:g} s at {spec.link_mbps:g} Mb/s; median, 5th and 95th percentile of {trials}"
         name = f"replication{number}"

@@ -1,20 +1,28 @@
-"""`hedera run`."""
+"""What emulates: `hedera run`; `hedera sweep`, which ./test.sh runs; and `hedera demo`, a first look in a minute."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import carrier, experiment_options, tell_user, timed
+from harness.cli.options import experiment_options, jobs_option, results_option, tell_user, timed
+from harness.errors import RunFailed
 from harness.run.spec import RunSpec
-from hedera.options import field_options, json_option
+from hedera.options import cluster_option, field_options, json_option, quiet_option
+from traffic.patterns import split_specs
 
 if TYPE_CHECKING:
     from record.run import Run
-    from virtual.guest import Progress
+
+PATTERN = "published:stride4"
+"""Of the demo: every flow crosses the core, and the paper has bars for it, which are marked beside ours."""
+SCHEMES = "nonblocking,ecmp,hedera-sa"
+SECONDS = 15.0
+"""Long enough for seven rounds of scheduling; the first one is before the measured part."""
+SUITES = ("figure9", "replication", "several-flows", "dynamic", "table2", "all")
+"""Of `harness.sweep.SUITES`, which is not imported for a help."""
 
 
 @click.command()
@@ -28,28 +36,12 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
 
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
-    from harness.jobs import loop
-    from harness.jobs.job import job_of
-    from harness.jobs.store import require_writable, slug
+    from harness import library
     from record.run import encode
 
     spec = RunSpec(**options)
-    spec.workload()  # a mistake is told before anything else
-    asked = spec.time
-    spec = timed(spec)
-    if out is None:
-        stamp = time.strftime("%Y%m%d-%H%M%S")
-        out = Path("results/runs/single") / f"{stamp}-{slug(spec.traffic)}-{slug(spec.scheme)}"
-    require_writable(out.parent, out.name)
-    told = [""]
-
-    def hear(stage: str, progress: Progress | None) -> None:
-        if stage and stage != told[0]:
-            told[0] = stage
-            tell_user(f"{loop.stage_words(stage, progress)} ...")
-
-    with carrier(spec, 1, asked=asked) as where:
-        result = loop.run(job_of(spec), out, where, hear)
+    out = out or library.new_folder(spec)
+    result = library.make_run(spec, out)
     if as_json:
         click.echo(encode(result, indent=0), nl=False)
     else:
@@ -59,11 +51,11 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
 
 def _tell(result: Run, out: Path) -> None:
     click.echo(_outcome(result))
-    for one in result.completion:
-        cut = f", {one.cut_off} cut off" if one.cut_off else ""
+    for flows in result.completion:
+        cut = f", {flows.cut_off} cut off" if flows.cut_off else ""
         click.echo(
-            f"  {one.size_class:7}{one.flows:6} flows{cut}: {one.median_s:.3f} s in the median, "
-            f"{one.p99_s:.3f} s the 99th percentile; slowdown {one.median_slowdown:.1f}, {one.p99_slowdown:.1f}"
+            f"  {flows.size_class:7}{flows.flows:6} flows{cut}: {flows.median_s:.3f} s in the median, "
+            f"{flows.p99_s:.3f} s the 99th percentile; slowdown {flows.median_slowdown:.1f}, {flows.p99_slowdown:.1f}"
         )
     if (turns := result.turns) is not None and turns.shuffle_s is not None:
         click.echo(f"  shuffle {turns.shuffle_s:.1f} s, hosts done after {turns.host_completion_s:.1f} s on average")
@@ -83,3 +75,115 @@ def _outcome(result: Run) -> str:
     carried, most = result.payload_mbps, result.payload_capacity_mbps
     own = f", {result.bisection_mbps / bound:.0%} of the network's own bound" if (bound := result.bound_mbps) else ""
     return f"{which}: {carried:.1f} of {most:.1f} Mb/s of payload ({carried / most:.0%}{own}), {result.verdict}"
+
+
+@click.command()
+@click.argument("trials", type=click.IntRange(1))
+@click.argument("seconds", type=float)
+@click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
+@click.option("--suite", default="figure9", help=f"One of {', '.join(SUITES)}.", show_default=True)
+@click.option("--schemes", metavar="LIST", help="Comma-separated, or all [default: all; replication: the report's].")
+@click.option(
+    "--vary",
+    multiple=True,
+    metavar="OPTION=VALUE,...",
+    help="A sweep for each value of an option of runs, as in --vary bw=10,40. Can be repeated: every combination.",
+)
+@click.option("--name", help="Folder below results/runs (default: named after the settings).")
+@results_option
+@experiment_options
+@field_options(RunSpec, "topology oversubscribe")
+@cluster_option
+@jobs_option
+def sweep(
+    trials: int,
+    seconds: float,
+    patterns: str | None,
+    suite: str,
+    schemes: str | None,
+    vary: tuple[str, ...],
+    name: str | None,
+    results: Path,
+    cluster: str | None,
+    at_once: int | None,
+    **options: Any,
+) -> None:
+    """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
+
+    Stop it at any time (Ctrl-C): the same command continues where it stopped. Finished valid runs are
+    skipped; others are tried once more, then left and reported. The page report.html follows it.
+
+    \b
+    ./test.sh 1 10                                   all of Figure 9, quickly (about 30 minutes)
+    ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials (12 hours)
+    ./test.sh 5 60 --suite replication               the replication report's workloads and schemes
+    ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
+    ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
+    ./test.sh 1 10 --vary bw=10,40 --vary interval=1,2,5   six sweeps, and one table
+    ./test.sh 5 60 --cluster tls://HOST:8786         on many machines (docs/cluster.md)
+    ./test.sh 1 10 --time virtual --bw 1000 --mtu 9000   at the paper's own rate (docs/virtual-time.md)
+    ./test.sh 3 20 --topology leaf-spine:4,2,4 --oversubscribe 2 --patterns stride:4   on another network
+
+    As an ordinary user, and where the kernel has no Open vSwitch, it runs in virtual time.
+    """
+    from harness import library
+    from harness.sweep import show
+    from plots.compare_sweeps import Sweeps
+
+    base = library.base_of(seconds, options, cluster)
+    varied = library.varied_fields(_vary(vary))
+    place = library.sweep_folder(base, varied, name, results)
+    traffic = None if patterns is None else split_specs(patterns)
+    parts = library.parts_of(base, trials, traffic, suite, schemes, varied, place)
+    done, failed = [], []
+    for part, runs in library.carry_out_parts(parts, cluster, at_once, options["time"]):
+        done.append((runs, part.values))
+        if varied:
+            click.echo(", ".join(f"{option} {value}" for option, value in part.values.items()))
+        try:
+            show(part.jobs, runs)
+        except RunFailed as reason:
+            failed.append(str(reason))
+    if varied:
+        table, *pictures = Sweeps(place, tuple(done)).write()
+        click.echo(f"the table of all: {table}")
+        for picture in pictures:
+            click.echo(f"the picture of all: {picture}")
+    if failed:
+        raise RunFailed("; ".join(failed))
+
+
+def _vary(texts: tuple[str, ...]) -> dict[str, list[str]]:
+    """The values of each ``OPTION=VALUE,VALUE``, still as texts."""
+    varied: dict[str, list[str]] = {}
+    for text in texts:
+        option, _, values = text.partition("=")
+        # A comma before a number belongs to the value, as in leaf-spine:4,2,4.
+        cells = split_specs(values) if option == "topology" else [value.strip() for value in values.split(",")]
+        if option in varied or not all(cells):
+            raise click.UsageError(f"--vary is OPTION=VALUE,VALUE, once for each option; not {text!r}")
+        varied[option] = cells
+    return varied
+
+
+@click.command()
+@field_options(RunSpec, "time seed")
+@results_option
+@quiet_option
+@click.pass_context
+def demo(context: click.Context, time: str, seed: int, results: Path) -> None:
+    """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.
+
+    The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.
+    """
+    kind = timed(RunSpec("ecmp", PATTERN, time=time)).time
+    tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
+    # A folder for each: unlike runs are not mixed.
+    name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")
+    context.invoke(
+        sweep, trials=1, seconds=SECONDS, patterns=PATTERN, schemes=SCHEMES, name=name,
+        results=results, time=kind, seed=seed,
+    )  # fmt: skip
+    from plots.report import FOLDER
+
+    click.echo(f"the picture: {results / name / FOLDER / 'figure9.png'}")

@@ -11,7 +11,7 @@ from harness.cli.report import compare
 from harness.cli.run import run as run_command
 from harness.jobs.store import RESULT
 from harness.run.spec import RunSpec
-from harness.sweep.plan import TrafficSpec, keep_settings, plan
+from harness.sweep import TrafficSpec, keep_settings, plan
 from plots.compare_sweeps import OF_THE_PATTERN
 from plots.style import option_name
 from record.parts import Settings

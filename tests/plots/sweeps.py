@@ -111,12 +111,12 @@ def store(folder: Path, document, attempt="") -> Path:
 
 
 def store_rates(folder: Path, rates, **changes):
-    """Runs from {(pattern, scheme): Mb/s of the first trial, or of all}; None: an invalid run of 11 Mb/s."""
+    """A sweep from {(pattern, scheme): Mb/s of the first trial, or of all}; None: an invalid run of 11 Mb/s."""
     for (pattern, scheme), values in rates.items():
         for trial, rate in enumerate(values if isinstance(values, list) else [values], 1):
             bad = {} if rate else {"verdict": "invalid", "reasons": [f"reason {trial}"]}
             store(folder, run_document(pattern, scheme, trial, bisection_mbps=float(rate or 11), **bad | changes))
-    return load_sweep(folder).runs
+    return load_sweep(folder)
 
 
 def write_sweep(folder: Path, patterns, schemes=SCHEMES, trials=1) -> Path:

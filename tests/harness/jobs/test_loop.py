@@ -14,7 +14,7 @@ from harness.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from harness.jobs.job import Job
 from harness.jobs.loop import carry_out
 from harness.jobs.store import RESULT, Planned, alone_in, new_folder, read_run, remove_partial
-from harness.sweep.plan import TrafficSpec, plan
+from harness.sweep import TrafficSpec, plan
 from tests.harness.jobs.made import SPEC, Carrier, carried, result
 
 

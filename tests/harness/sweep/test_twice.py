@@ -5,8 +5,7 @@ import pytest
 from harness.errors import RunFailed
 from harness.jobs import job
 from harness.run.spec import RunSpec
-from harness.sweep.plan import TrafficSpec, plan
-from harness.sweep.progress import carry_out_with_progress
+from harness.sweep import TrafficSpec, carry_out_with_progress, plan, show
 from plots.load import load_sweep
 from tests.harness.jobs.made import SPEC, Carrier, result
 
@@ -22,7 +21,7 @@ def sweep(tmp_path, capsys):
         where = Carrier(makes)
         jobs = plan(SPEC, [TrafficSpec(each) for each in patterns], schemes, 1, tmp_path / "runs")
         try:
-            carry_out_with_progress(jobs, tmp_path / "runs", where)
+            show(jobs, carry_out_with_progress(jobs, tmp_path / "runs", where))
         except RunFailed as failed:
             print(failed)
         counted = {(run.traffic, run.scheme): run.bisection_mbps for run in load_sweep(tmp_path / "runs").runs}

@@ -1,12 +1,17 @@
 """The page as text: what it says, and that it needs nothing but itself."""
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 
+import pytest
+
+from plots.explorer import rules
 from plots.load import load_sweep
-from plots.report import write_report
-from tests.plots.sweeps import run_document, store, write_sweep
+from plots.report import environment, overheads, settings, validity, write_all, write_page
+from tests.plots.pictures import texts
+from tests.plots.sweeps import failed, rounds, run_document, store, write_sweep
 
 FEW = ["nonblocking", "ecmp", "hedera-gff", "hedera-sa"]
 
@@ -46,7 +51,7 @@ class Page(HTMLParser):
 
 
 def page_of(folder):
-    page = Page(write_report(folder).read_text(encoding="utf-8"))
+    page = Page(write_page(load_sweep(folder)).read_text(encoding="utf-8"))
     assert page.open == [], "every element is closed"
     ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
@@ -78,9 +83,9 @@ def test_a_whole_sweep_s_page_is_complete_needs_nothing_but_itself_and_is_the_sa
     assert [attrs["href"] for attrs in page.all("link")] == ["data:,"]
     policy = next(attrs["content"] for attrs in page.all("meta") if "http-equiv" in attrs)
     assert policy.startswith("default-src 'none'")
-    text = write_report(tmp_path).read_text(encoding="utf-8")
+    text = write_page(load_sweep(tmp_path)).read_text(encoding="utf-8")
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import", text)
-    assert write_report(tmp_path).read_text(encoding="utf-8") == text
+    assert write_page(load_sweep(tmp_path)).read_text(encoding="utf-8") == text
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
     stored = {(run.pattern, run.scheme, run.trial): run for run in load_sweep(tmp_path).runs}
     assert len(data["runs"]) == len(stored) == 18
@@ -160,6 +165,7 @@ def test_the_page_says_what_was_not_judged_and_why(tmp_path):
 
 def test_no_runs(tmp_path):
     (tmp_path / "run.json").write_text("{")
+    assert [file.name for file in write_all(load_sweep(tmp_path))] == ["report.html"]
     text = page_of(tmp_path).text
     assert "There are no runs in this folder" in text
     assert "1 file below this folder not used" in text
@@ -168,7 +174,7 @@ def test_no_runs(tmp_path):
 def test_a_page_of_an_unfinished_sweep_loads_itself_again(tmp_path):
     write_sweep(tmp_path, ["stride:4"], ["nonblocking", "ecmp"])
     for unfinished in (True, False):
-        page = Page(write_report(tmp_path, unfinished).read_text())
+        page = Page(write_page(load_sweep(tmp_path), unfinished=unfinished).read_text())
         refresh = [attrs["content"] for attrs in page.all("meta") if attrs.get("http-equiv") == "refresh"]
         assert refresh == (["15"] if unfinished else [])
         assert ("The sweep goes on" in page.text) == unfinished
@@ -188,3 +194,99 @@ def test_words_from_files_cannot_do_harm(tmp_path):
     assert words.count(evil) == 3, "in the table of verdicts, at the run and in the environment"
     assert quoted in words
     assert "stride_4/<script>alert(1)</script>/trial-1/run.json is not a run" in words
+
+
+def test_write_all(tmp_path):
+    write_sweep(tmp_path, ["published:stride4", "staggered:0.2,0.3"], trials=2)
+    files = write_all(load_sweep(tmp_path))
+    assert [str(file.relative_to(tmp_path)) for file in files] == [
+        "figures/figure9.png",
+        "figures/figure9.svg",
+        "figures/summary.csv",
+        "figures/differences.csv",
+        "figures/rates/published_stride4-trial-1.svg",
+        "figures/rates/published_stride4-trial-2.svg",
+        "figures/rates/staggered_0.2,0.3-trial-1.svg",
+        "figures/rates/staggered_0.2,0.3-trial-2.svg",
+        "report.html",
+    ]
+    for file in files:
+        assert file.stat().st_size > 300
+        if file.suffix == ".png":
+            assert file.read_bytes().startswith(b"\x89PNG")
+    shown = texts(files[1])
+    assert {"stride4", "staggered:0.2,0.3", "hedera-sa", "nonblocking (control)"} <= shown
+    assert not any("invalid" in text for text in shown)
+
+
+def test_the_same_runs_give_the_same_files(tmp_path):
+    write_sweep(tmp_path, ["published:stride4"], ["nonblocking", "ecmp"], trials=2)
+    before = {file: file.read_bytes() for file in write_all(load_sweep(tmp_path))}
+    for file in before:
+        file.unlink()
+    assert {file: file.read_bytes() for file in write_all(load_sweep(tmp_path))} == before
+
+
+def test_rates_are_drawn_again_only_when_a_run_is_newer(tmp_path):
+    write_sweep(tmp_path, ["stride:4"], ["nonblocking", "ecmp"])
+    sheet = write_all(load_sweep(tmp_path))[-2]
+    os.utime(sheet, (2e9, 2e9))
+    assert write_all(load_sweep(tmp_path))[-2].stat().st_mtime == 2e9
+    os.utime(sheet, (1, 1))
+    assert write_all(load_sweep(tmp_path))[-2].stat().st_mtime > 1
+
+
+INVALID = {"verdict": "invalid", "reasons": ["slow"]}
+
+
+def test_environments_that_differ_are_counted(tmp_path):
+    for trial, kernel in ((1, "6.1"), (2, "6.1"), (3, "6.2")):
+        store(tmp_path, run_document(trial=trial, environment={"kernel": kernel, "tools": {"iperf": "2.1"}, "x": None}))
+    runs = load_sweep(tmp_path).runs
+    assert environment(runs) == [
+        ("kernel", [("6.1", 2), ("6.2", 1)]),
+        ("tools: iperf", [("2.1", 3)]),
+        ("x", [("none", 3)]),
+    ]
+    assert dict(settings(runs))["--bw"] == "10"
+
+
+def test_the_rules_of_a_run(tmp_path):
+    stored = [{"rule": "full links", "kept": True, "found": 0.98, "least": 0.97}]
+    store(tmp_path, run_document(trial=1, rules=stored))
+    store(tmp_path, run_document(trial=2))
+    one, other = load_sweep(tmp_path).runs
+    assert rules(one) == [["full links", True, 0.98, "at least 0.97", ""]]
+    assert rules(other) == []
+
+
+def test_validity_by_scheme(tmp_path):
+    idle = {"t": [1, 2], "idle_percent": [50, 20]}
+    rates = {"scheme": "ecmp", "maxmin_mbps": 100.0, "cpu": idle}
+    store(tmp_path, run_document(trial=1, bisection_mbps=80.0, **rates))
+    store(tmp_path, run_document(trial=2, bisection_mbps=60.0, **rates, **INVALID))
+    store(tmp_path, failed(scheme="ecmp", trial=3))
+    (row,) = validity(load_sweep(tmp_path).runs, ["ecmp"])
+    assert (row["valid"], row["runs"]) == (1, 3)
+    assert row["of_maxmin"] == pytest.approx((0.6, 0.7, 0.8))
+    assert row["least_idle"] == (0.2, 0.2, 0.2)
+
+
+def test_overhead_over_all_runs(tmp_path):
+    store(tmp_path, run_document(scheme="hedera-gff", trial=1, rounds=rounds((2, 0), (4, 9), (6, 2))))
+    store(tmp_path, run_document(scheme="hedera-gff", trial=2, rounds=rounds((2, 7), (4, 0)), **INVALID))
+    store(tmp_path, run_document(scheme="ecmp"))
+    (found,) = overheads(load_sweep(tmp_path).runs)
+    assert (found["scheme"], found["runs"], found["rounds"], found["idle_rounds"]) == ("hedera-gff", 2, 5, 2)
+    assert (found["first_changes"], found["later_changes"], found["runs_with_later_changes"]) == (16, 2, 1)
+    assert found["ms"]["total"].median == 10
+    assert found["ms"]["polled"].maximum == 5
+    assert found["interval_s"] == 2
+    assert found["interval_share"] == pytest.approx(0.005)
+
+
+def test_rounds_whose_times_were_not_stored(tmp_path):
+    store(tmp_path, run_document(scheme="hedera-gff", rounds=[{"t": 2, "large": 3, "changed": 1}]))
+    (found,) = overheads(load_sweep(tmp_path).runs)
+    assert found["ms"] == {}
+    assert found["interval_share"] is None

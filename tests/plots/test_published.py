@@ -1,14 +1,14 @@
 import numpy as np
 import pytest
 
-from plots.report import compare as compare
+from plots import published
 from plots.summary import summarise
 from tests.plots.sweeps import store_rates
 
 
 def sweep_of(folder, rates, **changes):
-    runs = store_rates(folder, rates, **changes)
-    return summarise(runs), runs
+    sweep = store_rates(folder, rates, **changes)
+    return summarise(sweep), sweep.runs
 
 
 def test_a_match_states_differences_and_correlation(tmp_path):
@@ -17,14 +17,14 @@ def test_a_match_states_differences_and_correlation(tmp_path):
     rates = {(p, "nonblocking"): 100.0 for p in patterns}
     rates |= {(p, "ecmp"): rate for p, rate in zip(patterns, ours, strict=True)}
     summary, _ = sweep_of(tmp_path, rates)
-    match = compare.match(summary, "ecmp")
-    published = [6525 / 12395, 3482 / 12465, 4740 / 12558]
-    differences = np.array(ours) / 100 - published
+    match = published.match(summary, "ecmp")
+    theirs = [6525 / 12395, 3482 / 12465, 4740 / 12558]
+    differences = np.array(ours) / 100 - theirs
     assert [pair.pattern for pair in match.pairs] == patterns
     assert match.column == "ECMP"
     assert match.mean == pytest.approx(differences.mean())
     assert match.mean_absolute == pytest.approx(np.abs(differences).mean())
-    assert match.correlation == pytest.approx(np.corrcoef(ours, published)[0, 1])
+    assert match.correlation == pytest.approx(np.corrcoef(ours, theirs)[0, 1])
 
 
 def test_the_static_schemes_are_compared_over_the_same_patterns(tmp_path):
@@ -32,12 +32,12 @@ def test_the_static_schemes_are_compared_over_the_same_patterns(tmp_path):
     rates |= {("published:stride4", "ecmp"): 60, ("published:stride8", "ecmp"): 60, ("stride:2", "ecmp"): 50}
     rates |= {("published:stride4", "spanning-tree"): 25}
     summary, _ = sweep_of(tmp_path, rates)
-    matches = compare.like_for_like(summary)
+    matches = published.like_for_like(summary)
     assert [each.scheme for each in matches] == ["spanning-tree", "ecmp"]
     assert {tuple(pair.pattern for pair in each.pairs) for each in matches} == {("published:stride4",)}
     tree, ecmp = matches
-    assert compare.closer(tree, ecmp) == 1
-    assert compare.closer(ecmp, tree) == 0
+    assert published.closer(tree, ecmp) == 1
+    assert published.closer(ecmp, tree) == 0
 
 
 @pytest.mark.parametrize(
@@ -51,19 +51,19 @@ def test_the_static_schemes_are_compared_over_the_same_patterns(tmp_path):
     ],
 )
 def test_families(pattern, family):
-    assert compare.family(pattern) == family
+    assert published.family(pattern) == family
 
 
 def test_a_family_is_the_mean_over_patterns_of_medians_over_trials(tmp_path):
     rates = {("published:stride2", "nonblocking"): [100] * 3, ("published:stride4", "nonblocking"): [100] * 3}
     rates |= {("published:stride2", "hedera-gff"): [70, 80, 99], ("published:stride4", "hedera-gff"): [90, 90, 10]}
     summary, _ = sweep_of(tmp_path, rates)
-    (family,) = compare.families(summary)
+    (family,) = published.families(summary)
     mean = family.means["hedera-gff"]
-    published = [10634 / 12395, 11790 / 12465]
+    theirs = [10634 / 12395, 11790 / 12465]
     assert mean["ours"] == pytest.approx((0.8 + 0.9) / 2)
-    assert mean["published"] == pytest.approx(sum(published) / 2)
-    assert mean["mean_absolute"] == pytest.approx((abs(0.8 - published[0]) + abs(0.9 - published[1])) / 2)
+    assert mean["published"] == pytest.approx(sum(theirs) / 2)
+    assert mean["mean_absolute"] == pytest.approx((abs(0.8 - theirs[0]) + abs(0.9 - theirs[1])) / 2)
     assert (mean["patterns"], mean["possible"]) == (2, 2)
 
 
@@ -74,8 +74,8 @@ def test_where_the_expected_order_does_not_hold(tmp_path):
     }
     rates |= {("stride:8", s): r for s, r in (("hedera-sa", 90), ("ecmp", 60))}
     summary, runs = sweep_of(tmp_path, rates, flows=one_each)
-    order = compare.expected_order(summary, runs)
-    assert tuple(order.schemes) == compare.EXPECTED_ORDER
+    order = published.expected_order(summary, runs)
+    assert tuple(order.schemes) == published.EXPECTED_ORDER
     assert (order.patterns, order.unknown) == (["stride:4"], ["stride:8"])
     assert order.held == 0
     assert [tuple(breach.values()) for breach in order.breaches] == [
@@ -88,11 +88,27 @@ def test_where_the_expected_order_does_not_hold(tmp_path):
 def test_differences_that_no_trial_can_show_break_no_order(tmp_path, gff, breaches):
     flows = [{"src": 0, "dst": 4, "mbps": 1.0}]
     rates = {("stride:4", "hedera-sa"): 160.04, ("stride:4", "hedera-gff"): gff}
-    order = compare.expected_order(*sweep_of(tmp_path, rates, flows=flows))
+    order = published.expected_order(*sweep_of(tmp_path, rates, flows=flows))
     assert (len(order.breaches), order.held) == (breaches, 1 - breaches)
 
 
 def test_the_order_is_only_expected_of_bijections(tmp_path):
     crowd = [{"src": 0, "dst": 4, "mbps": 1.0}, {"src": 1, "dst": 4, "mbps": 1.0}]
     summary, runs = sweep_of(tmp_path, {("hotspot", "hedera-sa"): 1, ("hotspot", "hedera-gff"): 2}, flows=crowd)
-    assert compare.expected_order(summary, runs).patterns == []
+    assert published.expected_order(summary, runs).patterns == []
+
+
+def test_a_published_share_is_of_the_published_control_for_the_same_flows():
+    for pattern, scheme, bar in (
+        ("published:stride4", "ecmp", 3482),
+        ("published:stride4", "spanning-tree", 3482),
+        ("published:stride4", "hedera-sa", 11720),
+        ("stride:4", "ecmp", 3482),
+    ):
+        assert published.published_share(pattern, scheme) == bar / 12465
+    assert (
+        published.published_share("published:stride4", "random")
+        is published.published_share("published:stride4 x2", "ecmp")
+        is None
+    )
+    assert published.published_share("stride:4", "ecmp", k=6) is None

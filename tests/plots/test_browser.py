@@ -9,9 +9,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
+from plots.explorer import explorer
 from plots.load import load_sweep
-from plots.report import write_report
-from plots.report.runs import explorer
+from plots.report import write_page
 from tests.browser import MODERATE_OR_WORSE, chromium, needs_chromium
 from tests.plots import computed
 from tests.plots.sweeps import failed, run_document, store
@@ -38,7 +38,7 @@ def sweep(tmp_path_factory):
     slow = computed.document("stride:4", "ecmp", 1, seconds=20) | {"verdict": "invalid", "reasons": ["slow"]}
     store(folder, slow)
     store(folder, failed(traffic="stride:4", scheme="random", spec=slow["spec"]))
-    write_report(folder)
+    write_page(load_sweep(folder))
     return folder
 
 
@@ -240,7 +240,7 @@ def test_what_is_missing_breaks_nothing(browser, tmp_path, kind):
         document = run_document(scheme="ecmp")
         document["spec"]["k"] = 10
         store(tmp_path, document)
-    write_report(tmp_path)
+    write_page(load_sweep(tmp_path))
     page = opened(browser, tmp_path, 375)
     assert page.get_log("browser") == []
     assert page.execute_script("return document.documentElement.scrollWidth") <= 375

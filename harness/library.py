@@ -1,0 +1,334 @@
+"""Runs, sweeps and simulations from Python (docs/library.md); the commands of these names call the same functions.
+
+Options have the commands' names, with ``_`` for ``-``, and are of the same types. Nothing is printed unless ``show`` is
+True. A mistake, or something missing, is an exception with one sentence: UserMistake, UnfitMachine or RunFailed of
+`harness.errors`.
+
+A scheme may be a class of your own with a method ``place`` (docs/own-scheduler.md), and traffic a list of flows: pairs
+of hosts, or (source, destination, start in seconds, bytes; None: it lasts).
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import hashlib
+import inspect
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import fields
+from functools import cache
+from inspect import Parameter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+
+import msgspec
+
+from harness.cli.options import carrier, tell_user, timed
+from harness.errors import UserMistake
+from harness.jobs.job import job_of
+from harness.jobs.store import require_writable, slug
+from harness.run.spec import RunSpec
+from hedera.options import help_of
+from hedera.parameter import option_of, parameters_of
+from record.files import write_whole
+from record.output import silence
+from record.temporary import temporary_folder
+from simulator.config import Config
+from topos.wire import DEFAULT_MTU
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from harness.sweep import Part
+    from plots.compare_sweeps import Sweeps
+    from plots.load import Sweep
+    from record.run import Run
+    from simulator.result import Result
+    from virtual.guest import Progress
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Flows = Sequence[tuple[Any, ...]]
+"""Rows of a flow file: (src, dst), or (src, dst, start_s, size_bytes)."""
+RESULTS = Path("results/runs")
+FIXED = ("scheme", "traffic", "time", "disturb")
+"""Fields of a run that a sweep does not vary."""
+_GIVEN = "given"
+"""The folder of a sweep for the classes and flows that were given to it."""
+
+
+def _takes_options_of(owner: type) -> Callable[[Function], Function]:
+    """Decorator: have a function's signature and docstring name the described fields of a dataclass as options."""
+
+    def decorate(function: Function) -> Function:
+        signature, known, hints = inspect.signature(function), parameters_of(owner), get_type_hints(owner)
+        parameters = [each for each in signature.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:", ""]
+        defaults = {each.name: each.default for each in fields(owner)}
+        for name, field in option_fields(owner).items():
+            if name not in signature.parameters:
+                default, hint = defaults[field], hints[field]
+                parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))
+                lines.append(f"    ``{name}``: {help_of(known[field])}")
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        function.__doc__ = "\n".join(lines)
+        return function
+
+    return decorate
+
+
+def option_fields(owner: type) -> dict[str, str]:
+    """The fields of a dataclass by the names of their options in Python."""
+    known = parameters_of(owner)
+    return {option_of(name, each).lstrip("-").replace("-", "_"): name for name, each in known.items()}
+
+
+def fields_of(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as fields of a dataclass, of the fields' types. UserMistake for one that it has not, or of another
+    type."""
+    names, hints, values = option_fields(owner), get_type_hints(owner), {}
+    for name, value in options.items():
+        if name not in names:
+            raise UserMistake(f"there is no option --{name}; the options are {', '.join(names)}")
+        field, option = names[name], f"--{name.replace('_', '-')}"
+        several = isinstance(value, str) and str(hints[field]).startswith("tuple")
+        try:
+            values[field] = msgspec.convert((value,) if several else value, hints[field], strict=False)
+        except msgspec.ValidationError as error:
+            raise UserMistake(f"{option}: {value!r} does not fit: {error}") from None
+        if not (known := parameters_of(owner)[field]).holds(values[field]):
+            raise UserMistake(f"{option} must be {known.allowed}, not {value!r}")
+    return values
+
+
+@_takes_options_of(RunSpec)
+def run(
+    scheme: str | type, traffic: str | Flows, *, out: Path | str | None = None, show: bool = False, **options: Any
+) -> Run:
+    """Emulate one run, and return what its run.json holds, whatever its verdict.
+
+    ``out``: a new folder for its files (default: one below results/runs/single). ``show``: tell each stage.
+    """
+    with silence(not show):
+        names = scheme_text(scheme, _own_folder()), traffic_text(traffic, _own_folder())
+        spec = RunSpec(*names, **fields_of(RunSpec, options))
+        return make_run(spec, Path(out) if out else new_folder(spec))
+
+
+def new_folder(spec: RunSpec) -> Path:
+    """A folder for a single run, named after it and the time."""
+    stamp = time.strftime("%Y%m%d-%H%M%S")
+    return RESULTS / "single" / f"{stamp}-{slug(spec.traffic)}-{slug(spec.scheme)}"
+
+
+def make_run(spec: RunSpec, out: Path) -> Run:
+    """Carry out a run and keep it in the folder ``out``; its stages are told on standard error."""
+    from harness.jobs import loop
+
+    spec.workload()  # a mistake is found before anything is made
+    asked, spec = spec.time, timed(spec)
+    require_writable(out.parent, out.name)
+    last = ""
+
+    def tell(stage: str, progress: Progress | None) -> None:
+        nonlocal last
+        if stage and stage != last:
+            last = stage
+            tell_user(f"{loop.stage_words(stage, progress)} ...")
+
+    with carrier(spec, 1, asked=asked) as where:
+        return loop.run(job_of(spec), out, where, tell)
+
+
+@_takes_options_of(RunSpec)
+def sweep(
+    trials: int,
+    seconds: float,
+    *,
+    patterns: Sequence[str | Flows] | None = None,
+    suite: str = "figure9",
+    schemes: str | Sequence[str | type] | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    name: str | None = None,
+    results: Path | str = RESULTS,
+    cluster: str | None = None,
+    jobs: int | None = None,
+    show: bool = False,
+    **options: Any,
+) -> Sweeps:
+    """Run patterns x schemes x trials, and write their tables, pictures and page; a sweep goes on where it stopped.
+
+    ``patterns``: traffic, in place of a ``suite``. ``schemes``: names and classes, or "all" (default: the suite's).
+    ``vary``: a list of values for each option, a sweep for every combination. ``name``: of its folder in ``results``.
+    ``cluster``: a Dask scheduler, tls://HOST:PORT. ``jobs``: runs side by side in virtual time. ``show``: tell what
+    the command tells, and print its tables.
+    """
+    from plots.compare_sweeps import Sweeps
+
+    asked = options.get("time", "auto")
+    with silence(not show):
+        base = base_of(seconds, fields_of(RunSpec, options), cluster)
+        varied = varied_fields(vary or {})
+        folder = sweep_folder(base, varied, name, Path(results))
+        traffic = None if patterns is None else [traffic_text(each, folder / _GIVEN) for each in patterns]
+        given = [] if schemes is None or isinstance(schemes, str) else schemes
+        names = [scheme_text(each, folder / _GIVEN) for each in given]
+        parts = parts_of(base, trials, traffic, suite, schemes if isinstance(schemes, str) else names, varied, folder)
+        made = carry_out_parts(parts, cluster, jobs, asked)
+        sweeps = Sweeps(folder, tuple((sweep, part.values) for part, sweep in made))
+        if varied:
+            sweeps.write()
+    return sweeps
+
+
+def base_of(seconds: float, fields: Mapping[str, Any], cluster: str | None = None) -> RunSpec:
+    """What all runs of a sweep have in common, with what ``auto`` means here."""
+    return timed(RunSpec(scheme="ecmp", traffic="stride:1", seconds=seconds, **fields), on_cluster=bool(cluster))
+
+
+def varied_fields(vary: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, tuple[Any, ...]]]:
+    """Varied options as `harness.sweep.plan_parts` takes them. UserMistake, one sentence, for one that is none."""
+    names = {option: field for option, field in option_fields(RunSpec).items() if field not in FIXED}
+    varied = {}
+    for option, values in vary.items():
+        python_name = option.replace("-", "_")
+        if python_name not in names or not values:
+            shown = ", ".join(name.replace("_", "-") for name in names)
+            raise UserMistake(f"--vary is OPTION=VALUE,VALUE, once for each of {shown}; not {option!r}")
+        fields = [fields_of(RunSpec, {python_name: value}) for value in values]
+        varied[python_name.replace("_", "-")] = names[python_name], tuple(own[names[python_name]] for own in fields)
+    return varied
+
+
+def sweep_folder(base: RunSpec, varied: Mapping[str, Any], name: str | None, results: Path) -> Path:
+    """The folder of a sweep: of that name, or named after its settings."""
+    packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
+    virtual = "-virtual" if base.time == "virtual" else ""
+    network = f"k{base.k}" if base.topology is None else Path(base.topology).name
+    network += "" if base.oversubscribe is None else f"-over{base.oversubscribe:g}"
+    settings = f"{network}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{virtual}"
+    return results / slug(name or "-by-".join([settings, *varied]))
+
+
+def parts_of(
+    base: RunSpec,
+    trials: int,
+    patterns: Sequence[str] | None,
+    suite: str,
+    schemes: str | Sequence[str] | None,
+    varied: Mapping[str, tuple[str, Sequence[Any]]],
+    folder: Path,
+) -> list[Part]:
+    """The parts of a sweep, whose settings are now kept in their folders."""
+    from harness.sweep import TrafficSpec, keep_settings, plan_parts, schemes_for, suite_of
+
+    if patterns is not None and not patterns:
+        raise UserMistake("--patterns is empty")
+    asked = suite_of(suite)
+    chosen = schemes or ("all" if patterns else asked.schemes)
+    if left_out := schemes_for(base, chosen)[1]:
+        tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
+
+    def traffic(spec: RunSpec) -> list[TrafficSpec]:
+        if patterns is None:
+            return asked.workloads(spec)
+        return [TrafficSpec(pattern, spec.flows_per_host, spec.keep) for pattern in patterns]
+
+    parts = plan_parts(base, traffic, chosen, trials, varied, folder)
+    for part in parts:
+        keep_settings(part.spec, part.folder)
+    return parts
+
+
+def carry_out_parts(
+    parts: Sequence[Part], cluster: str | None, at_once: int | None, asked: str
+) -> Iterator[tuple[Part, Sweep]]:
+    """Each part when it is carried out, with all runs in its folder. ``asked``: the time that was asked for."""
+    from harness.sweep import carry_out_with_progress
+
+    with carrier(parts[0].spec, at_once, cluster, asked=asked) as where:
+        for part in parts:
+            yield part, carry_out_with_progress(part.jobs, part.folder, where)
+
+
+@_takes_options_of(Config)
+def simulate(scheme: str | type, traffic: str | Flows, **options: Any) -> Result:
+    """Run the paper's flow-level simulator once."""
+    from simulator.driver import Simulation
+
+    names = scheme_text(scheme, _own_folder()), traffic_text(traffic, _own_folder())
+    try:
+        return Simulation(Config(*names, **fields_of(Config, options))).run()
+    except ValueError as mistake:
+        raise UserMistake(str(mistake)) from None
+
+
+def plot(found: Run | Result | Sweeps) -> Figure:
+    """A matplotlib figure: of a run or a simulation the rate over time, of a sweep what `Sweeps.plot` draws."""
+    from plots import rates
+    from plots.style import house_style
+    from record.run import Run
+    from simulator.result import Result
+
+    with house_style():
+        if isinstance(found, Run):
+            return rates.figure([found])
+        if isinstance(found, Result):
+            config = found.config
+            return rates.total(config.scheme, found.mbps_per_second, found.capacity_mbps, config.window_s)
+        figure: Figure = found.plot()
+        return figure
+
+
+# --- classes and flows of the caller's ----------------------------------------------------------------------
+
+
+@cache
+def _own_folder() -> Path:
+    """A folder that lasts as long as this process, whose results may look into its files."""
+    until_exit = ExitStack()
+    atexit.register(until_exit.close)
+    return until_exit.enter_context(temporary_folder("library"))
+
+
+def scheme_text(scheme: str | type, folder: Path) -> str:
+    """A scheme as the commands name it: FILE.py:CLASS for a class, whose definitions are copied into ``folder``."""
+    if isinstance(scheme, str):
+        return scheme
+    file = folder / f"{scheme.__name__}.py"
+    write_whole(file, definitions(scheme))
+    return f"{file}:{scheme.__name__}"
+
+
+def definitions(owner: type) -> str:
+    """The imports, functions, classes and constants of the file or notebook cell that a class is defined in. The rest
+    of a script, which may be what calls us, is not run again."""
+    # A method knows its file or cell; a class of a notebook does not.
+    methods = [each for each in vars(owner).values() if inspect.isfunction(each)]
+    try:
+        source = "".join(inspect.findsource(methods[0])[0])
+    except (IndexError, OSError):
+        raise UserMistake(f"the source of {owner.__name__} is not known: give it as FILE.py:CLASS") from None
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+    kept = [node for node in ast.parse(source).body if isinstance(node, kinds) or _is_constant(node)]
+    lines = (ast.unparse(node) for node in kept)
+    return "".join(f"{line}\n" for line in lines if "hedera_harness" not in line.partition("\n")[0])
+
+
+def _is_constant(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return False
+    return not any(isinstance(part, ast.Call) for part in ast.walk(node.value))
+
+
+def traffic_text(traffic: str | Flows, folder: Path) -> str:
+    """Traffic as the commands name it: file:PATH for a list of flows, which is written into ``folder``."""
+    if isinstance(traffic, str):
+        return traffic
+    rows = ["src_host,dst_host,start_s,size_bytes"]
+    rows += [",".join("" if cell is None else str(cell) for cell in (*flow, None, None)[:4]) for flow in traffic]
+    text = "\n".join(rows) + "\n"
+    file = folder / f"flows-{hashlib.sha256(text.encode()).hexdigest()[:8]}.csv"
+    write_whole(file, text)
+    return f"file:{file}"

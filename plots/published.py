@@ -1,0 +1,261 @@
+"""Our bars beside the published ones: per family of patterns, per scheme, and whether the order is the paper's.
+
+Most numbers are shares of the control: ours is the median over trials of (run / control of the same trial); the
+published bar is divided by the published control. So networks with links of 1 Gb/s and of 10 Mb/s can be compared.
+Shares of the capacity: section 6.2 counts what the sinks' sockets received, so both sides are payload, divided by the
+most that full segments could deliver on all links to hosts: 1448 of every 1514 bytes that an emulated link counts,
+1448 of every 1538 byte times of the testbed's cables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedera.schemes import CONTROL
+from plots.style import short
+from plots.summary import Summary
+from plots.trials import first_to_last
+from record.published import CAPACITY_MBPS, COLUMNS, FIGURE_9
+from record.run import Run
+from topos.wire import payload_share
+
+PUBLISHED_PAYLOAD_CAPACITY_MBPS = CAPACITY_MBPS * payload_share(cable=True)
+_PUBLISHED_K = 4
+STATIC = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
+"""Our schemes that the published ECMP might be."""
+EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
+"""The order expected from the paper under patterns where every host sends to one and receives from one."""
+NOTICEABLE = 0.01
+"""A rate lower by less than this share does not break the order: a link's limit is not known more exactly."""
+FEWEST_FOR_CORRELATION = 3
+
+
+class Spread(NamedTuple):
+    """Median over trials, and the ends of its whisker (`plots.summary`): the median itself where there is none."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Shares of the control, or else of the payload capacity; ``whole`` is the number for a share of 1."""
+
+    summary: Summary
+    of_control: bool
+    whole: float = 1.0
+
+    def ours(self, pattern: str, scheme: str) -> Spread | None:
+        """The spread over our valid trials; None when there is none."""
+        what = "ratio" if self.of_control else "payload_mbps"
+        bar = self.summary.bars.get((pattern, scheme))
+        if bar is None or (median := getattr(bar, f"median_{what}")) is None:
+            return None
+        factor = self.whole if self.of_control else self.whole / self.summary.payload_capacity_mbps
+        ends = (getattr(bar, f"{which}_{what}") for which in ("low", "high"))
+        return Spread(factor * median, *(factor * (median if end is None else end) for end in ends))
+
+    def published(self, pattern: str, scheme: str) -> float | None:
+        """The published bar that a scheme is held against under a pattern; None when there is none."""
+        numbers = published_bars(pattern, self.summary.k)
+        if scheme not in numbers:
+            return None
+        return self.whole * numbers[scheme] / (numbers[CONTROL] if self.of_control else PUBLISHED_PAYLOAD_CAPACITY_MBPS)
+
+
+def our_share(summary: Summary, pattern: str, scheme: str) -> float | None:
+    """Our median share of the control; None when there is none."""
+    bar = summary.bars.get((pattern, scheme))
+    return bar.median_ratio if bar else None
+
+
+def published_share(pattern: str, scheme: str, k: int = _PUBLISHED_K) -> float | None:
+    """The published share of the control that a scheme is held against; None when there is none."""
+    numbers = published_bars(pattern, k)
+    return numbers[scheme] / numbers[CONTROL] if scheme in numbers else None
+
+
+def published_bars(pattern: str, k: int) -> Mapping[str, float]:
+    """The published bars of a pattern, by scheme; empty if there are none. ``stride:4`` has the flows of
+    ``published:stride4`` in a network of the testbed's size."""
+    kind, _, name = pattern.partition(":")
+    if k != _PUBLISHED_K or kind not in ("published", "stride"):
+        return {}
+    return FIGURE_9.get(name if kind == "published" else f"stride{name}", {})
+
+
+# --- by scheme ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Match:
+    """A scheme and its published column over the patterns that have both: a row for each with ``pattern``, shares
+    ``ours`` and ``published``, and their ``difference``."""
+
+    scheme: str
+    rows: Any
+
+    @property
+    def pairs(self) -> list[Any]:
+        return list(self.rows.itertuples(index=False))
+
+    @property
+    def column(self) -> str:
+        return COLUMNS[self.scheme]
+
+    @property
+    def correlation(self) -> float | None:
+        """Pearson's; None with fewer than three patterns, or when one side does not vary."""
+        ours, published = self.rows.ours, self.rows.published
+        if len(ours) < FEWEST_FOR_CORRELATION or np.ptp(ours) == 0 or np.ptp(published) == 0:
+            return None
+        return float(np.corrcoef(ours, published)[0, 1])
+
+    @property
+    def mean_absolute(self) -> float | None:
+        return float(self.rows.difference.abs().mean()) if len(self.rows) else None
+
+    @property
+    def mean(self) -> float | None:
+        return float(self.rows.difference.mean()) if len(self.rows) else None
+
+
+def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) -> Match:
+    """A scheme against its published column, over all ``patterns`` (default: of the summary) that have both."""
+    from pandas import DataFrame
+
+    patterns = summary.patterns if patterns is None else patterns
+    shares = [(p, our_share(summary, p, scheme), published_share(p, scheme, summary.k)) for p in patterns]
+    rows = DataFrame(shares, columns=["pattern", "ours", "published"]).astype({"ours": float, "published": float})
+    return Match(scheme, rows.dropna().assign(difference=lambda both: both.ours - both.published))
+
+
+def like_for_like(summary: Summary) -> list[Match]:
+    """Each static scheme that was run against the published ECMP, all over the same patterns: those where all of them
+    have a number."""
+    matches = [match(summary, scheme) for scheme in reversed(first_to_last(STATIC))]
+    matches = [each for each in matches if len(each.rows)]
+    common = [p for p in summary.patterns if all(p in set(each.rows.pattern) for each in matches)]
+    return [match(summary, each.scheme, common) for each in matches]
+
+
+def closer(a: Match, b: Match) -> int:
+    """On how many patterns scheme a is closer to the published bar than scheme b."""
+    of_a, of_b = (each.rows.set_index("pattern").difference.abs() for each in (a, b))
+    return int((of_a < of_b.reindex(of_a.index)).sum())
+
+
+# --- by family ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Family:
+    """Patterns of one kind, and each scheme's mean share on them, if it has one: ``ours``; ``published`` over the same
+    patterns (None: some have none) and the mean absolute difference; and how many of the ``possible`` patterns have a
+    number. ``all_tries``: the mean share over all tries, for schemes with a try that was left out."""
+
+    name: str
+    patterns: Sequence[str]
+    means: dict[str, dict[str, Any]]
+    all_tries: dict[str, float]
+
+
+def family(pattern: str) -> str:
+    """The kind of a pattern: for a published one its name without the number, else the specification without a number
+    that only gives its size (``stride:4`` is of kind ``drawn stride``)."""
+    name = short(pattern)
+    if pattern.startswith("published:"):
+        if staggered := re.fullmatch(r"stag[0-9]+(\(.*\))", name):
+            return "staggered" + staggered[1]
+        kind, space, load = name.partition(" ")
+        return kind.rstrip("0123456789") + space + load
+    if ours := re.fullmatch(r"replication:([0-9]x)([a-z]+)[0-9]+(\(.*\))?", pattern):
+        return f"replication's {ours[1]} {ours[2]}{ours[3] or ''}"
+    head, _, rest = name.partition(":")
+    if head in ("stride", "randx"):
+        return " ".join((f"drawn {head}", *rest.split()[1:]))
+    return pattern if head == "file" else f"drawn {name}"
+
+
+def families(summary: Summary) -> list[Family]:
+    kinds: dict[str, list[str]] = {}
+    for pattern in summary.patterns:
+        kinds.setdefault(family(pattern), []).append(pattern)
+    return [_family(summary, kind, patterns) for kind, patterns in kinds.items()]
+
+
+def everything(summary: Summary) -> Family:
+    return _family(summary, "all", summary.patterns)
+
+
+def _family(summary: Summary, name: str, patterns: Sequence[str]) -> Family:
+    means, all_tries = {}, {}
+    for scheme, bars in summary.frame[summary.frame.pattern.isin(patterns)].groupby("scheme", sort=False):
+        tried, ours = bars.all_median_ratio.dropna(), bars.median_ratio.dropna()
+        if len(tried) and bars.left_out_tries.any():
+            all_tries[scheme] = float(tried.mean())
+        if ours.empty or scheme == CONTROL:
+            continue
+        both = match(summary, scheme, patterns)
+        complete = len(both.rows) == len(ours)
+        means[scheme] = {
+            "ours": float(ours.mean()),
+            "published": float(both.rows.published.mean()) if complete else None,
+            "mean_absolute": both.mean_absolute if complete else None,
+            "patterns": len(ours),
+            "possible": len(patterns),
+        }
+    return Family(name, patterns, means, all_tries)
+
+
+# --- the order ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Order:
+    """The patterns on which the expected order of these schemes could be checked, and the ``breaches`` of it: pattern,
+    the scheme that was worse, and its rate, the other one and its, in Mb/s. ``unknown``: patterns where some scheme
+    has no valid number."""
+
+    schemes: list[str]
+    patterns: list[str]
+    unknown: list[str]
+    breaches: list[dict[str, Any]]
+
+    @property
+    def held(self) -> int:
+        return len(self.patterns) - len({breach["pattern"] for breach in self.breaches})
+
+
+def expected_order(summary: Summary, runs: Sequence[Run]) -> Order:
+    """Whether the medians follow EXPECTED_ORDER, apart from differences that are not NOTICEABLE. Checked on patterns
+    whose flows are a bijection, for those of its schemes that were run, where all of them have a number."""
+    schemes = [scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes]
+    rates = summary.frame.pivot(index="pattern", columns="scheme", values="median_mbps")
+    rates = rates.loc[bijective(runs, summary.patterns) if len(schemes) > 1 else [], schemes]
+    breaches = [
+        {"pattern": pattern, "expected": a, "expected_mbps": mbps[a], "other": b, "other_mbps": mbps[b]}
+        for pattern, mbps in rates.dropna().iterrows()
+        for a, b in pairwise(schemes)
+        if mbps[a] < mbps[b] * (1 - NOTICEABLE)
+    ]
+    known = rates.notna().all(axis=1)
+    return Order(schemes, list(rates.index[known]), list(rates.index[~known]), breaches)
+
+
+def bijective(runs: Sequence[Run], patterns: Sequence[str]) -> list[str]:
+    """The patterns in all of whose runs no host sends, or receives, more than one flow."""
+    single: dict[str, bool] = {}
+    for run in runs:
+        if run.flows:
+            ends = ([flow.src for flow in run.flows], [flow.dst for flow in run.flows])
+            one_each = all(len(set(side)) == len(side) for side in ends)
+            single[run.pattern] = single.get(run.pattern, True) and one_each
+    return [pattern for pattern in patterns if single.get(pattern)]
