@@ -14,8 +14,9 @@ import ast
 import atexit
 import hashlib
 import inspect
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import fields
 from functools import cache
@@ -36,14 +37,11 @@ from record.files import write_whole
 from record.output import silence
 from record.temporary import temporary_folder
 from simulator.config import Config
-from topos.wire import DEFAULT_MTU
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from harness.sweep import Part
     from plots.compare_sweeps import Sweeps
-    from plots.load import Sweep
     from record.run import Run
     from simulator.result import Result
     from virtual.guest import Progress
@@ -88,16 +86,19 @@ def fields_of(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as fields of a dataclass, of the fields' types. UserMistake for one that it has not, or of another
     type."""
     names, hints, values = option_fields(owner), get_type_hints(owner), {}
+    names |= {field: field for field in names.values()}  # as commands have them
     for name, value in options.items():
         if name not in names:
-            raise UserMistake(f"there is no option --{name}; the options are {', '.join(names)}")
-        field, option = names[name], f"--{name.replace('_', '-')}"
+            raise UserMistake(f"there is no option --{name}; the options are {', '.join(option_fields(owner))}")
+        field = names[name]
+        known = parameters_of(owner)[field]
+        option = option_of(field, known)
         several = isinstance(value, str) and str(hints[field]).startswith("tuple")
         try:
             values[field] = msgspec.convert((value,) if several else value, hints[field], strict=False)
         except msgspec.ValidationError as error:
             raise UserMistake(f"{option}: {value!r} does not fit: {error}") from None
-        if not (known := parameters_of(owner)[field]).holds(values[field]):
+        if not known.holds(values[field]):
             raise UserMistake(f"{option} must be {known.allowed}, not {value!r}")
     return values
 
@@ -110,25 +111,8 @@ def run(
 
     ``out``: a new folder for its files (default: one below results/runs/single). ``show``: tell each stage.
     """
-    with silence(not show):
-        names = scheme_text(scheme, _own_folder()), traffic_text(traffic, _own_folder())
-        spec = RunSpec(*names, **fields_of(RunSpec, options))
-        return make_run(spec, Path(out) if out else new_folder(spec))
-
-
-def new_folder(spec: RunSpec) -> Path:
-    """A folder for a single run, named after it and the time."""
-    stamp = time.strftime("%Y%m%d-%H%M%S")
-    return RESULTS / "single" / f"{stamp}-{slug(spec.traffic)}-{slug(spec.scheme)}"
-
-
-def make_run(spec: RunSpec, out: Path) -> Run:
-    """Carry out a run and keep it in the folder ``out``; its stages are told on standard error."""
     from harness.jobs import loop
 
-    spec.workload()  # a mistake is found before anything is made
-    asked, spec = spec.time, timed(spec)
-    require_writable(out.parent, out.name)
     last = ""
 
     def tell(stage: str, progress: Progress | None) -> None:
@@ -137,8 +121,20 @@ def make_run(spec: RunSpec, out: Path) -> Run:
             last = stage
             tell_user(f"{loop.stage_words(stage, progress)} ...")
 
-    with carrier(spec, 1, asked=asked) as where:
-        return loop.run(job_of(spec), out, where, tell)
+    with silence(not show):
+        names = scheme_text(scheme, _own_folder()), traffic_text(traffic, _own_folder())
+        spec = RunSpec(*names, **fields_of(RunSpec, options))
+        spec.workload()  # a mistake is found before anything is made
+        asked, spec = spec.time, timed(spec)
+        folder = Path(out) if out else new_folder(*names)
+        require_writable(folder.parent, folder.name)
+        with carrier(spec, 1, asked=asked) as where:
+            return loop.run(job_of(spec), folder, where, tell)
+
+
+def new_folder(scheme: str, traffic: str) -> Path:
+    """A folder for a single run, named after it and the time."""
+    return RESULTS / "single" / f"{time.strftime('%Y%m%d-%H%M%S')}-{slug(traffic)}-{slug(scheme)}"
 
 
 @_takes_options_of(RunSpec)
@@ -161,95 +157,51 @@ def sweep(
 
     ``patterns``: traffic, in place of a ``suite``. ``schemes``: names and classes, or "all" (default: the suite's).
     ``vary``: a list of values for each option, a sweep for every combination. ``name``: of its folder in ``results``.
-    ``cluster``: a Dask scheduler, tls://HOST:PORT. ``jobs``: runs side by side in virtual time. ``show``: tell what
-    the command tells, and print its tables.
+    ``cluster``: a Dask scheduler, tls://HOST:PORT. ``jobs``: runs side by side in virtual time. ``show``: print what
+    the command prints.
     """
+    from harness import sweep as sweeps
     from plots.compare_sweeps import Sweeps
 
-    asked = options.get("time", "auto")
     with silence(not show):
-        base = base_of(seconds, fields_of(RunSpec, options), cluster)
-        varied = varied_fields(vary or {})
-        folder = sweep_folder(base, varied, name, Path(results))
+        spec = RunSpec("ecmp", "stride:1", seconds=seconds, **fields_of(RunSpec, options))
+        base, varied = timed(spec, on_cluster=bool(cluster)), varied_fields(vary or {})
+        folder = Path(results) / slug(name or sweeps.name_of(base, varied))
         traffic = None if patterns is None else [traffic_text(each, folder / _GIVEN) for each in patterns]
-        given = [] if schemes is None or isinstance(schemes, str) else schemes
-        names = [scheme_text(each, folder / _GIVEN) for each in given]
-        parts = parts_of(base, trials, traffic, suite, schemes if isinstance(schemes, str) else names, varied, folder)
-        made = carry_out_parts(parts, cluster, jobs, asked)
-        sweeps = Sweeps(folder, tuple((sweep, part.values) for part, sweep in made))
-        if varied:
-            sweeps.write()
-    return sweeps
-
-
-def base_of(seconds: float, fields: Mapping[str, Any], cluster: str | None = None) -> RunSpec:
-    """What all runs of a sweep have in common, with what ``auto`` means here."""
-    return timed(RunSpec(scheme="ecmp", traffic="stride:1", seconds=seconds, **fields), on_cluster=bool(cluster))
+        if schemes is not None and not isinstance(schemes, str):
+            schemes = ",".join(scheme_text(each, folder / _GIVEN) for each in schemes)
+        parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, schemes, varied, folder)
+        if left_out:
+            tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
+        done = []
+        with carrier(base, jobs, cluster, asked=spec.time) as where:
+            for part in parts:
+                runs = sweeps.carry_out_with_progress(part.jobs, part.folder, where)
+                done.append((runs, part.values))
+                if show:
+                    sweeps.show(part, runs)
+        failed = "; ".join(filter(None, map(sweeps.not_counted, parts)))
+        found = Sweeps(folder, tuple(done), not failed)
+        for file in found.write() if varied else []:
+            if show:
+                print(f"the {'table' if file.suffix == '.csv' else 'picture'} of all: {file}")
+        if show and failed:
+            print(f"hedera: {failed}", file=sys.stderr)
+    return found
 
 
 def varied_fields(vary: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, tuple[Any, ...]]]:
-    """Varied options as `harness.sweep.plan_parts` takes them. UserMistake, one sentence, for one that is none."""
+    """Varied options as `harness.sweep.plan_parts` takes them: by option the field and its values. UserMistake, one
+    sentence, for one that is none."""
     names = {option: field for option, field in option_fields(RunSpec).items() if field not in FIXED}
     varied = {}
     for option, values in vary.items():
-        python_name = option.replace("-", "_")
-        if python_name not in names or not values:
+        field = names.get(option.replace("-", "_"))
+        if field is None or not values:
             shown = ", ".join(name.replace("_", "-") for name in names)
             raise UserMistake(f"--vary is OPTION=VALUE,VALUE, once for each of {shown}; not {option!r}")
-        fields = [fields_of(RunSpec, {python_name: value}) for value in values]
-        varied[python_name.replace("_", "-")] = names[python_name], tuple(own[names[python_name]] for own in fields)
+        varied[option.replace("_", "-")] = field, tuple(fields_of(RunSpec, {field: value})[field] for value in values)
     return varied
-
-
-def sweep_folder(base: RunSpec, varied: Mapping[str, Any], name: str | None, results: Path) -> Path:
-    """The folder of a sweep: of that name, or named after its settings."""
-    packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
-    virtual = "-virtual" if base.time == "virtual" else ""
-    network = f"k{base.k}" if base.topology is None else Path(base.topology).name
-    network += "" if base.oversubscribe is None else f"-over{base.oversubscribe:g}"
-    settings = f"{network}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{virtual}"
-    return results / slug(name or "-by-".join([settings, *varied]))
-
-
-def parts_of(
-    base: RunSpec,
-    trials: int,
-    patterns: Sequence[str] | None,
-    suite: str,
-    schemes: str | Sequence[str] | None,
-    varied: Mapping[str, tuple[str, Sequence[Any]]],
-    folder: Path,
-) -> list[Part]:
-    """The parts of a sweep, whose settings are now kept in their folders."""
-    from harness.sweep import TrafficSpec, keep_settings, plan_parts, schemes_for, suite_of
-
-    if patterns is not None and not patterns:
-        raise UserMistake("--patterns is empty")
-    asked = suite_of(suite)
-    chosen = schemes or ("all" if patterns else asked.schemes)
-    if left_out := schemes_for(base, chosen)[1]:
-        tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
-
-    def traffic(spec: RunSpec) -> list[TrafficSpec]:
-        if patterns is None:
-            return asked.workloads(spec)
-        return [TrafficSpec(pattern, spec.flows_per_host, spec.keep) for pattern in patterns]
-
-    parts = plan_parts(base, traffic, chosen, trials, varied, folder)
-    for part in parts:
-        keep_settings(part.spec, part.folder)
-    return parts
-
-
-def carry_out_parts(
-    parts: Sequence[Part], cluster: str | None, at_once: int | None, asked: str
-) -> Iterator[tuple[Part, Sweep]]:
-    """Each part when it is carried out, with all runs in its folder. ``asked``: the time that was asked for."""
-    from harness.sweep import carry_out_with_progress
-
-    with carrier(parts[0].spec, at_once, cluster, asked=asked) as where:
-        for part in parts:
-            yield part, carry_out_with_progress(part.jobs, part.folder, where)
 
 
 @_takes_options_of(Config)

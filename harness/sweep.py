@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from harness.errors import RunFailed, UserMistake
+from harness.errors import UserMistake
 from harness.jobs.job import job_of
 from harness.jobs.loop import Doing, Where, carry_out, stage_words
 from harness.jobs.store import Planned, alone_in, folder_of, remove_partial, require_writable, slug
@@ -30,6 +30,7 @@ from plots.style import setting_text, short
 from record.files import read_json, write_whole
 from record.output import quiet
 from record.run import LOST, Run
+from topos.wire import DEFAULT_MTU
 from traffic.patterns import PUBLISHED, REPLICATION
 
 SETTINGS = "sweep.json"
@@ -62,16 +63,7 @@ def split_schemes(text: str) -> list[str]:
     return every if text == "all" else [name.strip() for name in text.split(",")]
 
 
-def schemes_for(base: RunSpec, schemes: str | Sequence[str]) -> tuple[list[str], list[str]]:
-    """The schemes asked for, and those of ``all`` that this network cannot have."""
-    names = split_schemes(schemes) if isinstance(schemes, str) else list(schemes)
-    if schemes != "all" or base.plain:
-        return names, []
-    able = [name for name in names if _is_for(base, name)]
-    return able, [name for name in names if name not in able]
-
-
-def _is_for(base: RunSpec, scheme: str) -> bool:
+def _can_have(base: RunSpec, scheme: str) -> bool:
     try:
         replace(base, scheme=scheme)
     except UserMistake:
@@ -81,10 +73,8 @@ def _is_for(base: RunSpec, scheme: str) -> bool:
 
 @dataclass(frozen=True)
 class Part:
-    """The runs for one combination of the varied options' ``values`` (the texts of folders and tables, by option): what
-    they have in common, their folder, and the jobs."""
+    """The runs for one combination of the varied options' ``values`` (by option): their folder, and the jobs."""
 
-    spec: RunSpec
     folder: Path
     values: Mapping[str, Any]
     jobs: list[Planned]
@@ -92,25 +82,50 @@ class Part:
 
 def plan_parts(
     base: RunSpec,
-    traffic: Callable[[RunSpec], Sequence[TrafficSpec]],
-    schemes: str | Sequence[str],
     trials: int,
+    patterns: Sequence[str] | None,
+    suite: str,
+    schemes: str | None,
     varied: Mapping[str, tuple[str, Sequence[Any]]],
     folder: Path,
-) -> list[Part]:
-    """A part for each combination; one where nothing is varied. ``traffic``: of runs like a given one. ``varied``: by
-    option the field of `RunSpec` and its values. Raises UserMistake for a mistake in any run, before the first one."""
-    parts = []
+) -> tuple[list[Part], list[str]]:
+    """A part for each combination, one where nothing is varied, with its settings kept in its folder; and those of
+    ``all`` schemes that this network cannot have. ``varied``: by option the field of `RunSpec` and its values.
+
+    Raises UserMistake, before anything is written, for a mistake in any run.
+    """
+    if patterns is not None and not patterns:
+        raise UserMistake("--patterns is empty")
+    if suite not in SUITES:
+        raise UserMistake(f"there is no suite {suite!r}; the suites are {', '.join(SUITES)}")
+    asked = schemes or ("all" if patterns else SUITES[suite].schemes)
+    names = split_schemes(asked)
+    left_out = [name for name in names if not _can_have(base, name)] if asked == "all" and not base.plain else []
+    able = [name for name in names if name not in left_out]
+    parts = {}
     for chosen in itertools.product(*(values for _, values in varied.values())):
         values = dict(zip(varied, chosen, strict=True))
         spec = replace(base, **{field: value for (field, _), value in zip(varied.values(), chosen, strict=True)})
+        if patterns is None:
+            traffic = SUITES[suite].workloads(spec)
+        else:
+            traffic = [TrafficSpec(pattern, spec.flows_per_host, spec.keep) for pattern in patterns]
         name = slug("-".join(f"{option}_{setting_text(value)}" for option, value in values.items())) if values else ""
-        place = folder / name
-        jobs = plan(spec, traffic(spec), schemes_for(spec, schemes)[0], trials, place)
-        parts.append(Part(spec, place, values, jobs))
-    for job in (job for part in parts for job in part.jobs):
+        parts[spec] = Part(folder / name, values, plan(spec, traffic, able, trials, folder / name))
+    for job in (job for part in parts.values() for job in part.jobs):
         job.spec.workload()
-    return parts
+    for spec, part in parts.items():
+        keep_settings(spec, part.folder)
+    return list(parts.values()), left_out
+
+
+def name_of(base: RunSpec, varied: Iterable[str]) -> str:
+    """The name of a sweep's folder, after its settings."""
+    packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
+    virtual = "-virtual" if base.time == "virtual" else ""
+    network = f"k{base.k}" if base.topology is None else Path(base.topology).name
+    network += "" if base.oversubscribe is None else f"-over{base.oversubscribe:g}"
+    return "-by-".join([f"{network}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{virtual}", *varied])
 
 
 def plan(
@@ -242,13 +257,6 @@ SUITES = {
 }
 
 
-def suite_of(name: str) -> Suite:
-    """UserMistake when there is no such suite."""
-    if name not in SUITES:
-        raise UserMistake(f"there is no suite {name!r}; the suites are {', '.join(SUITES)}")
-    return SUITES[name]
-
-
 # --- carried out and shown ----------------------------------------------------------------------------------
 
 
@@ -346,23 +354,32 @@ def _write_page(folder: Path) -> None:
         return
 
 
-def show(jobs: Sequence[Planned], sweep: Sweep) -> None:
-    """Print the table, where the pictures and the page are, and what did not work. Raises RunFailed at the end when
-    some of these runs do not count."""
+def show(part: Part, sweep: Sweep) -> None:
+    """Print the values of a part, its table, where the pictures and the page are, and what did not work."""
     from plots import report, summary, trials
 
+    if part.values:
+        print(", ".join(f"{option} {value}" for option, value in part.values.items()))
     print(summary.show(sweep, trials.in_a_sentence(sweep)), flush=True)
     if sweep.mixture:
         print(sweep.mixture)
     if sweep.runs:
         print(f"pictures and tables: {sweep.folder / report.FOLDER}/")
     print(f"the page: {sweep.folder / report.PAGE}")
-    bad = [(job, run) for job in jobs if (run := job.outcome()) is not None and not run.valid]
-    for job, run in bad:
+    for job, run in _not_valid(part):
         which = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
         print(f"{run.verdict}: {which}: {run.reasons[0]}", file=sys.stderr)
-    if bad:
-        counts = Counter[str](run.verdict for _, run in bad)
-        verdicts = " and ".join(f"{n} {'is' if n == 1 else 'are'} {verdict}" for verdict, n in counts.items())
-        again = "; this machine lost runs, which the same command makes again" if counts[LOST] else ""
-        raise RunFailed(f"of {len(jobs)} runs {verdicts}, and shown as such; the reasons are above{again}")
+
+
+def not_counted(part: Part) -> str:
+    """A sentence on the runs of a part that do not count; empty if all do."""
+    counts = Counter[str](run.verdict for _, run in _not_valid(part))
+    if not counts:
+        return ""
+    verdicts = " and ".join(f"{n} {'is' if n == 1 else 'are'} {verdict}" for verdict, n in counts.items())
+    again = "; this machine lost runs, which the same command makes again" if counts[LOST] else ""
+    return f"of {len(part.jobs)} runs {verdicts}, and shown as such; the reasons are above{again}"
+
+
+def _not_valid(part: Part) -> list[tuple[Planned, Run]]:
+    return [(job, run) for job in part.jobs if (run := job.outcome()) is not None and not run.valid]

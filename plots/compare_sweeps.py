@@ -47,10 +47,11 @@ _APART = 3.0  # points between the marks of two schemes
 @dataclass(frozen=True, repr=False)
 class Sweeps:
     """What a sweep over options has made in ``folder``. ``parts``: a sweep for each combination of the varied options,
-    and their values; a single one where nothing is varied."""
+    and their values; a single one where nothing is varied. ``valid``: whether all runs that were asked for are."""
 
     folder: Path
     parts: tuple[tuple[Sweep, Mapping[str, Value]], ...]
+    valid: bool = True
 
     def __repr__(self) -> str:
         runs = [run for sweep, _ in self.parts for run in sweep.runs]
@@ -59,11 +60,6 @@ class Sweeps:
             f"<{len(runs)} runs in {self.folder}{f', by {varied}' if varied else ''}: {len({r.pattern for r in runs})} "
             f"patterns, {len({r.scheme for r in runs})} schemes, {sum(run.valid for run in runs)} runs valid>"
         )
-
-    @property
-    def valid(self) -> bool:
-        """Whether all runs are."""
-        return all(run.valid for sweep, _ in self.parts for run in sweep.runs)
 
     def to_frame(self) -> Any:
         """A row for each run: the varied options, then the columns of `hedera export`'s runs.csv (docs/fields.md)."""

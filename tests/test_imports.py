@@ -24,8 +24,9 @@ import types
 from pathlib import Path
 from harness.cli.run import sweep
 from harness.jobs.guests import Guests
-from harness.sweep import carry_out_with_progress, show
-show([], carry_out_with_progress([], Path({folder!r}), types.SimpleNamespace(at_once=1)))
+from harness.sweep import Part, carry_out_with_progress, show
+folder = Path({folder!r})
+show(Part(folder, {{}}, []), carry_out_with_progress([], folder, types.SimpleNamespace(at_once=1)))
 """
 LOST = """
 from pathlib import Path

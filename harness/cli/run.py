@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.options import experiment_options, jobs_option, results_option, tell_user, timed
-from harness.errors import RunFailed
 from harness.run.spec import RunSpec
 from hedera.options import cluster_option, field_options, json_option, quiet_option
 from traffic.patterns import split_specs
 
 if TYPE_CHECKING:
+    from plots.compare_sweeps import Sweeps
     from record.run import Run
 
 PATTERN = "published:stride4"
@@ -39,9 +39,8 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
     from harness import library
     from record.run import encode
 
-    spec = RunSpec(**options)
-    out = out or library.new_folder(spec)
-    result = library.make_run(spec, out)
+    out = out or library.new_folder(options["scheme"], options["traffic"])
+    result = library.run(**options, out=out, show=True)
     if as_json:
         click.echo(encode(result, indent=0), nl=False)
     else:
@@ -107,7 +106,7 @@ def sweep(
     cluster: str | None,
     at_once: int | None,
     **options: Any,
-) -> None:
+) -> Sweeps:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
 
     Stop it at any time (Ctrl-C): the same command continues where it stopped. Finished valid runs are
@@ -127,30 +126,11 @@ def sweep(
     As an ordinary user, and where the kernel has no Open vSwitch, it runs in virtual time.
     """
     from harness import library
-    from harness.sweep import show
-    from plots.compare_sweeps import Sweeps
 
-    base = library.base_of(seconds, options, cluster)
-    varied = library.varied_fields(_vary(vary))
-    place = library.sweep_folder(base, varied, name, results)
-    traffic = None if patterns is None else split_specs(patterns)
-    parts = library.parts_of(base, trials, traffic, suite, schemes, varied, place)
-    done, failed = [], []
-    for part, runs in library.carry_out_parts(parts, cluster, at_once, options["time"]):
-        done.append((runs, part.values))
-        if varied:
-            click.echo(", ".join(f"{option} {value}" for option, value in part.values.items()))
-        try:
-            show(part.jobs, runs)
-        except RunFailed as reason:
-            failed.append(str(reason))
-    if varied:
-        table, *pictures = Sweeps(place, tuple(done)).write()
-        click.echo(f"the table of all: {table}")
-        for picture in pictures:
-            click.echo(f"the picture of all: {picture}")
-    if failed:
-        raise RunFailed("; ".join(failed))
+    return library.sweep(
+        trials, seconds, patterns=None if patterns is None else split_specs(patterns), suite=suite, schemes=schemes,
+        vary=_vary(vary), name=name, results=results, cluster=cluster, jobs=at_once, show=True, **options,
+    )  # fmt: skip
 
 
 def _vary(texts: tuple[str, ...]) -> dict[str, list[str]]:
@@ -170,20 +150,20 @@ def _vary(texts: tuple[str, ...]) -> dict[str, list[str]]:
 @field_options(RunSpec, "time seed")
 @results_option
 @quiet_option
-@click.pass_context
-def demo(context: click.Context, time: str, seed: int, results: Path) -> None:
+def demo(time: str, seed: int, results: Path) -> Sweeps:
     """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.
 
     The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.
     """
+    from harness import library
+    from plots.report import FOLDER
+
     kind = timed(RunSpec("ecmp", PATTERN, time=time)).time
     tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
     # A folder for each: unlike runs are not mixed.
     name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")
-    context.invoke(
-        sweep, trials=1, seconds=SECONDS, patterns=PATTERN, schemes=SCHEMES, name=name,
-        results=results, time=kind, seed=seed,
-    )  # fmt: skip
-    from plots.report import FOLDER
-
+    made = library.sweep(
+        1, SECONDS, patterns=[PATTERN], schemes=SCHEMES, name=name, results=results, show=True, time=kind, seed=seed
+    )
     click.echo(f"the picture: {results / name / FOLDER / 'figure9.png'}")
+    return made

@@ -42,7 +42,6 @@ def done(monkeypatch):
             record.write(job.folder / "run.json", failed_run(job.spec, "not carried out"))
         return load_sweep(folder)
 
-    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
     monkeypatch.setattr("harness.sweep.carry_out_with_progress", carry_out)
     monkeypatch.setattr(library, "carrier", lambda *asked, **named: nullcontext())
     return found
@@ -50,7 +49,7 @@ def done(monkeypatch):
 
 def test_every_combination_is_a_sweep_and_one_table_has_them_all(done, tmp_path):
     command = (*SWEEP, tmp_path, "--name", "mine", "--vary", "bw=5,10", "--vary")
-    assert asked(*command, "interval=1").returncode == 0
+    assert asked(*command, "interval=1").returncode == 1, "its runs failed"
     assert done == [(5, 1), (10, 1)]
     told = asked(*command, "interval=1,2")
     assert done == [(5, 1), (10, 1), (5, 2), (10, 2)], "what is done is not done again"
@@ -75,6 +74,7 @@ def test_every_combination_is_a_sweep_and_one_table_has_them_all(done, tmp_path)
 def test_a_network_a_seed_and_a_failure_vary_as_well(done, tmp_path, values, told, monkeypatch):
     seen, name = [], values.partition("=")[0]
     carried = "harness.sweep.carry_out_with_progress"
+    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
     monkeypatch.setattr(carried, lambda jobs, *_: seen.extend(getattr(job.spec, name) for job in jobs))
     monkeypatch.setattr("plots.compare_sweeps.Sweeps.write", lambda self: [self.folder])
     assert asked(*SWEEP, tmp_path, "--vary", values).returncode == 0
@@ -84,6 +84,7 @@ def test_a_network_a_seed_and_a_failure_vary_as_well(done, tmp_path, values, tol
 def test_all_schemes_of_another_network_are_those_that_it_can_have(done, tmp_path, monkeypatch):
     seen = []
     carried = "harness.sweep.carry_out_with_progress"
+    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
     monkeypatch.setattr(carried, lambda jobs, *_: seen.extend(job.spec.scheme for job in jobs))
     found = asked(*SWEEP, tmp_path, "--schemes", "all", "--topology", "leaf-spine:4,2,4")
     assert found.returncode == 0
