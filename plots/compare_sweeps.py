@@ -20,6 +20,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from msgspec.structs import asdict
 
 from hedera.schemes import CONTROL
@@ -262,13 +263,17 @@ class _Sample:
     def notes(self, bars: Collection[Bar], trials: Collection[Trial]) -> list[str]:
         """Sentences on the runs of these bars that do not count, and on the files that were left out."""
         rows = self.tries[self.tries.counts & self.tries.set_index(BAR).index.isin(bars)]
-        verdicts = Counter(rows.verdict[~rows.valid])
-        counts = [(verdicts[verdict], f"{verdict}, and never counted") for verdict in sorted(verdicts)]
-        valid = set(rows.key[rows.valid])
-        counts.append((len(valid - self.trials), "valid, but without a valid control of the same trial"))
-        others = (valid & self.trials).difference(trials)
-        counts.append((len(others), "valid, but not of that seed in every folder"))
-        sentences = [f"{number} run{'s are' if number != 1 else ' is'} {what}" for number, what in counts if number]
+        reasons = np.select(
+            [~rows.valid, rows.ratio.isna(), ~rows.key.isin(trials)],
+            [
+                rows.verdict + ", and never counted",
+                "valid, but without a valid control of the same trial",
+                "valid, but not of that seed in every folder",
+            ],
+            "",
+        )
+        counts = sorted(Counter(filter(None, reasons.tolist())).items())
+        sentences = [f"{number} run{'s are' if number != 1 else ' is'} {reason}" for reason, number in counts]
         for reason, number in Counter(file.reason for file in self.sweep.skipped).most_common():
             sentences.append(f"{number} run.json left out: {reason}")
         return [f"{self.name}: {sentence}" for sentence in sentences]

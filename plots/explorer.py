@@ -207,8 +207,6 @@ class Node(NamedTuple):
 class Line(NamedTuple):
     """One direction of a cable, as drawn."""
 
-    source: str
-    target: str
     x1: float
     y1: float
     x2: float
@@ -258,7 +256,7 @@ def _line(nodes: Mapping[str, Node], source: str, target: str, apart: float) -> 
     x1, y1, x2, y2 = x1 + side * dx, y1 + side * dy, x2 + side * dx, y2 + side * dy
     if not upward:
         x1, y1, x2, y2 = x2, y2, x1, y1
-    return Line(source, target, *(round(value, 1) for value in (x1, y1, x2, y2)))
+    return Line(*(round(value, 1) for value in (x1, y1, x2, y2)))
 
 
 def _spread(node: Node, towards: float) -> float:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,11 +28,13 @@ import numpy as np
 
 from hedera.schemes import CONTROL, best_first
 from plots.load import Sweep
-from plots.published import STATIC, Family, Shares, Spread, everything, families, family
+from plots.published import STATIC, Family, everything, families, family, published_bars, published_share
 from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save, short
 from plots.summary import ENOUGH, FEWEST, Summary, frame_of, means_of_trials, summarise
 from plots.trials import difference
+from record.published import CAPACITY_MBPS
 from record.run import Run
+from topos.wire import payload_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,8 +49,19 @@ _RED_CROSS = {**_CROSS, "color": INVALID}
 _SMALL_CROSS = {**_CROSS, "color": MUTED, "markersize": 3.5, "markeredgewidth": 0.9}
 _LEGEND: dict[str, Any] = {"fontsize": 8.5, "handlelength": 1.5, "handleheight": 1.0, "columnspacing": 1.5}
 _GROUP, _ROW, _HEAD, _SIDE = 2.2, 1.6, 1.4, 1.1  # inches
+_PUBLISHED_PAYLOAD_MBPS = CAPACITY_MBPS * payload_share(cable=True)
+"""Section 6.2 counts what the sinks' sockets received. Full segments carry 1448 of every 1514 bytes that an emulated
+link counts, and 1448 of every 1538 byte times of the testbed's cables."""
 _HELD_AGAINST = ("spanning-tree", "ecmp")
 """Of the static schemes those shown by family, the one that the published ECMP is held against first."""
+
+
+class Spread(NamedTuple):
+    """Median over trials, and the ends of its whisker (`plots.summary`): the median itself where there is none."""
+
+    median: float
+    low: float
+    high: float
 
 
 def draw(sweep: Sweep, path: Path) -> list[Path]:
@@ -180,6 +194,31 @@ def _spreads(sweep: Sweep) -> dict[tuple[str, str], Spread]:
 # --- pattern by pattern -------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Chart:
+    """What the bars of a half of the picture are, ``ratio`` to the control or ``payload_mbps``, and where ``whole`` is:
+    the control, or the payload that all links can carry."""
+
+    summary: Summary
+    what: str
+    whole: float
+
+    def ours(self, pattern: str, scheme: str) -> Spread | None:
+        """The spread over our valid trials; None when there is none."""
+        bar = self.summary.bars.get((pattern, scheme))
+        if bar is None or (median := getattr(bar, f"median_{self.what}")) is None:
+            return None
+        low, high = (getattr(bar, f"{end}_{self.what}") for end in ("low", "high"))
+        return Spread(median, median if low is None else low, median if high is None else high)
+
+    def published(self, pattern: str, scheme: str) -> float | None:
+        """The published bar that a scheme is held against, scaled to our links; None when there is none."""
+        if self.what == "ratio":
+            return published_share(pattern, scheme, self.summary.k)
+        mbps = published_bars(pattern, self.summary.k).get(scheme)
+        return None if mbps is None else self.whole * mbps / _PUBLISHED_PAYLOAD_MBPS
+
+
 class Slot(NamedTuple):
     """A place in every group: of a scheme's bar, or of the published one that it is held against."""
 
@@ -192,9 +231,9 @@ def by_pattern(sweep: Sweep) -> Figure:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     summary = summarise(sweep)
-    charts = [Shares(summary, False, summary.payload_capacity_mbps)]
-    if any(bar.median_ratio is not None for bar in summary.bars.values()):
-        charts.insert(0, Shares(summary, True))
+    charts = [Chart(summary, "payload_mbps", summary.payload_capacity_mbps)]
+    if summary.frame.median_ratio.notna().any():
+        charts.insert(0, Chart(summary, "ratio", 1.0))
     rows = math.ceil(len(summary.patterns) / GROUPS_PER_ROW)
     per_row = math.ceil(len(summary.patterns) / rows)
     size = (max(_SIDE + _GROUP * per_row, 6.4), _HEAD + _ROW * rows * len(charts) * (1.2 if rows == 1 else 1))
@@ -208,9 +247,9 @@ def by_pattern(sweep: Sweep) -> Figure:
     return figure
 
 
-def slots(chart: Shares) -> list[Slot]:
+def slots(chart: Chart) -> list[Slot]:
     """The places of a group, in order. The control has none among shares of itself."""
-    schemes = [s for s in chart.summary.schemes if not (chart.of_control and s == CONTROL)]
+    schemes = [s for s in chart.summary.schemes if not (chart.what == "ratio" and s == CONTROL)]
     published = {s for s in schemes if any(chart.published(p, s) is not None for p in chart.summary.patterns)}
     static = [s for s in schemes if s in STATIC]
     places = []
@@ -221,7 +260,7 @@ def slots(chart: Shares) -> list[Slot]:
     return places
 
 
-def _chart(fields: Sequence[Axes], chart: Shares, per_row: int) -> None:
+def _chart(fields: Sequence[Axes], chart: Chart, per_row: int) -> None:
     patterns, places = chart.summary.patterns, slots(chart)
     highest = [chart.whole]
     for pattern in patterns:
@@ -245,15 +284,15 @@ def _chart(fields: Sequence[Axes], chart: Shares, per_row: int) -> None:
             _published_of(ax, chart, slot.scheme, x, width) if slot.published else _ours_of(
                 ax, chart, slot.scheme, x, width
             )
-    fields[len(fields) // 2].set_ylabel("share of the control" if chart.of_control else "payload received (Mb/s)")
+    fields[len(fields) // 2].set_ylabel("share of the control" if chart.what == "ratio" else "payload received (Mb/s)")
 
 
-def _published_of(ax: Axes, chart: Shares, scheme: str, places: Mapping[str, float], width: float) -> None:
+def _published_of(ax: Axes, chart: Chart, scheme: str, places: Mapping[str, float], width: float) -> None:
     heights = {x: height for p, x in places.items() if (height := chart.published(p, scheme)) is not None}
     ax.bar(list(heights), list(heights.values()), width * 0.74, zorder=2, **_outline(scheme))
 
 
-def _ours_of(ax: Axes, chart: Shares, scheme: str, places: Mapping[str, float], width: float) -> None:
+def _ours_of(ax: Axes, chart: Chart, scheme: str, places: Mapping[str, float], width: float) -> None:
     """A scheme's bars, by the place of each pattern: valid ones, those without a valid trial, and those not run."""
     top, bars = ax.get_ylim()[1], {p: bar for p in places if (bar := chart.summary.bars.get((p, scheme)))}
     not_run = [x for p, x in places.items() if p not in bars]
@@ -270,7 +309,7 @@ def _ours_of(ax: Axes, chart: Shares, scheme: str, places: Mapping[str, float], 
     ax.plot(list(some), [min(high + 0.045 * top, 0.97 * top) for high in some.values()], **_SMALL_CROSS, zorder=7)
 
 
-def _legend(figure: Figure, charts: Sequence[Shares]) -> None:
+def _legend(figure: Figure, charts: Sequence[Chart]) -> None:
     handles, labels = zip(*_entries(charts), strict=True)
     for rows in range(1, len(handles) + 1):  # as few as the figure's width allows, filled evenly
         columns = -(-len(handles) // rows)
@@ -280,7 +319,7 @@ def _legend(figure: Figure, charts: Sequence[Shares]) -> None:
         legend.remove()
 
 
-def _entries(charts: Sequence[Shares]) -> Iterator[tuple[Any, str]]:
+def _entries(charts: Sequence[Chart]) -> Iterator[tuple[Any, str]]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -1,10 +1,7 @@
 """Our bars beside the published ones: per family of patterns, per scheme, and whether the order is the paper's.
 
-Most numbers are shares of the control: ours is the median over trials of (run / control of the same trial); the
+All numbers are shares of the control: ours is the median over trials of (run / control of the same trial); the
 published bar is divided by the published control. So networks with links of 1 Gb/s and of 10 Mb/s can be compared.
-Shares of the capacity: section 6.2 counts what the sinks' sockets received, so both sides are payload, divided by the
-most that full segments could deliver on all links to hosts: 1448 of every 1514 bytes that an emulated link counts,
-1448 of every 1538 byte times of the testbed's cables.
 """
 
 from __future__ import annotations
@@ -13,19 +10,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hedera.schemes import CONTROL
 from plots.style import short
 from plots.summary import Summary
-from plots.trials import first_to_last
-from record.published import CAPACITY_MBPS, COLUMNS, FIGURE_9
+from record.published import COLUMNS, FIGURE_9
 from record.run import Run
-from topos.wire import payload_share
 
-PUBLISHED_PAYLOAD_CAPACITY_MBPS = CAPACITY_MBPS * payload_share(cable=True)
 _PUBLISHED_K = 4
 STATIC = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
 """Our schemes that the published ECMP might be."""
@@ -34,40 +28,6 @@ EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
 NOTICEABLE = 0.01
 """A rate lower by less than this share does not break the order: a link's limit is not known more exactly."""
 FEWEST_FOR_CORRELATION = 3
-
-
-class Spread(NamedTuple):
-    """Median over trials, and the ends of its whisker (`plots.summary`): the median itself where there is none."""
-
-    median: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class Shares:
-    """Shares of the control, or else of the payload capacity; ``whole`` is the number for a share of 1."""
-
-    summary: Summary
-    of_control: bool
-    whole: float = 1.0
-
-    def ours(self, pattern: str, scheme: str) -> Spread | None:
-        """The spread over our valid trials; None when there is none."""
-        what = "ratio" if self.of_control else "payload_mbps"
-        bar = self.summary.bars.get((pattern, scheme))
-        if bar is None or (median := getattr(bar, f"median_{what}")) is None:
-            return None
-        factor = self.whole if self.of_control else self.whole / self.summary.payload_capacity_mbps
-        ends = (getattr(bar, f"{which}_{what}") for which in ("low", "high"))
-        return Spread(factor * median, *(factor * (median if end is None else end) for end in ends))
-
-    def published(self, pattern: str, scheme: str) -> float | None:
-        """The published bar that a scheme is held against under a pattern; None when there is none."""
-        numbers = published_bars(pattern, self.summary.k)
-        if scheme not in numbers:
-            return None
-        return self.whole * numbers[scheme] / (numbers[CONTROL] if self.of_control else PUBLISHED_PAYLOAD_CAPACITY_MBPS)
 
 
 def our_share(summary: Summary, pattern: str, scheme: str) -> float | None:
@@ -135,21 +95,6 @@ def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) 
     shares = [(p, our_share(summary, p, scheme), published_share(p, scheme, summary.k)) for p in patterns]
     rows = DataFrame(shares, columns=["pattern", "ours", "published"]).astype({"ours": float, "published": float})
     return Match(scheme, rows.dropna().assign(difference=lambda both: both.ours - both.published))
-
-
-def like_for_like(summary: Summary) -> list[Match]:
-    """Each static scheme that was run against the published ECMP, all over the same patterns: those where all of them
-    have a number."""
-    matches = [match(summary, scheme) for scheme in reversed(first_to_last(STATIC))]
-    matches = [each for each in matches if len(each.rows)]
-    common = [p for p in summary.patterns if all(p in set(each.rows.pattern) for each in matches)]
-    return [match(summary, each.scheme, common) for each in matches]
-
-
-def closer(a: Match, b: Match) -> int:
-    """On how many patterns scheme a is closer to the published bar than scheme b."""
-    of_a, of_b = (each.rows.set_index("pattern").difference.abs() for each in (a, b))
-    return int((of_a < of_b.reindex(of_a.index)).sum())
 
 
 # --- by family ----------------------------------------------------------------------------------------------

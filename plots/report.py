@@ -139,8 +139,6 @@ def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
     all of them."""
     bars = summarise(sweep)
     schemes = [scheme for scheme in trials.first_to_last(bars.schemes) if scheme != CONTROL]
-    static = {each.scheme: each for each in published.like_for_like(bars)}
-    both = [static[scheme] for scheme in ("spanning-tree", "ecmp") if scheme in static]
     share = partial(published.published_share, k=bars.k)
     of_figure_9 = [pattern for pattern in bars.patterns if pattern.startswith("published:")]
     by_family = image(charts[0], "Bars by family and scheme; the table below has the numbers")
@@ -154,8 +152,7 @@ def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
         "figure_9": image(charts[-1], "Bars by pattern and scheme; the numbers are in the table below"),
         "has_published": any(share(pattern, CONTROL) for pattern in bars.patterns),
         "matches": [each for scheme in schemes if (each := published.match(bars, scheme)).pairs],
-        "static": static,
-        "closer": published.closer(*both) if len(both) == 2 else None,
+        "static": published.STATIC,
         "of_figure_9": of_figure_9,
         "order": published.expected_order(bars, sweep.runs),
         "noticeable": published.NOTICEABLE,

@@ -222,11 +222,7 @@ def pattern_order(patterns: Iterable[str]) -> list[str]:
     return sorted(set(patterns), key=key)
 
 
-# --- as tables ----------------------------------------------------------------------------------------------
-
-
-Table = tuple[str, list[str], list[list[str]]]
-"""What it is, heads and rows."""
+# --- as a table ----------------------------------------------------------------------------------------------
 
 
 def csv_text(sweep: Sweep) -> str:
@@ -241,8 +237,7 @@ def csv_text(sweep: Sweep) -> str:
 
 
 def show(sweep: Sweep, sentence: str = "") -> str:
-    """The tables for a terminal, in full width, and a ``sentence`` below them: every bar; and, where tries were left
-    out or there are other windows, each scheme over all patterns."""
+    """Every bar as a table for a terminal, in full width, with a ``sentence`` below it."""
     if not sweep.runs:
         return "no runs"
     from rich.console import Console
@@ -250,56 +245,30 @@ def show(sweep: Sweep, sentence: str = "") -> str:
 
     from record.output import plain_table
 
-    text = io.StringIO()
-    console = Console(file=text, width=400, color_system=None)
-    for meaning, heads, rows in _tables(summarise(sweep)):
-        table = plain_table("", *heads)
-        for row in rows:
-            table.add_row(*map(escape, row))  # a file name in brackets is not markup
-        console.print(meaning, table, sep="\n")
-    console.print(escape(sentence), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
-
-
-def _tables(summary: Summary) -> list[Table]:
-    schemes = by_scheme(summary.frame)
-    left_out = bool(schemes.left_out_tries.sum())
+    summary = summarise(sweep)
+    schemes = by_scheme(summary.frame).loc[list(summary.schemes)]
     meaning = (
         "Payload received by all hosts in Mb/s, and its share of the control: medians of the valid trials. "
         f"All links could carry {rounded(summary.payload_capacity_mbps)} Mb/s."
     )
-    if left_out:
+    if schemes.left_out_tries.any():
         meaning += " Behind a bar with tries that do not count: the same with them."
-    rows = [
-        [short(pattern), *(_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes)]
-        for pattern in summary.patterns
-    ]
-    if len(rows) > 1:
-        means = schemes.loc[list(summary.schemes)]
-        some = means.patterns.where(means.patterns < len(rows))
-        rows.append(["mean share", *map(_mean, means.median_ratio, some)])
-    tables = [(meaning, ["pattern", *summary.schemes], rows)]
-    if left_out or any(name in schemes for name in WINDOWS if name != "late_median_ratio"):
-        tables.append(_table_of_schemes(schemes, left_out))
-    return tables
+    table = plain_table("", "pattern", *summary.schemes)
+    for pattern in summary.patterns:
+        cells = (_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes)
+        table.add_row(*map(escape, (short(pattern), *cells)))  # a file name in brackets is not markup
+    if len(summary.patterns) > 1:
+        some = schemes.patterns.where(schemes.patterns < len(summary.patterns))
+        table.add_row("mean share", *map(_mean, schemes.median_ratio, some))
+    text = io.StringIO()
+    console = Console(file=text, width=400, color_system=None)
+    console.print(meaning, table, sep="\n")
+    console.print(escape(sentence), soft_wrap=True)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
-def _table_of_schemes(schemes: Any, left_out: bool) -> Table:
-    windows = {column: name for column, name in WINDOWS.items() if column in schemes}
-    all_tries = ["tries", "left out", "share with all tries"] if left_out else []
-    heads = ["scheme", "valid trials", "share of the control", *all_tries, *windows.values()]
-    rows = []
-    for row in schemes.itertuples():
-        trials = row.valid_trials + row.invalid_trials + row.not_judged_trials
-        cells = [row.Index, f"{row.valid_trials} of {trials}", _mean(row.median_ratio, row.patterns)]
-        if left_out:
-            cells += [f"{row.tries}", f"{row.left_out_tries}", _mean(row.all_median_ratio, row.all_patterns)]
-        rows.append([*cells, *(_mean(getattr(row, column)) for column in windows)])
-    return "Shares of the control, means over patterns (in brackets how many) of medians over trials.", heads, rows
-
-
-def _mean(share: float, patterns: float = math.nan) -> str:
-    """A share and, where it is given, of how many patterns."""
+def _mean(share: float, patterns: float) -> str:
+    """A share and, if it is not of all, of how many patterns."""
     if math.isnan(share):
         return "-"
     return f"{share:.1%}" + ("" if math.isnan(patterns) else f" ({patterns:.0f})")

@@ -74,20 +74,6 @@ def test_invalid_runs_never_count(tmp_path):
     assert "b: 3 runs are invalid, and never counted" in found.notes
 
 
-def test_what_was_left_out_is_said(tmp_path):
-    a, b = (sweep(tmp_path / name, ecmp([50, 60, 80]), trials=3) for name in "ab")
-    bad = {"verdict": "not judged", "reasons": ["too short"]}
-    store(b, run_document(FOUR[0], "nonblocking", 3, bisection_mbps=150.0, **bad))
-    (b / "broken").mkdir()
-    (b / "broken" / "run.json").write_text("{")
-    assert compare([a, b]).notes == (
-        "a: 2 runs are valid, but not of that seed in every folder",
-        "b: 1 run is not judged, and never counted",
-        "b: 1 run is valid, but without a valid control of the same trial",
-        "b: 1 run.json left out: is not JSON, or was cut off",
-    )
-
-
 def test_trials_are_matched_by_their_seeds(tmp_path):
     a = sweep(tmp_path / "a", ecmp([50, 60, 70]), trials=3, first_seed=1)
     b = sweep(tmp_path / "b", ecmp([70, 80, 90]), trials=3, first_seed=3)

@@ -27,15 +27,6 @@ def test_shares_stand_above_payload_and_published_bars_beside_ours(tmp_path):
     assert payload == pytest.approx(ours * 2, abs=1e-3)
 
 
-@pytest.mark.parametrize(("time", "words"), [("real", "30 s per run"), ("virtual", "30 s of virtual time per run")])
-def test_a_picture_says_whether_its_time_was_virtual(tmp_path, time, words):
-    document = run_document("stride:4", "nonblocking")
-    document["spec"]["time"] = time
-    store(tmp_path, document)
-    _, svg = figure9.draw(load_sweep(tmp_path), tmp_path / "chart")
-    assert f"k=4, links of 10 Mb/s, {words}; one trial" in texts(svg)
-
-
 def test_an_invalid_bar_looks_invalid(tmp_path):
     store(tmp_path, run_document("randbij", "nonblocking", bisection_mbps=150.0))
     store(tmp_path, run_document("randbij", "ecmp", bisection_mbps=60.0, verdict="invalid", reasons=["slow"]))

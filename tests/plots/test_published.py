@@ -27,19 +27,6 @@ def test_a_match_states_differences_and_correlation(tmp_path):
     assert match.correlation == pytest.approx(np.corrcoef(ours, theirs)[0, 1])
 
 
-def test_the_static_schemes_are_compared_over_the_same_patterns(tmp_path):
-    rates = {(p, "nonblocking"): 100 for p in ("published:stride4", "published:stride8", "stride:2")}
-    rates |= {("published:stride4", "ecmp"): 60, ("published:stride8", "ecmp"): 60, ("stride:2", "ecmp"): 50}
-    rates |= {("published:stride4", "spanning-tree"): 25}
-    summary, _ = sweep_of(tmp_path, rates)
-    matches = published.like_for_like(summary)
-    assert [each.scheme for each in matches] == ["spanning-tree", "ecmp"]
-    assert {tuple(pair.pattern for pair in each.pairs) for each in matches} == {("published:stride4",)}
-    tree, ecmp = matches
-    assert published.closer(tree, ecmp) == 1
-    assert published.closer(ecmp, tree) == 0
-
-
 @pytest.mark.parametrize(
     ("pattern", "family"),
     [
