@@ -18,7 +18,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from msgspec.structs import asdict
@@ -32,11 +32,6 @@ from plots.summary import BAR, FEWEST, csv_text, frame_of, means_of_trials, patt
 from plots.trials import Difference, difference
 from record.files import write_whole
 
-Bar = tuple[str, str]
-"""Pattern and scheme."""
-Trial = tuple[str, str, int]
-"""Pattern, scheme and seed."""
-Thing = TypeVar("Thing")
 OF_THE_PATTERN = ("flows_per_host", "keep")
 _MAX_NAMED = 8
 _APART = 3.0  # points between the marks of two schemes
@@ -214,7 +209,7 @@ class Comparison:
             "patterns": len(patterns),
             "seeds": int(runs.seed.nunique()),
             "runs": int(patterns.runs.sum()),
-            "invalid": self.invalid[scheme, folder],
+            "invalid": int(self.invalid.get((scheme, folder), 0)),
             "share": patterns.share.mean(),
             "difference_points": mean.mean,
             "low_points": mean.low,
@@ -224,155 +219,111 @@ class Comparison:
         }
 
 
-@dataclass(frozen=True)
-class _Sample:
-    """A folder with its ``name`` in tables, its sweep, and a row for each try, whose ``key`` is a `Trial`."""
-
-    name: str
-    sweep: Sweep
-    tries: Any
-
-    @property
-    def bars(self) -> set[Bar]:
-        return {(run.pattern, run.scheme) for run in self.sweep.runs}
-
-    @property
-    def trials(self) -> set[Trial]:
-        """Those that are valid, and their control is."""
-        return set(self.tries.key[self.tries.ratio.notna()])
-
-    def invalid(self, scheme: str, patterns: Collection[str]) -> int:
-        """How many trials of the scheme do not count."""
-        rows = self.tries[self.tries.counts & (self.tries.scheme == scheme) & self.tries.pattern.isin(patterns)]
-        return int((~rows.valid).sum())
-
-    def settings(self, bars: Collection[Bar]) -> dict[str, Value]:
-        """The settings of the runs of these bars, by their names in run.json, except those that belong to the
-        pattern. Several values are joined into one text."""
-        values: dict[str, dict[Value, None]] = {}
-        for run in self.sweep.runs:
-            if (run.pattern, run.scheme) in bars:
-                for name, value in asdict(run.spec).items():
-                    values.setdefault(name, {})[value] = None
-        return {
-            name: next(iter(several)) if len(several) == 1 else ", ".join(sorted(map(setting_text, several)))
-            for name, several in values.items()
-            if name not in OF_THE_PATTERN
-        }
-
-    def notes(self, bars: Collection[Bar], trials: Collection[Trial]) -> list[str]:
-        """Sentences on the runs of these bars that do not count, and on the files that were left out."""
-        rows = self.tries[self.tries.counts & self.tries.set_index(BAR).index.isin(bars)]
-        reasons = np.select(
-            [~rows.valid, rows.ratio.isna(), ~rows.key.isin(trials)],
-            [
-                rows.verdict + ", and never counted",
-                "valid, but without a valid control of the same trial",
-                "valid, but not of that seed in every folder",
-            ],
-            "",
-        )
-        counts = sorted(Counter(filter(None, reasons.tolist())).items())
-        sentences = [f"{number} run{'s are' if number != 1 else ' is'} {reason}" for reason, number in counts]
-        for reason, number in Counter(file.reason for file in self.sweep.skipped).most_common():
-            sentences.append(f"{number} run.json left out: {reason}")
-        return [f"{self.name}: {sentence}" for sentence in sentences]
-
-
 def compare(folders: Sequence[Path]) -> Comparison:
     """Compare the folders with the first. Raises ValueError, one sentence, if that is impossible."""
-    samples = _samples(folders)
-    patterns, schemes = (
-        _in_all(what, samples, [{bar[level] for bar in sample.bars} - {CONTROL} for sample in samples])
-        for what, level in (("pattern", 0), ("scheme but the control", 1))
-    )
-    bars = {(pattern, scheme) for pattern in patterns for scheme in schemes}
-    trials = _all_have(sample.trials for sample in samples)
-    paired = _paired(samples, bars, trials)
-    if paired.empty:
-        raise ValueError("no pattern has a valid run of a scheme and of the control of the same seed in every folder")
-    common = set(zip(paired.pattern, paired.scheme, strict=True))
-    settings = [sample.settings(common) for sample in samples]
-    differ = [name for name in settings[0] if len({values[name] for values in settings}) > 1]
-    conditions = {
-        sample.name: {option_name(name): values[name] for name in differ}
-        for sample, values in zip(samples, settings, strict=True)
-    }
-    alike = {option_name(name): value for name, value in settings[0].items() if name not in differ}
-    with_control = bars | {(pattern, CONTROL) for pattern in patterns}
-    mixed = mixture(run for sample in samples for run in sample.sweep.runs).rstrip(".")
-    left_out = (sentence for sample in samples for sentence in sample.notes(with_control, trials))
-    notes = [*([mixed] if mixed else []), *_not_common(samples, bars, common), *left_out]
-    invalid = {(scheme, sample.name): sample.invalid(scheme, patterns) for sample in samples for scheme in schemes}
-    return Comparison(conditions, paired, invalid, alike, tuple(notes))
-
-
-def _paired(samples: Sequence[_Sample], bars: Collection[Bar], trials: Collection[Trial]) -> Any:
-    """The lines ``paired`` of a `Comparison`."""
     from pandas import concat
 
-    rows = concat([sample.tries.assign(folder=sample.name) for sample in samples])
-    rows = rows[rows.ratio.notna() & rows.key.isin(trials) & rows.set_index(BAR).index.isin(bars)]
-    points = 100 * (rows.ratio - rows.groupby("key").ratio.transform("first"))
-    rows = rows.assign(difference_points=points.where(rows.folder != samples[0].name))
-    names = [*scheme_order(rows.scheme), *pattern_order(rows.pattern)]
-    order = {name: place for place, name in enumerate(names)}
-    return rows.sort_values(["scheme", "pattern"], key=lambda column: column.map(order), kind="stable")
+    sweeps = _read(folders)
+    rows = concat([frame_of(sweep).assign(folder=name) for name, sweep in sweeps.items()], ignore_index=True)
+    rows = rows[rows.counts]
+    patterns, schemes = (_in_every_folder(rows[rows.scheme != CONTROL], column) for column in BAR)
+    left_out = [f"not run in every folder: {_few(alone)}" for _, alone in (patterns, schemes) if alone]
+    rows = rows[rows.pattern.isin(patterns[0]) & rows.scheme.isin([*schemes[0], CONTROL])]
+    shares = rows.ratio.notna().groupby([rows[column] for column in (*BAR, "seed")]).transform("sum")
+    rows = rows.assign(everywhere=shares == len(sweeps))
+    paired = _paired(rows[rows.everywhere & (rows.scheme != CONTROL)], next(iter(sweeps)))
+    settings = {name: _settings(sweep, set(paired[BAR].itertuples(index=False))) for name, sweep in sweeps.items()}
+    first, *others = settings.values()
+    differ = [name for name in first if any(values[name] != first[name] for values in others)]
+    conditions = {folder: {option_name(name): values[name] for name in differ} for folder, values in settings.items()}
+    alike = {option_name(name): value for name, value in first.items() if name not in differ}
+    mixed = mixture(run for sweep in sweeps.values() for run in sweep.runs).rstrip(".")
+    uncounted = [note for name, sweep in sweeps.items() for note in _notes(name, sweep, rows[rows.folder == name])]
+    invalid = (~rows.valid).groupby([rows.scheme, rows.folder]).sum().to_dict()
+    return Comparison(conditions, paired, invalid, alike, tuple(filter(None, [mixed, *left_out, *uncounted])))
 
 
-def _samples(folders: Sequence[Path]) -> list[_Sample]:
-    """The samples of two or more different folders, of networks of the same size."""
+def _read(folders: Sequence[Path]) -> dict[str, Sweep]:
+    """The sweeps of two or more different folders, of networks of the same size, by their names in tables."""
     if len(folders) < 2:
         raise ValueError("a comparison needs two folders or more")
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise ValueError("a folder is given twice")
     last = Counter(folder.resolve().name for folder in folders)
-    names = [name if last[(name := folder.resolve().name)] == 1 else str(folder) for folder in folders]
-    printable = [name if name.isprintable() else ascii(name) for name in names]
-    samples = [_sample(folder, name) for folder, name in zip(folders, printable, strict=True)]
-    sizes = {sample.sweep.runs[0].spec.k: sample.name for sample in samples}
+    sweeps, sizes = {}, {}
+    for folder in folders:
+        name = folder.resolve().name
+        name = name if last[name] == 1 else str(folder)
+        name = name if name.isprintable() else ascii(name)
+        sweeps[name] = sweep = load_sweep(folder)
+        if not sweep.runs:
+            why = "".join(f": {file.path} {file.reason}" for file in sweep.skipped[:1])
+            raise ValueError(f"{folder} has no readable run (run.json){why}")
+        if not any(run.valid and run.scheme == CONTROL for run in sweep.runs):
+            raise ValueError(f"{folder} has no valid run of the control ({CONTROL}), which shares of the control need")
+        sizes[sweep.runs[0].spec.k] = name
     if len(sizes) > 1:
-        sizes_in_words = ", ".join(f"-k {k} in {name}" for k, name in sizes.items())
-        raise ValueError(f"networks of different size cannot be compared: {sizes_in_words}")
-    return samples
+        in_words = ", ".join(f"-k {k} in {name}" for k, name in sizes.items())
+        raise ValueError(f"networks of different size cannot be compared: {in_words}")
+    return sweeps
 
 
-def _sample(folder: Path, name: str) -> _Sample:
-    """Raises ValueError, one sentence, if there are no runs, or none of the control."""
-    sweep = load_sweep(folder)
-    if not sweep.runs:
-        why = "".join(f": {file.path} {file.reason}" for file in sweep.skipped[:1])
-        raise ValueError(f"{folder} has no readable run (run.json){why}")
-    tries = frame_of(sweep)
-    tries = tries.assign(key=list(zip(tries.pattern, tries.scheme, tries.seed, strict=True)))
-    if CONTROL not in set(tries.scheme[tries.ratio.notna()]):
-        raise ValueError(f"{folder} has no valid run of the control ({CONTROL}), which shares of the control need")
-    return _Sample(name, sweep, tries)
+def _in_every_folder(rows: Any, column: str) -> tuple[set[str], set[str]]:
+    """The patterns or schemes that every folder has, and the others; ValueError if there are none."""
+    names = {folder: set(group) for folder, group in rows.groupby("folder", sort=False)[column]}
+    common = set.intersection(*names.values())
+    if not common:
+        what = "scheme but the control" if column == "scheme" else column
+        each = "; ".join(f"{folder} has {_few(has)}" for folder, has in names.items())
+        raise ValueError(f"no {what} is in every folder: {each}")
+    return common, set.union(*names.values()) - common
 
 
-def _in_all(what: str, samples: Sequence[_Sample], names: Sequence[Collection[str]]) -> set[str]:
-    """What all samples have in common; ValueError if that is nothing."""
-    if common := _all_have(names):
-        return common
-    each = "; ".join(f"{sample.name} has {_few(has)}" for sample, has in zip(samples, names, strict=True))
-    raise ValueError(f"no {what} is in every folder: {each}")
+def _paired(rows: Any, first: str) -> Any:
+    """The lines ``paired`` of a `Comparison`."""
+    if rows.empty:
+        raise ValueError("no pattern has a valid run of a scheme and of the control of the same seed in every folder")
+    points = 100 * (rows.ratio - rows.groupby([*BAR, "seed"]).ratio.transform("first"))
+    rows = rows.assign(difference_points=points.where(rows.folder != first))
+    names = [*scheme_order(rows.scheme), *pattern_order(rows.pattern)]
+    order = {name: place for place, name in enumerate(names)}
+    return rows.sort_values(["scheme", "pattern"], key=lambda column: column.map(order), kind="stable")
 
 
-def _not_common(samples: Sequence[_Sample], bars: Collection[Bar], common: Collection[Bar]) -> list[str]:
-    every = {bar for sample in samples for bar in sample.bars if bar[1] != CONTROL}
-    alone = [{bar[level] for bar in every} - {bar[level] for bar in bars} for level in (0, 1)]
-    sentences = [f"not run in every folder: {_few(what)}" for what in alone if what]
-    if lacking := [f"{scheme} under {short(pattern)}" for pattern, scheme in bars if (pattern, scheme) not in common]:
-        sentences.append(f"without a valid share in every folder: {_few(lacking)}")
-    return sentences
+def _settings(sweep: Sweep, bars: Collection[tuple[str, str]]) -> dict[str, Value]:
+    """The settings of the runs of these patterns and schemes, by their names in run.json, except those that belong to
+    the pattern. Several values are joined into one text."""
+    values: dict[str, dict[Value, None]] = {}
+    for run in sweep.runs:
+        if (run.pattern, run.scheme) in bars:
+            for name, value in asdict(run.spec).items():
+                values.setdefault(name, {})[value] = None
+    return {
+        name: next(iter(several)) if len(several) == 1 else ", ".join(sorted(map(setting_text, several)))
+        for name, several in values.items()
+        if name not in OF_THE_PATTERN
+    }
+
+
+def _notes(name: str, sweep: Sweep, rows: Any) -> list[str]:
+    """Sentences on the runs of a folder that do not count, and on the files that were left out."""
+    reasons = np.select(
+        [~rows.valid, rows.ratio.isna(), ~rows.everywhere],
+        [
+            rows.verdict + ", and never counted",
+            "valid, but without a valid control of the same trial",
+            "valid, but not of that seed in every folder",
+        ],
+        "",
+    )
+    counts = sorted(Counter(filter(None, reasons.tolist())).items())
+    sentences = [f"{number} run{'s are' if number != 1 else ' is'} {reason}" for reason, number in counts]
+    for reason, number in Counter(file.reason for file in sweep.skipped).most_common():
+        sentences.append(f"{number} run.json left out: {reason}")
+    return [f"{name}: {sentence}" for sentence in sentences]
 
 
 def _few(names: Iterable[str]) -> str:
     shown = [short(name) for name in pattern_order(names)]
     more = len(shown) - _MAX_NAMED
     return ", ".join(shown[:_MAX_NAMED] or ["none"]) + (f" and {more} more" if more > 0 else "")
-
-
-def _all_have(collections: Iterable[Collection[Thing]]) -> set[Thing]:
-    first, *others = collections
-    return set(first).intersection(*others)

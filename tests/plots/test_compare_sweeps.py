@@ -56,7 +56,6 @@ def test_what_not_all_have_is_left_out_and_said(tmp_path):
     assert found.notes == (
         "not run in every folder: stride4, hotspot",
         "not run in every folder: random",
-        "without a valid share in every folder: hedera-sa under stride1, hedera-sa under stride2",
         "a: 1 run is valid, but not of that seed in every folder",
         "b: 1 run is valid, but not of that seed in every folder",
     )
