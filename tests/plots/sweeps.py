@@ -1,11 +1,14 @@
-"""Made-up sweeps on disk, in the schema of stored runs, for the tests of plots/."""
+"""Sweeps on disk for the tests of plots/: made-up ones in the schema of stored runs, and parts of one that is kept."""
 
 import json
 import random
 from pathlib import Path
 
 from plots.load import load_sweep
+from record.archive import ARCHIVE, unpacked
+from record.run import decode
 
+KEPT = Path(__file__).parents[2] / "results/sinks/10-links"
 SCHEMES = ("nonblocking", "ecmp", "ecmp-dst", "spanning-tree", "random", "hedera-gff", "hedera-sa")
 WIRE = (1514 + 66 / 2) / 1448
 """Bytes on the wire per byte of payload: full segments, every second one acknowledged."""
@@ -125,4 +128,14 @@ def write_sweep(folder: Path, patterns, schemes=SCHEMES, trials=1) -> Path:
         for scheme in schemes:
             for trial in range(1, trials + 1):
                 store(folder, run_document(pattern, scheme, trial))
+    return folder
+
+
+def kept_sweep(folder: Path, patterns, schemes, trials=1) -> Path:
+    """Real runs of 10 s, with paths, link rates and rounds that fit together."""
+    for name, content in unpacked(KEPT / ARCHIVE):
+        run = decode(content)
+        if run.pattern in patterns and run.scheme in schemes and run.trial <= trials:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
     return folder
