@@ -122,7 +122,7 @@ def run(
             tell_user(f"{loop.stage_words(stage, progress)} ...")
 
     with silence(not show):
-        names = scheme_text(scheme, _own_folder()), traffic_text(traffic, _own_folder())
+        names = scheme_text(scheme), traffic_text(traffic)
         spec = RunSpec(*names, **fields_of(RunSpec, options))
         spec.workload()  # a mistake is found before anything is made
         asked, spec = spec.time, timed(spec)
@@ -168,9 +168,11 @@ def sweep(
         base, varied = timed(spec, on_cluster=bool(cluster)), varied_fields(vary or {})
         folder = Path(results) / slug(name or sweeps.name_of(base, varied))
         traffic = None if patterns is None else [traffic_text(each, folder / _GIVEN) for each in patterns]
-        if schemes is not None and not isinstance(schemes, str):
-            schemes = ",".join(scheme_text(each, folder / _GIVEN) for each in schemes)
-        parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, schemes, varied, folder)
+        given = [] if schemes is None or isinstance(schemes, str) else schemes
+        names = schemes if isinstance(schemes, str) else [scheme_text(each, folder / _GIVEN) for each in given]
+        if len(set(names)) < len(set(given)):
+            raise UserMistake("two of the classes have one name")
+        parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, names, varied, folder)
         if left_out:
             tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
         done = []
@@ -209,7 +211,7 @@ def simulate(scheme: str | type, traffic: str | Flows, **options: Any) -> Result
     """Run the paper's flow-level simulator once."""
     from simulator.driver import Simulation
 
-    names = scheme_text(scheme, _own_folder()), traffic_text(traffic, _own_folder())
+    names = scheme_text(scheme), traffic_text(traffic)
     try:
         return Simulation(Config(*names, **fields_of(Config, options))).run()
     except ValueError as mistake:
@@ -244,11 +246,11 @@ def _own_folder() -> Path:
     return until_exit.enter_context(temporary_folder("library"))
 
 
-def scheme_text(scheme: str | type, folder: Path) -> str:
+def scheme_text(scheme: str | type, folder: Path | None = None) -> str:
     """A scheme as the commands name it: FILE.py:CLASS for a class, whose definitions are copied into ``folder``."""
     if isinstance(scheme, str):
         return scheme
-    file = folder / f"{scheme.__name__}.py"
+    file = (folder or _own_folder()) / f"{scheme.__name__}.py"
     write_whole(file, definitions(scheme))
     return f"{file}:{scheme.__name__}"
 
@@ -274,13 +276,13 @@ def _is_constant(node: ast.stmt) -> bool:
     return not any(isinstance(part, ast.Call) for part in ast.walk(node.value))
 
 
-def traffic_text(traffic: str | Flows, folder: Path) -> str:
+def traffic_text(traffic: str | Flows, folder: Path | None = None) -> str:
     """Traffic as the commands name it: file:PATH for a list of flows, which is written into ``folder``."""
     if isinstance(traffic, str):
         return traffic
     rows = ["src_host,dst_host,start_s,size_bytes"]
     rows += [",".join("" if cell is None else str(cell) for cell in (*flow, None, None)[:4]) for flow in traffic]
     text = "\n".join(rows) + "\n"
-    file = folder / f"flows-{hashlib.sha256(text.encode()).hexdigest()[:8]}.csv"
+    file = (folder or _own_folder()) / f"flows-{hashlib.sha256(text.encode()).hexdigest()[:8]}.csv"
     write_whole(file, text)
     return f"file:{file}"

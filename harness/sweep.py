@@ -36,7 +36,7 @@ from traffic.patterns import PUBLISHED, REPLICATION
 SETTINGS = "sweep.json"
 MAX_SIZE = 16 << 20
 """Bytes of a sweep's settings that are still read."""
-VARYING = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
+PER_RUN = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
 MOST_RUNS = 10_000
 """As many as an archive of runs holds with two tries of each."""
@@ -85,7 +85,7 @@ def plan_parts(
     trials: int,
     patterns: Sequence[str] | None,
     suite: str,
-    schemes: str | None,
+    schemes: str | Sequence[str],
     varied: Mapping[str, tuple[str, Sequence[Any]]],
     folder: Path,
 ) -> tuple[list[Part], list[str]]:
@@ -99,7 +99,7 @@ def plan_parts(
     if suite not in SUITES:
         raise UserMistake(f"there is no suite {suite!r}; the suites are {', '.join(SUITES)}")
     asked = schemes or ("all" if patterns else SUITES[suite].schemes)
-    names = split_schemes(asked)
+    names = split_schemes(asked) if isinstance(asked, str) else list(asked)
     left_out = [name for name in names if not _can_have(base, name)] if asked == "all" and not base.plain else []
     able = [name for name in names if name not in left_out]
     parts = {}
@@ -171,7 +171,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
     Raises UserMistake when it cannot be written to, or holds a sweep with other settings.
     """
     require_writable(folder)
-    settings = {name: value for name, value in base.as_json().items() if name not in VARYING}
+    settings = {name: value for name, value in base.as_json().items() if name not in PER_RUN}
     settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
     if os.path.lexists(path):

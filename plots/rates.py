@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedera.schemes import CONTROL
-from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order
+from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order, short
 from record.archive import ARCHIVE
 from record.run import Run
 
@@ -76,10 +76,11 @@ def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tu
 
     made = Figure(figsize=_LONE_PANEL, layout="constrained")
     ax = made.subplots()
-    ax.axvspan(*window_s, color=_WINDOW, linewidth=0, zorder=0, label="measured")
+    ax.axvspan(*window_s, color=_WINDOW, linewidth=0, zorder=0)
     ax.axhline(capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, label="capacity")
-    ax.plot(range(1, len(mbps) + 1), mbps, color=colour(scheme), linewidth=2, label=scheme)
+    ax.plot(range(1, len(mbps) + 1), mbps, color=colour(scheme), linewidth=2, label=short(scheme))
     ax.set(xlim=(0, len(mbps)), ylim=(0, 1.08 * max(capacity_mbps, *mbps)), xlabel="seconds", ylabel="received (Mb/s)")
+    ax.set_title("shaded: measured", color=MUTED)
     ax.grid(axis="y")
     ax.legend(loc="lower right")
     return made
@@ -155,8 +156,8 @@ def _line(ax: Axes, run: Run, width: float) -> None:
 
 def _heading(run: Run, control: Run | None) -> str:
     if not run.valid or run.bisection_mbps is None:
-        return run.scheme
-    text = f"{run.scheme}   {run.bisection_mbps:.1f} Mb/s"
+        return short(run.scheme)
+    text = f"{short(run.scheme)}   {run.bisection_mbps:.1f} Mb/s"
     if control is None or control is run or not control.valid or not control.bisection_mbps:
         return text
     return f"{text}, {run.bisection_mbps / control.bisection_mbps:.0%} of control"

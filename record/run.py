@@ -143,7 +143,8 @@ class Run(Record, frozen=True, kw_only=True):
         rate = (
             "no result" if self.bisection_mbps is None else f"{self.bisection_mbps:.1f} of {self.capacity_mbps:g} Mb/s"
         )
-        return f"<{self.scheme} on {self.traffic}, trial {self.trial}: {rate}, {self.verdict}>"
+        scheme, traffic = (name.rpartition("/")[2] for name in (self.scheme, self.traffic))
+        return f"<{scheme} on {traffic}, trial {self.trial}: {rate}, {self.verdict}>"
 
     @property
     def valid(self) -> bool:
