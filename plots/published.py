@@ -1,4 +1,4 @@
-"""Our bars beside the published ones: per family of patterns, per scheme, and whether the order is the paper's.
+"""Our bars beside the published ones, by scheme and by family of patterns.
 
 All numbers are shares of the control: ours is the median over trials of (run / control of the same trial); the
 published bar is divided by the published control. So networks with links of 1 Gb/s and of 10 Mb/s can be compared.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,10 +22,6 @@ from record.run import Run
 _PUBLISHED_K = 4
 STATIC = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
 """Our schemes that the published ECMP might be."""
-EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
-"""The order expected from the paper under patterns where every host sends to one and receives from one."""
-NOTICEABLE = 0.01
-"""A rate lower by less than this share does not break the order: a link's limit is not known more exactly."""
 FEWEST_FOR_CORRELATION = 3
 
 
@@ -158,41 +153,6 @@ def _family(summary: Summary, name: str, patterns: Sequence[str]) -> Family:
             "possible": len(patterns),
         }
     return Family(name, patterns, means, all_tries)
-
-
-# --- the order ----------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Order:
-    """The patterns on which the expected order of these schemes could be checked, and the ``breaches`` of it: pattern,
-    the scheme that was worse, and its rate, the other one and its, in Mb/s. ``unknown``: patterns where some scheme
-    has no valid number."""
-
-    schemes: list[str]
-    patterns: list[str]
-    unknown: list[str]
-    breaches: list[dict[str, Any]]
-
-    @property
-    def held(self) -> int:
-        return len(self.patterns) - len({breach["pattern"] for breach in self.breaches})
-
-
-def expected_order(summary: Summary, runs: Sequence[Run]) -> Order:
-    """Whether the medians follow EXPECTED_ORDER, apart from differences that are not NOTICEABLE. Checked on patterns
-    whose flows are a bijection, for those of its schemes that were run, where all of them have a number."""
-    schemes = [scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes]
-    rates = summary.frame.pivot(index="pattern", columns="scheme", values="median_mbps")
-    rates = rates.loc[bijective(runs, summary.patterns) if len(schemes) > 1 else [], schemes]
-    breaches = [
-        {"pattern": pattern, "expected": a, "expected_mbps": mbps[a], "other": b, "other_mbps": mbps[b]}
-        for pattern, mbps in rates.dropna().iterrows()
-        for a, b in pairwise(schemes)
-        if mbps[a] < mbps[b] * (1 - NOTICEABLE)
-    ]
-    known = rates.notna().all(axis=1)
-    return Order(schemes, list(rates.index[known]), list(rates.index[~known]), breaches)
 
 
 def bijective(runs: Sequence[Run], patterns: Sequence[str]) -> list[str]:

@@ -154,8 +154,6 @@ def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
         "matches": [each for scheme in schemes if (each := published.match(bars, scheme)).pairs],
         "static": published.STATIC,
         "of_figure_9": of_figure_9,
-        "order": published.expected_order(bars, sweep.runs),
-        "noticeable": published.NOTICEABLE,
     }
 
 

@@ -54,37 +54,6 @@ def test_a_family_is_the_mean_over_patterns_of_medians_over_trials(tmp_path):
     assert (mean["patterns"], mean["possible"]) == (2, 2)
 
 
-def test_where_the_expected_order_does_not_hold(tmp_path):
-    one_each = [{"src": 0, "dst": 4, "mbps": 1.0}, {"src": 4, "dst": 0, "mbps": 1.0}]
-    rates = {
-        ("stride:4", s): r for s, r in (("hedera-sa", 90), ("hedera-gff", 95), ("ecmp", 60), ("spanning-tree", 61))
-    }
-    rates |= {("stride:8", s): r for s, r in (("hedera-sa", 90), ("ecmp", 60))}
-    summary, runs = sweep_of(tmp_path, rates, flows=one_each)
-    order = published.expected_order(summary, runs)
-    assert tuple(order.schemes) == published.EXPECTED_ORDER
-    assert (order.patterns, order.unknown) == (["stride:4"], ["stride:8"])
-    assert order.held == 0
-    assert [tuple(breach.values()) for breach in order.breaches] == [
-        ("stride:4", "hedera-sa", 90, "hedera-gff", 95),
-        ("stride:4", "ecmp", 60, "spanning-tree", 61),
-    ]
-
-
-@pytest.mark.parametrize(("gff", "breaches"), [(160.05, 0), (161.5, 0), (161.7, 1)])
-def test_differences_that_no_trial_can_show_break_no_order(tmp_path, gff, breaches):
-    flows = [{"src": 0, "dst": 4, "mbps": 1.0}]
-    rates = {("stride:4", "hedera-sa"): 160.04, ("stride:4", "hedera-gff"): gff}
-    order = published.expected_order(*sweep_of(tmp_path, rates, flows=flows))
-    assert (len(order.breaches), order.held) == (breaches, 1 - breaches)
-
-
-def test_the_order_is_only_expected_of_bijections(tmp_path):
-    crowd = [{"src": 0, "dst": 4, "mbps": 1.0}, {"src": 1, "dst": 4, "mbps": 1.0}]
-    summary, runs = sweep_of(tmp_path, {("hotspot", "hedera-sa"): 1, ("hotspot", "hedera-gff"): 2}, flows=crowd)
-    assert published.expected_order(summary, runs).patterns == []
-
-
 def test_a_published_share_is_of_the_published_control_for_the_same_flows():
     for pattern, scheme, bar in (
         ("published:stride4", "ecmp", 3482),
