@@ -183,13 +183,13 @@ def sweep(
                 if show:
                     sweeps.show(part, runs)
         failed = "; ".join(filter(None, map(sweeps.not_counted, parts)))
-        found = Sweeps(folder, tuple(done), not failed)
-        for file in found.write() if varied else []:
+        swept = Sweeps(folder, tuple(done), not failed)
+        for file in swept.write() if varied else []:
             if show:
                 print(f"the {'table' if file.suffix == '.csv' else 'picture'} of all: {file}")
         if show and failed:
             print(f"hedera: {failed}", file=sys.stderr)
-    return found
+    return swept
 
 
 def varied_fields(vary: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, tuple[Any, ...]]]:
@@ -218,7 +218,7 @@ def simulate(scheme: str | type, traffic: str | Flows, **options: Any) -> Result
         raise UserMistake(str(mistake)) from None
 
 
-def plot(found: Run | Result | Sweeps) -> Figure:
+def plot(result: Run | Result | Sweeps) -> Figure:
     """A matplotlib figure: of a run or a simulation the rate over time, of a sweep what `Sweeps.plot` draws."""
     from plots import rates
     from plots.style import house_style
@@ -226,12 +226,12 @@ def plot(found: Run | Result | Sweeps) -> Figure:
     from simulator.result import Result
 
     with house_style():
-        if isinstance(found, Run):
-            return rates.figure([found])
-        if isinstance(found, Result):
-            config = found.config
-            return rates.total(config.scheme, found.mbps_per_second, found.capacity_mbps, config.window_s)
-        figure: Figure = found.plot()
+        if isinstance(result, Run):
+            return rates.figure([result])
+        if isinstance(result, Result):
+            config = result.config
+            return rates.total(config.scheme, result.mbps_per_second, result.capacity_mbps, config.window_s)
+        figure: Figure = result.plot()
         return figure
 
 

@@ -83,17 +83,17 @@ def as_json(rows: Sequence[Row]) -> str:
     def plain(cell: Any) -> Any:
         return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
-    found = [{name: plain(cell) for name, cell in row.items()} for row in rows]
-    return json.dumps({"rows": found}, allow_nan=False)
+    plain_rows = [{name: plain(cell) for name, cell in row.items()} for row in rows]
+    return json.dumps({"rows": plain_rows}, allow_nan=False)
 
 
-def conclude(rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path], json_wanted: bool) -> None:
+def conclude(rows: Sequence[Row], tables: Sequence[Table | str], files: Sequence[Path], json_wanted: bool) -> None:
     """The end of every command: print the rows as JSON, or else tables and sentences; then name the files written."""
     if json_wanted:
         click.echo(as_json(rows))
     else:
         console = wide_console()
-        for part in told:
+        for part in tables:
             console.print(part, highlight=False, soft_wrap=isinstance(part, str))
     if files:
         click.echo("written: " + "  ".join(str(file) for file in files), err=json_wanted)

@@ -75,16 +75,16 @@ class Computing:
     def png(self, name: str) -> Path:
         return self.out / f"{name}.png"
 
-    def conclude(self, rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path]) -> None:
-        conclude(rows, told, files, self.as_json)
+    def conclude(self, rows: Sequence[Row], tables: Sequence[Table | str], files: Sequence[Path]) -> None:
+        conclude(rows, tables, files, self.as_json)
 
 
 def computed(function: Command) -> Command:
     """The decorator of such a command, which gets the shared options as ``asked``."""
 
     @wraps(function)
-    def gathered(out: Path, as_json: bool, jobs: int | None, cluster: str | None, **own: Any) -> Any:
-        return function(asked=Computing(out, as_json, jobs, cluster), **own)
+    def gathered(out: Path, as_json: bool, jobs: int | None, cluster: str | None, **others: Any) -> Any:
+        return function(asked=Computing(out, as_json, jobs, cluster), **others)
 
     decorated: Command = options(output, json_option, parallel, in_words)(gathered)
     return decorated
