@@ -9,7 +9,9 @@ import pytest
 
 import virtual.kernel
 from harness import library
+from harness.cli import run
 from harness.run.spec import GUESTS_TCP
+from harness.sweep import SUITES
 from harness.verdict.result import failed_run
 from plots.load import load_sweep
 from record import run as record
@@ -28,6 +30,7 @@ def test_a_suite_may_have_schemes_of_its_own(more, schemes, tmp_path, monkeypatc
     command = ("sweep", 1, 5, "--suite", "replication", "--time", "virtual", "--results", tmp_path)
     asked(*command, *more)
     assert len({(job.spec.traffic, job.spec.scheme) for job in found}) == len(found) == 27 * schemes
+    assert tuple(SUITES) == run.SUITES, "those that the help names"
 
 
 @pytest.fixture
