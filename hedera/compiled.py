@@ -23,7 +23,12 @@ from typing import Any, TypeVar, cast
 if not re.fullmatch("[1-9][0-9]*", os.environ.get("NUMBA_NUM_THREADS", "1")):
     del os.environ["NUMBA_NUM_THREADS"]
 
+# As Numba loads it looks for these two, which takes a sixth of a second. No loop of ours uses them.
+if not {"cffi", "scipy.linalg.cython_blas"} & sys.modules.keys():
+    sys.modules |= {"cffi": None, "scipy.linalg.cython_blas": None}  # type: ignore[dict-item]
+
 import numba
+import numba.np.arraymath
 import numpy as np
 from llvmlite.binding import get_host_cpu_name
 from numba.core import config
@@ -33,6 +38,10 @@ from hedera.linkstate import LinkState
 from topos import links
 from topos.arrays import Int32, Int64
 from topos.network import Network
+
+for _name in ("cffi", "scipy.linalg.cython_blas"):
+    if sys.modules.get(_name, numba) is None:
+        del sys.modules[_name]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FOLDERS = 8

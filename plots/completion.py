@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec.structs import asdict
@@ -16,50 +16,52 @@ from record.parts import FlowRecord
 from record.run import Run
 from topos.arrays import Float64
 
+if TYPE_CHECKING:
+    from plots.load import Sweep
+
 STATISTICS = tuple(f"{what}_{of}" for of in ("s", "slowdown") for what in ("mean", "median", "p95", "p99"))
 COLUMNS = ("pattern", "scheme", "size_class", "over", "left_out", "runs", "flows", "cut_off", *STATISTICS)
 
 
-def rows(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> list[dict[str, Any]]:
+def rows(sweep: Sweep) -> list[dict[str, Any]]:
     """A row (COLUMNS) for each pattern, class and scheme, in the order of tables; none without such traffic. Times
-    are medians over the valid runs, or (see ``over``) over all ``tries`` whatever their verdict, of which ``left_out``
+    are medians over the valid runs, or (see ``over``) over all tries whatever their verdict, of which ``left_out``
     are not valid; ``flows`` and ``cut_off`` are totals."""
     from pandas import DataFrame, concat
 
-    found = DataFrame(
+    classes = DataFrame(
         [
-            {"pattern": run.pattern, "scheme": run.scheme, "left_out": not run.valid, "runs": 1} | asdict(one)
-            for run in (runs if tries is None else tries)
-            for one in run.completion
-            if one.mean_s is not None
+            {"pattern": run.pattern, "scheme": run.scheme, "left_out": not run.valid, "runs": 1} | asdict(statistics)
+            for run in sweep.tries
+            for statistics in run.completion
+            if statistics.mean_s is not None
         ],
         columns=[name for name in COLUMNS if name != "over"],
     )
     parts = []
-    for over, own in ((VALID, found[~found.left_out.astype(bool)]), (ALL_TRIES, found)):
-        groups = own.groupby(["pattern", "size_class", "scheme"])
+    for over, counted in ((VALID, classes[~classes.left_out.astype(bool)]), (ALL_TRIES, classes)):
+        groups = counted.groupby(["pattern", "size_class", "scheme"])
         sums = groups[["left_out", "runs", "flows", "cut_off"]].sum().astype(int)
         parts.append(sums.join(groups[list(STATISTICS)].median()).assign(over=over).reset_index())
     orders = {
-        "pattern": list(dict.fromkeys(run.pattern for run in runs)),
+        "pattern": list(dict.fromkeys(run.pattern for run in sweep.runs)),
         "size_class": list(CLASSES),
-        "scheme": scheme_order(run.scheme for run in runs),
+        "scheme": scheme_order(run.scheme for run in sweep.runs),
         "over": [VALID, ALL_TRIES],
     }
-    made = concat(parts)[list(COLUMNS)]
-    made = made[made.pattern.isin(orders["pattern"])]
-    made = made.sort_values(list(orders), key=lambda column: column.map(orders[column.name].index))
-    records: list[dict[str, Any]] = made.to_dict("records")
+    frame = concat(parts)[list(COLUMNS)]
+    frame = frame.sort_values(list(orders), key=lambda column: column.map(orders[column.name].index))
+    records: list[dict[str, Any]] = frame.to_dict("records")
     return records
 
 
-def csv_text(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> str:
+def csv_text(sweep: Sweep) -> str:
     """`rows` as CSV."""
     from pandas import DataFrame
 
-    frame = DataFrame(rows(runs, tries), columns=COLUMNS)
-    written: str = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    return written
+    frame = DataFrame(rows(sweep), columns=COLUMNS)
+    text: str = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+    return text
 
 
 def completed(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:
@@ -82,16 +84,18 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
     with house_style():
         figure = Figure(figsize=(8.4, 2.5 * len(patterns)), layout="constrained")
         for axes, pattern in zip(figure.subplots(len(patterns), 1, squeeze=False)[:, 0], patterns, strict=True):
-            own = [run for run in shown if run.pattern == pattern]
-            for scheme in scheme_order(run.scheme for run in own):
-                flows = (flow for run in own if run.scheme == scheme for flow in run.flows)
+            of_pattern = [run for run in shown if run.pattern == pattern]
+            cut_off = False
+            for scheme in scheme_order(run.scheme for run in of_pattern):
+                flows = (flow for run in of_pattern if run.scheme == scheme for flow in run.flows)
                 sized = [flow for flow in flows if flow.size_bytes is not None]
                 took, share = completed(sized)
+                cut_off |= took.size < len(sized)
                 if took.size:
                     axes.plot(took, share, color=colour(scheme), lw=1.3, label=scheme)
             logarithmic(axes, "x")
             axes.set_ylim(0, 1.02)
-            axes.set_title(label(pattern))
+            axes.set_title(label(pattern) + "; where a curve ends below 1, the run's end cut flows off" * cut_off)
             axes.set_ylabel("flows complete")
             axes.grid(True)
             if axes.lines:

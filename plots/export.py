@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from plots import summary, trials
 from plots.load import Sweep, load_sweep
-from plots.shares import published_share
-from plots.summary import tries_of
-from plots.table import csv_text
-from plots.trials import csv_text as tests_text
+from plots.published import published_share
 from record.archive import ARCHIVE, pack
 from record.files import find_files, write_whole
 from record.parts import FlowRecord
@@ -21,23 +19,23 @@ from record.run import MAX_BYTES, Run
 from traffic.textfile import read_regular
 
 SETTINGS = "sweep.json"
-WHICH = ("run", "pattern", "scheme", "trial", "seed", "verdict")
-"""Columns of both tables; ``run`` is the run's folder, which joins the tables."""
-OF_FLOWS = (
+RUN_COLUMNS = ("run", "pattern", "scheme", "trial", "seed", "verdict")
+"""Columns of both tables; ``run`` is the run's folder, which joins them."""
+FLOW_COLUMNS = (
     "flow", "src", "dst", "src_port", "start_s", "seconds", "mbps", "window_mbps", "size_bytes", "completion_s",
     "fluid_s", "late_s", "connect_s", "how", "retransmissions", "rtt_ms", "first_core", "last_core", "moves",
 )  # fmt: skip
 
 
 def export(folder: Path, to: Path) -> list[Path]:
-    """Write the tables into ``to``, which is created, and return them. If a trial was run twice, they have the try that
-    counts. Raises ValueError, one sentence, when there is no run."""
+    """Write the tables of the sweep in ``folder`` into ``to``, which is created, and return them. If a trial was run
+    twice, they have the try that counts. Raises ValueError, one sentence, when there is no run."""
     sweep = load_sweep(folder)
     if not sweep.runs:
         why = f": {sweep.skipped[0].path} {sweep.skipped[0].reason}" if sweep.skipped else ""
         raise ValueError(f"{folder} has no run (run.json) to export{why}")
-    flows = _table(flow_rows(sweep), (*WHICH, *OF_FLOWS))
-    return _written(to, {"runs.csv": _table(run_rows(sweep)), "flows.csv": flows})
+    flows = _csv(flow_rows(sweep), (*RUN_COLUMNS, *FLOW_COLUMNS))
+    return _write(to, {"runs.csv": _csv(run_rows(sweep)), "flows.csv": flows})
 
 
 def keep(folder: Path, to: Path) -> list[Path]:
@@ -52,18 +50,12 @@ def keep(folder: Path, to: Path) -> list[Path]:
         settings = read_regular(folder / SETTINGS, MAX_BYTES)
     except ValueError as reason:
         raise ValueError(f"{folder / SETTINGS} {reason}") from None
-    return _written(
-        to,
-        {
-            ARCHIVE: pack({str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}),
-            SETTINGS: settings,
-            "summary.csv": csv_text(sweep.runs, sweep.tries),
-            "differences.csv": tests_text(sweep.runs, sweep.tries),
-        },
-    )
+    documents = {str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}
+    tables = {"summary.csv": summary.csv_text(sweep), "differences.csv": trials.csv_text(sweep)}
+    return _write(to, {ARCHIVE: pack(documents), SETTINGS: settings, **tables})
 
 
-def _written(to: Path, files: Mapping[str, str | bytes]) -> list[Path]:
+def _write(to: Path, files: Mapping[str, str | bytes]) -> list[Path]:
     for name, content in files.items():
         write_whole(to / name, content)
     return [to / name for name in files]
@@ -72,10 +64,11 @@ def _written(to: Path, files: Mapping[str, str | bytes]) -> list[Path]:
 def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
     """A row per run. ``share_of_control``: of the control of the same pattern and trial, if both are valid;
     ``published_share``: the paper's number for such a bar, if it has one."""
-    shares = tries_of(sweep.runs, sweep.runs).ratio
+    rows = summary.frame_of(sweep)
+    shares = rows[rows.counts].ratio
     for file, run, share in zip(sweep.files, sweep.runs, shares, strict=True):
         yield {
-            **_which(sweep, file, run),
+            **_run_columns(sweep, file, run),
             "bisection_mbps": run.bisection_mbps,
             "share_of_control": share,
             "published_share": published_share(run.pattern, run.scheme, run.spec.k),
@@ -85,7 +78,7 @@ def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
             "window_from_s": run.window_s[0],
             "window_to_s": run.window_s[1],
             "flows": len(run.flows),
-            "moves": sum(_moves(flow) for flow in run.flows),
+            "moves": sum(map(_moves, run.flows)),
             "dropped_packets": sum(run.queue_drops.values()),
             "started": run.started.isoformat() if run.started else None,
             "reasons": "; ".join(run.reasons),
@@ -96,28 +89,28 @@ def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
 def flow_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
     """A row per flow of every run. ``moves``: how often it went to another core; cores are counted from 0."""
     for file, run in zip(sweep.files, sweep.runs, strict=True):
-        which = _which(sweep, file, run)
+        run_columns = _run_columns(sweep, file, run)
         for number, flow in enumerate(run.flows):
             first, last = (flow.paths[0].core, flow.paths[-1].core) if flow.paths else (None, None)
             paths = {"first_core": first, "last_core": last, "moves": _moves(flow)}
-            told = {name: getattr(flow, name) for name in OF_FLOWS if hasattr(flow, name)}
-            yield {**which, "flow": number, "start_s": flow.start, **told, **paths}
+            measured = {name: getattr(flow, name) for name in FLOW_COLUMNS if hasattr(flow, name)}
+            yield {**run_columns, "flow": number, "start_s": flow.start, **measured, **paths}
 
 
-def _which(sweep: Sweep, file: Path, run: Run) -> dict[str, Any]:
-    place = str(file.parent.relative_to(sweep.folder))
-    return dict(zip(WHICH, (place, run.pattern, run.scheme, run.trial, run.seed, run.verdict), strict=True))
+def _run_columns(sweep: Sweep, file: Path, run: Run) -> dict[str, Any]:
+    folder = str(file.parent.relative_to(sweep.folder))
+    return dict(zip(RUN_COLUMNS, (folder, run.pattern, run.scheme, run.trial, run.seed, run.verdict), strict=True))
 
 
 def _moves(flow: FlowRecord) -> int:
-    return sum(one.core != other.core for one, other in pairwise(flow.paths))
+    return sum(before.core != after.core for before, after in pairwise(flow.paths))
 
 
-def _table(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> str:
+def _csv(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...] | None = None) -> str:
     """The rows as CSV (``columns``: these alone); missing values are empty cells, several values in one cell are
     separated by blanks."""
     from pandas import DataFrame
 
     cells = ({k: " ".join(map(str, v)) if isinstance(v, tuple) else v for k, v in row.items()} for row in rows)
-    written: str = DataFrame(cells, columns=columns, dtype=object).to_csv(index=False, lineterminator="\n")
-    return written
+    text: str = DataFrame(cells, columns=columns, dtype=object).to_csv(index=False, lineterminator="\n")
+    return text

@@ -1,32 +1,47 @@
-"""The paper's Figure 9 from our runs: one group of bars per pattern, above as shares of the control, below in Mb/s.
+"""The paper's Figure 9 from our runs, as two pictures: by family of patterns, and pattern by pattern.
 
 A bar is the median of the valid trials; its whisker is the 5th to 95th percentile of ten trials or more, of fewer the
-95 % interval of their mean (`plots.summary`); in Mb/s it is payload at the receivers' sockets, as in the paper
-(section 6.2). A published bar stands beside ours as an outline; the published ECMP stands beside the first and
-the last of our static schemes, because it might be any of them. In Mb/s published bars are scaled by the ratio of our
-links' payload capacity to the testbed's. A bar without a valid trial has no number. In its place is a hatched, crossed
-outline up to the dashed line, or only a cross if nothing was run.
+95 % interval of their mean (`plots.summary`). A published bar stands beside ours as an outline.
+
+By family, which is drawn where all patterns are published ones and some families have several: shares of the control.
+A bar is the mean over patterns of medians over trials, and its whisker is of the trials' means over those patterns that
+all trials have. The last group is the mean over all patterns. The published ECMP is held against `spanning-tree`, which
+it behaves like (docs/ecmp.md), where that was run: then `ecmp` has a gap after it. Further static schemes are in the
+other picture alone.
+
+Pattern by pattern: above shares of the control, below Mb/s, which is payload at the receivers' sockets, as in the paper
+(section 6.2); published bars are scaled by the ratio of our links' payload capacity to the testbed's. The published
+ECMP stands beside the first and the last of our static schemes, because it might be any of them. A bar without a valid
+trial has no number. In its place is a hatched, crossed outline up to the dashed line, or only a cross if nothing was
+run.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hedera.schemes import CONTROL
-from plots.shares import STATIC, Shares, Spread
-from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save
-from plots.summary import ENOUGH, FEWEST, Summary, summarise
+import numpy as np
+
+from hedera.schemes import CONTROL, best_first
+from plots.load import Sweep
+from plots.published import STATIC, Family, everything, families, family, published_bars, published_share
+from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save, short
+from plots.summary import ENOUGH, FEWEST, Summary, frame_of, means_of_trials, summarise
+from plots.trials import difference
+from record.published import CAPACITY_MBPS
 from record.run import Run
+from topos.wire import payload_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 GROUPS_PER_ROW = 5
-_GROUP_WIDTH = 0.86  # of the distance between two patterns
+_GROUP_WIDTH = 0.86  # of the distance between two groups
 _FEWEST_SLOTS = 6  # bars of a group with fewer schemes are no wider than with this many
 _HATCH = "/////"
 _CROSS: dict[str, Any] = {"marker": "x", "linestyle": "", "markersize": 5, "markeredgewidth": 1.5}
@@ -34,52 +49,33 @@ _RED_CROSS = {**_CROSS, "color": INVALID}
 _SMALL_CROSS = {**_CROSS, "color": MUTED, "markersize": 3.5, "markeredgewidth": 0.9}
 _LEGEND: dict[str, Any] = {"fontsize": 8.5, "handlelength": 1.5, "handleheight": 1.0, "columnspacing": 1.5}
 _GROUP, _ROW, _HEAD, _SIDE = 2.2, 1.6, 1.4, 1.1  # inches
+_PUBLISHED_PAYLOAD_MBPS = CAPACITY_MBPS * payload_share(cable=True)
+"""Section 6.2 counts what the sinks' sockets received. Full segments carry 1448 of every 1514 bytes that an emulated
+link counts, and 1448 of every 1538 byte times of the testbed's cables."""
+_HELD_AGAINST = ("spanning-tree", "ecmp")
+"""Of the static schemes those shown by family, the one that the published ECMP is held against first."""
 
 
-class Slot(NamedTuple):
-    """A place in every group: of a scheme's bar, or of the published one that it is held against."""
+class Spread(NamedTuple):
+    """Median over trials, and the ends of its whisker (`plots.summary`): the median itself where there is none."""
 
-    scheme: str
-    published: bool
+    median: float
+    low: float
+    high: float
 
 
-def draw(runs: Sequence[Run], path: Path) -> list[Path]:
-    """Write the chart as PNG and SVG, and return the files. Raises ValueError when there is no run."""
+def draw(sweep: Sweep, path: Path) -> list[Path]:
+    """Write the pictures as PNG and SVG, and return the files: ``path``, and if that is by family ``path-patterns``.
+    Raises ValueError when there is no run."""
     with house_style():
-        return save(figure(runs, summarise(runs)), path, ("svg", "png"))[::-1]
+        paths = (path, path.with_name(f"{path.name}-patterns"))
+        drawn = zip(figures(sweep), paths, strict=False)
+        return [file for figure, place in drawn for file in save(figure, place, ("png", "svg"))]
 
 
-def figure(runs: Sequence[Run], summary: Summary) -> Figure:
-    from matplotlib.figure import Figure
-    from matplotlib.layout_engine import ConstrainedLayoutEngine
-
-    charts = [Shares(summary, False, summary.payload_capacity_mbps)]
-    if any(bar.median_ratio is not None for bar in summary.bars.values()):
-        charts.insert(0, Shares(summary, True))
-    rows = math.ceil(len(summary.patterns) / GROUPS_PER_ROW)
-    per_row = math.ceil(len(summary.patterns) / rows)
-    size = (max(_SIDE + _GROUP * per_row, 6.4), _HEAD + _ROW * rows * len(charts) * (1.2 if rows == 1 else 1))
-    made = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.06, hspace=0.03))
-    fields = made.subplots(rows * len(charts), 1, squeeze=False)[:, 0]
-    for number, chart in enumerate(charts):
-        _chart(list(fields[number * rows : (number + 1) * rows]), chart, per_row)
-    fields[0].set_title(conditions(runs), fontsize=9, color=MUTED)
-    made.suptitle("Bisection bandwidth", x=0.01, ha="left", fontsize=11.5, fontweight="bold")
-    _legend(made, charts)
-    return made
-
-
-def slots(chart: Shares) -> list[Slot]:
-    """The places of a group, in order. The control has none among shares of itself."""
-    schemes = [s for s in chart.summary.schemes if not (chart.of_control and s == CONTROL)]
-    published = {s for s in schemes if any(chart.published(p, s) is not None for p in chart.summary.patterns)}
-    static = [s for s in schemes if s in STATIC]
-    found = []
-    for scheme in schemes:
-        found.append(Slot(scheme, False))
-        if scheme in published and (scheme not in STATIC or scheme in (static[0], static[-1])):
-            found.append(Slot(scheme, True))
-    return found
+def figures(sweep: Sweep) -> list[Figure]:
+    """The pictures, in the house's style: by family where that is drawn, and pattern by pattern."""
+    return [by_family(sweep), by_pattern(sweep)] if has_families(summarise(sweep)) else [by_pattern(sweep)]
 
 
 def conditions(runs: Sequence[Run]) -> str:
@@ -93,62 +89,227 @@ def conditions(runs: Sequence[Run]) -> str:
     return f"k={spec.k}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s{time} per run; {bars}"
 
 
-def _chart(fields: Sequence[Axes], chart: Shares, per_row: int) -> None:
+def _whiskers(ax: Axes, x: Sequence[float], spreads: Sequence[Spread]) -> None:
+    """The median of few trials may be outside of the interval of their mean."""
+    shown = [(at, spread.low, spread.high) for at, spread in zip(x, spreads, strict=True) if spread.high > spread.low]
+    if shown:
+        x, low, high = np.array(shown).T
+        ax.errorbar(x, (low + high) / 2, (high - low) / 2, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2, zorder=4)
+
+
+def _outline(scheme: str) -> dict[str, Any]:
+    return {"facecolor": "white", "edgecolor": INK if scheme in STATIC else colour(scheme), "linewidth": 1.1}
+
+
+# --- by family ----------------------------------------------------------------------------------------------
+
+
+def has_families(summary: Summary) -> bool:
+    """Whether all patterns are published ones, some families have several, and there are shares of the control."""
+    published = all(pattern.startswith("published:") for pattern in summary.patterns)
+    shares = summary.frame[summary.frame.scheme != CONTROL].median_ratio
+    return published and len(set(map(family, summary.patterns))) < len(summary.patterns) and bool(shares.notna().any())
+
+
+def by_family(sweep: Sweep) -> Figure:
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    summary = summarise(sweep)
+    groups = [group for group in families(summary) if group.means] + [everything(summary)]
+    left_out = {scheme for scheme in best_first() if not scheme.startswith("hedera-")}.difference(_HELD_AGAINST)
+    static = [scheme for scheme in _HELD_AGAINST if scheme in summary.schemes]
+    schemes = [*static, *(scheme for scheme in summary.schemes if scheme not in left_out.union(static))]
+    figure = Figure(figsize=(1.2 * len(groups) + 0.8, 3.8), layout="constrained")
+    ax = figure.subplots()
+    top = max(
+        mean[which] or 0.0 for group in groups for mean in group.means.values() for which in ("ours", "published")
+    )
+    ax.set(xlim=(-0.5, len(groups) - 0.5), ylim=(0, 1.06 * max(top, 1.0)), ylabel="share of the control")
+    names = [short(group.name).replace("(", "\n(") for group in groups[:-1]]
+    ax.set_xticks(range(len(groups)), [*names, "mean of all"])
+    ax.tick_params(axis="x", length=0)
+    ax.grid(axis="y")
+    ax.axhline(1, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
+    ax.axvspan(len(groups) - 1.5, len(groups) - 0.5, color="#f2f2f2", linewidth=0, zorder=0)
+    width, ends = 0.84 / (2 * len(schemes)), _spreads(sweep)
+    for number, scheme in enumerate(schemes):
+        beside = scheme not in STATIC or scheme == static[0]
+        _families_of(ax, groups, scheme, width * (2 * number + 0.5) - 0.42, width, ends, beside)
+    ax.set_title(f"{conditions(sweep.runs)}; means over patterns", fontsize=8.5, color=MUTED)
+    figure.suptitle("Bisection bandwidth", x=0.01, ha="left", fontsize=11.5, fontweight="bold")
+    entries: list[tuple[Any, str]] = [(Patch(facecolor=colour(scheme)), short(scheme)) for scheme in schemes]
+    ecmp = f", its ECMP after {static[0]}" if static else ""
+    entries.append((Patch(facecolor="white", edgecolor=INK), f"published (NSDI '10){ecmp}"))
+    entries.append((Line2D([], [], color=INK, lw=0.9, ls=DASHES), "control"))
+    figure.legend(*zip(*entries, strict=True), loc="outside lower center", ncols=len(entries), fontsize=8.5)
+    return figure
+
+
+def _families_of(
+    ax: Axes,
+    groups: Sequence[Family],
+    scheme: str,
+    offset: float,
+    width: float,
+    spreads: Mapping[tuple[str, str], Spread],
+    beside_published: bool,
+) -> None:
+    """The bars of a scheme in all groups, and if asked for the published ones beside them."""
+    means = [
+        (place + offset, group.name, group.means[scheme]) for place, group in enumerate(groups) if scheme in group.means
+    ]
+    ours: dict[str, Any] = {"color": colour(scheme), "linewidth": 0}
+    bars = [([(x, mean["ours"]) for x, _, mean in means], ours)]
+    if beside_published:
+        outlines = [(x + width, mean["published"]) for x, _, mean in means if mean["published"] is not None]
+        bars.append((outlines, _outline(scheme)))
+    for places, style in bars:
+        ax.bar([x for x, _ in places], [height for _, height in places], width * 0.88, zorder=2, **style)
+        for x, height in places:
+            if x > len(groups) - 1.5:
+                ax.text(x, 0.02, f"{height:.0%}", ha="center", rotation=90, fontsize=8, zorder=5)
+    known = [(x, spreads[name, scheme]) for x, name, _ in means if (name, scheme) in spreads]
+    _whiskers(ax, [x for x, _ in known], [spread for _, spread in known])
+
+
+def _spreads(sweep: Sweep) -> dict[tuple[str, str], Spread]:
+    """The whiskers by family (and of all), and scheme, where there are enough trials."""
+    from pandas import concat
+
+    tries = frame_of(sweep)
+    rows = tries[tries.counts]
+    rows = concat([rows.assign(family=rows.pattern.map(family)), rows.assign(family="all")])
+    spreads = {}
+    for group, means in means_of_trials(rows, "ratio", ["family", "scheme"]).iterrows():
+        trials = means.dropna().tolist()
+        row = difference(None, trials)
+        if row.mean is not None and row.low is not None and row.high is not None:
+            low, high = np.percentile(trials, [5, 95]).tolist() if len(trials) >= ENOUGH else (row.low, row.high)
+            spreads[group] = Spread(row.mean, low, high)
+    return spreads
+
+
+# --- pattern by pattern -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chart:
+    """What the bars of a half of the picture are, ``ratio`` to the control or ``payload_mbps``, and where ``whole`` is:
+    the control, or the payload that all links can carry."""
+
+    summary: Summary
+    what: str
+    whole: float
+
+    def ours(self, pattern: str, scheme: str) -> Spread | None:
+        """The spread over our valid trials; None when there is none."""
+        bar = self.summary.bars.get((pattern, scheme))
+        if bar is None or (median := getattr(bar, f"median_{self.what}")) is None:
+            return None
+        low, high = (getattr(bar, f"{end}_{self.what}") for end in ("low", "high"))
+        return Spread(median, median if low is None else low, median if high is None else high)
+
+    def published(self, pattern: str, scheme: str) -> float | None:
+        """The published bar that a scheme is held against, scaled to our links; None when there is none."""
+        if self.what == "ratio":
+            return published_share(pattern, scheme, self.summary.k)
+        mbps = published_bars(pattern, self.summary.k).get(scheme)
+        return None if mbps is None else self.whole * mbps / _PUBLISHED_PAYLOAD_MBPS
+
+
+class Slot(NamedTuple):
+    """A place in every group: of a scheme's bar, or of the published one that it is held against."""
+
+    scheme: str
+    published: bool
+
+
+def by_pattern(sweep: Sweep) -> Figure:
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    summary = summarise(sweep)
+    charts = [Chart(summary, "payload_mbps", summary.payload_capacity_mbps)]
+    if summary.frame.median_ratio.notna().any():
+        charts.insert(0, Chart(summary, "ratio", 1.0))
+    rows = math.ceil(len(summary.patterns) / GROUPS_PER_ROW)
+    per_row = math.ceil(len(summary.patterns) / rows)
+    size = (max(_SIDE + _GROUP * per_row, 6.4), _HEAD + _ROW * rows * len(charts) * (1.2 if rows == 1 else 1))
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.06, hspace=0.03))
+    fields = figure.subplots(rows * len(charts), 1, squeeze=False)[:, 0]
+    for number, chart in enumerate(charts):
+        _chart(list(fields[number * rows : (number + 1) * rows]), chart, per_row)
+    fields[0].set_title(conditions(sweep.runs), fontsize=9, color=MUTED)
+    figure.suptitle("Bisection bandwidth", x=0.01, ha="left", fontsize=11.5, fontweight="bold")
+    _legend(figure, charts)
+    return figure
+
+
+def slots(chart: Chart) -> list[Slot]:
+    """The places of a group, in order. The control has none among shares of itself."""
+    schemes = [s for s in chart.summary.schemes if not (chart.what == "ratio" and s == CONTROL)]
+    published = {s for s in schemes if any(chart.published(p, s) is not None for p in chart.summary.patterns)}
+    static = [s for s in schemes if s in STATIC]
+    places = []
+    for scheme in schemes:
+        places.append(Slot(scheme, False))
+        if scheme in published and (scheme not in STATIC or scheme in (static[0], static[-1])):
+            places.append(Slot(scheme, True))
+    return places
+
+
+def _chart(fields: Sequence[Axes], chart: Chart, per_row: int) -> None:
     patterns, places = chart.summary.patterns, slots(chart)
     highest = [chart.whole]
     for pattern in patterns:
         ours = [chart.ours(pattern, slot.scheme) for slot in places]
         highest += [min(spread.high, 1.2 * chart.whole) for spread in ours if spread]
         highest += [chart.published(pattern, slot.scheme) or 0.0 for slot in places if slot.published]
+    width = _GROUP_WIDTH / max(len(places), _FEWEST_SLOTS)
     for row, ax in enumerate(fields):
-        own = patterns[row * per_row : (row + 1) * per_row]
+        shown = patterns[row * per_row : (row + 1) * per_row]
         ax.set_xlim(-0.5, per_row - 0.5)
         ax.set_ylim(0, max(highest) * 1.08)
-        ax.set_xticks(range(len(own)), [label(pattern) for pattern in own], fontsize=9.5)
+        ax.set_xticks(range(len(shown)), [label(pattern) for pattern in shown], fontsize=9.5)
         ax.tick_params(axis="x", length=0, pad=5)
         ax.tick_params(axis="y", length=3, labelsize=8.5)
         ax.grid(axis="y")
         ax.axhline(chart.whole, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
-        for group, pattern in enumerate(own):
-            if group % 2 == 0:
-                ax.axvspan(group - 0.5, group + 0.5, color="#f6f6f6", linewidth=0, zorder=0)
-            _group(ax, group, pattern, chart, places)
-    fields[len(fields) // 2].set_ylabel("share of the control" if chart.of_control else "payload received (Mb/s)")
+        for group in range(0, len(shown), 2):
+            ax.axvspan(group - 0.5, group + 0.5, color="#f6f6f6", linewidth=0, zorder=0)
+        for i, slot in enumerate(places):
+            x = {pattern: group + width * (i + 0.5 - len(places) / 2) for group, pattern in enumerate(shown)}
+            _published_of(ax, chart, slot.scheme, x, width) if slot.published else _ours_of(
+                ax, chart, slot.scheme, x, width
+            )
+    fields[len(fields) // 2].set_ylabel("share of the control" if chart.what == "ratio" else "payload received (Mb/s)")
 
 
-def _group(ax: Axes, group: int, pattern: str, chart: Shares, places: Sequence[Slot]) -> None:
-    width = _GROUP_WIDTH / max(len(places), _FEWEST_SLOTS)
-    for i, (scheme, published) in enumerate(places):
-        x = group + width * (i + 0.5 - len(places) / 2)
-        bar, spread = chart.summary.bars.get((pattern, scheme)), chart.ours(pattern, scheme)
-        if published:
-            if (height := chart.published(pattern, scheme)) is not None:
-                ax.bar(x, height, width * 0.74, linewidth=1.1, zorder=2, **_outline(scheme))
-        elif bar is None:
-            ax.plot(x, 0.05 * ax.get_ylim()[1], color=MUTED, zorder=7, **_CROSS)
-        elif spread is None:
-            style: dict[str, Any] = {"facecolor": "white", "edgecolor": colour(scheme), "hatch": _HATCH, "alpha": 0.7}
-            ax.bar(x, chart.whole, width * 0.86, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=2, **style)
-            ax.plot(x, 0.46 * ax.get_ylim()[1], zorder=7, **_RED_CROSS)
-        else:
-            ax.bar(x, spread.median, width * 0.9, color=colour(scheme), linewidth=0, zorder=2)
-            whisker(ax, x, spread)
-            if bar.valid_trials < bar.trials:
-                top = ax.get_ylim()[1]
-                ax.plot(x, min(spread.high + 0.045 * top, 0.97 * top), **_SMALL_CROSS, zorder=7)
+def _published_of(ax: Axes, chart: Chart, scheme: str, places: Mapping[str, float], width: float) -> None:
+    heights = {x: height for p, x in places.items() if (height := chart.published(p, scheme)) is not None}
+    ax.bar(list(heights), list(heights.values()), width * 0.74, zorder=2, **_outline(scheme))
 
 
-def whisker(ax: Axes, x: float, spread: Spread) -> None:
-    if spread.high > spread.low:  # the median of few trials may be outside of the interval of their mean
-        middle, half = (spread.high + spread.low) / 2, (spread.high - spread.low) / 2
-        ax.errorbar(x, middle, yerr=half, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2, zorder=4)
+def _ours_of(ax: Axes, chart: Chart, scheme: str, places: Mapping[str, float], width: float) -> None:
+    """A scheme's bars, by the place of each pattern: valid ones, those without a valid trial, and those not run."""
+    top, bars = ax.get_ylim()[1], {p: bar for p in places if (bar := chart.summary.bars.get((p, scheme)))}
+    not_run = [x for p, x in places.items() if p not in bars]
+    void = [places[p] for p in bars if chart.ours(p, scheme) is None]
+    valid = {p: spread for p in places if (spread := chart.ours(p, scheme)) is not None}
+    ax.plot(not_run, [0.05 * top] * len(not_run), color=MUTED, zorder=7, **_CROSS)
+    style: dict[str, Any] = {"facecolor": "white", "edgecolor": colour(scheme), "hatch": _HATCH, "alpha": 0.7}
+    ax.bar(void, [chart.whole] * len(void), width * 0.86, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=2, **style)
+    ax.plot(void, [0.46 * top] * len(void), zorder=7, **_RED_CROSS)
+    x, spreads = [places[p] for p in valid], list(valid.values())
+    ax.bar(x, [spread.median for spread in spreads], width * 0.9, color=colour(scheme), linewidth=0, zorder=2)
+    _whiskers(ax, x, spreads)
+    some = {places[p]: spread.high for p, spread in valid.items() if bars[p].valid_trials < bars[p].trials}
+    ax.plot(list(some), [min(high + 0.045 * top, 0.97 * top) for high in some.values()], **_SMALL_CROSS, zorder=7)
 
 
-def _outline(scheme: str) -> dict[str, Any]:
-    return {"facecolor": "white", "edgecolor": INK if scheme in STATIC else colour(scheme)}
-
-
-def _legend(figure: Figure, charts: Sequence[Shares]) -> None:
+def _legend(figure: Figure, charts: Sequence[Chart]) -> None:
     handles, labels = zip(*_entries(charts), strict=True)
     for rows in range(1, len(handles) + 1):  # as few as the figure's width allows, filled evenly
         columns = -(-len(handles) // rows)
@@ -158,7 +319,7 @@ def _legend(figure: Figure, charts: Sequence[Shares]) -> None:
         legend.remove()
 
 
-def _entries(charts: Sequence[Shares]) -> Iterator[tuple[Any, str]]:
+def _entries(charts: Sequence[Chart]) -> Iterator[tuple[Any, str]]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -171,7 +332,7 @@ def _entries(charts: Sequence[Shares]) -> Iterator[tuple[Any, str]]:
     if published:
         yield Patch(facecolor="white", edgecolor=MUTED), "outline: published (NSDI '10), in Mb/s scaled"
     if any(scheme in STATIC for scheme in published):
-        yield Patch(**_outline("ecmp")), "published ECMP"
+        yield Patch(facecolor="white", edgecolor=INK), "published ECMP"
     bars = [(bar, [chart.ours(*pair) for chart in charts]) for pair, bar in summary.bars.items()]
     control = ", or none of the control" if len(charts) > 1 else ""
     if any(None in spreads for _, spreads in bars):

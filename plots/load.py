@@ -1,4 +1,4 @@
-"""Stored runs, read back: every ``run.json`` below the folder of a sweep, or in its archive.
+"""A stored sweep, read back: every ``run.json`` below its folder, or in its archive.
 
 A bad file never stops a figure from being drawn. Files that cannot be used are listed with the reason.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -31,30 +32,30 @@ class Skipped:
     unreadable: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Sweep:
-    """The runs of a folder, one per pattern, scheme and trial; the file of each (in an archive: its former path); and
-    what was left out. ``tries``: all runs, including those replaced by another try of the same trial."""
+    """The runs of a folder, one per pattern, scheme and trial; the file of each (in an archive: its former path); what
+    was left out; and all ``tries``: the runs, and those that were replaced by another try of the same trial."""
 
     folder: Path
     runs: tuple[Run, ...]
     files: tuple[Path, ...]
     skipped: tuple[Skipped, ...]
-    tries: tuple[Run, ...] = ()
+    tries: tuple[Run, ...]
 
     @property
     def mixture(self) -> str:
-        """A sentence that names the emulators of runs that more than one of them has made; empty where it is one."""
+        """A sentence that names the emulators, if the runs were made by more than one; else empty."""
         return mixture(self.runs)
 
 
 def mixture(runs: Iterable[Run]) -> str:
     """As `Sweep.mixture`."""
-    made = Counter(run.emulated_by for run in runs)
-    counts = "; ".join(f"{count} by {name}" for name, count in sorted(made.items()))
-    return f"These runs are not of one emulator, so small differences between them say nothing: {counts}." * (
-        len(made) > 1
-    )
+    emulators = Counter(run.emulated_by for run in runs)
+    if len(emulators) < 2:
+        return ""
+    counts = "; ".join(f"{count} by {name}" for name, count in sorted(emulators.items()))
+    return f"These runs are not of one emulator, so small differences between them say nothing: {counts}."
 
 
 def load_sweep(folder: str | Path) -> Sweep:
@@ -67,7 +68,7 @@ def load_sweep(folder: str | Path) -> Sweep:
     folder = Path(folder)
     if not folder.is_dir():
         raise ValueError(f"there is no results folder {folder}")
-    found: dict[Path, Run] = {}
+    runs: dict[Path, Run] = {}
     skipped = []
     files = find_files(folder, "run.json")  # not hidden ones, which are being written
     for path in files:
@@ -75,7 +76,7 @@ def load_sweep(folder: str | Path) -> Sweep:
             skipped.append(Skipped(path, "is of other files or of another emulator than the run in its place"))
             continue
         try:
-            found[path] = read(path)
+            runs[path] = read(path)
         except (OSError, ValueError) as error:  # the file may be gone by now
             skipped.append(Skipped(path, str(error), unreadable=True))
     archive = folder / ARCHIVE
@@ -83,50 +84,52 @@ def load_sweep(folder: str | Path) -> Sweep:
         try:
             for name, content in unpacked(archive):
                 try:
-                    found[folder / name] = decode(content)
+                    runs[folder / name] = decode(content)
                 except ValueError as error:
                     skipped.append(Skipped(folder / name, str(error), unreadable=True))
         except ValueError as error:
             skipped.append(Skipped(archive, str(error), unreadable=True))
-        found = dict(sorted(found.items()))
-    unlike = _unlike(found)
-    for one in unlike:
-        del found[one.path]
-    tries = tuple(found.values())
-    older = _older(found)
-    for one in older:
-        del found[one.path]
-    skipped = sorted([*skipped, *unlike, *older], key=lambda one: one.path)
-    return Sweep(folder, tuple(found.values()), tuple(found), tuple(skipped), tries)
+        runs = dict(sorted(runs.items()))
+    for left_out in _with_other_settings(runs):
+        skipped.append(left_out)
+        del runs[left_out.path]
+    tries = tuple(runs.values())
+    for left_out in _replaced(runs):
+        skipped.append(left_out)
+        del runs[left_out.path]
+    skipped.sort(key=lambda file: file.path)
+    return Sweep(folder, tuple(runs.values()), tuple(runs), tuple(skipped), tries)
 
 
-def _unlike(found: Mapping[Path, Run]) -> list[Skipped]:
-    settings = {path: frozenset(_settings(run)) for path, run in found.items()}
+def _with_other_settings(runs: Mapping[Path, Run]) -> list[Skipped]:
+    settings = {
+        path: frozenset((name, str(value)) for name, value in settings_of(run).items()) for path, run in runs.items()
+    }
     usual = max(Counter(settings.values()).items(), key=lambda pair: pair[1], default=(frozenset(), 0))[0]
+    reason = "has other settings than most runs here: "
     return [
-        Skipped(
-            path, "has other settings than most runs here: " + ", ".join(f"{a} {b}" for a, b in sorted(own - usual))
-        )
-        for path, own in settings.items()
-        if own != usual
+        Skipped(path, reason + ", ".join(f"{name} {value}" for name, value in sorted(values - usual)))
+        for path, values in settings.items()
+        if values != usual
     ]
 
 
-def _settings(run: Run) -> Iterator[tuple[str, str]]:
-    return ((name, str(value)) for name, value in msgspec.structs.asdict(run.spec).items() if name not in VARYING)
+def settings_of(run: Run) -> dict[str, Any]:
+    """The settings that all runs of a figure share."""
+    return {name: value for name, value in msgspec.structs.asdict(run.spec).items() if name not in VARYING}
 
 
-def _older(found: Mapping[Path, Run]) -> list[Skipped]:
-    """All tries of a trial except the one that counts; ``found`` has the first try first."""
-    chosen: dict[tuple[str, str, int], Path] = {}
-    older = []
-    for path, run in found.items():
+def _replaced(runs: Mapping[Path, Run]) -> list[Skipped]:
+    """All tries of a trial except the one that counts; ``runs`` has the first try first."""
+    counts: dict[tuple[str, str, int], Path] = {}
+    replaced = []
+    for path, run in runs.items():
         trial = (run.pattern, run.scheme, run.trial)
-        before = chosen.get(trial)
-        if before is not None and found[before].valid and not run.valid:
-            older.append(Skipped(path, "another try of this trial is valid"))
+        before = counts.get(trial)
+        if before is not None and runs[before].valid and not run.valid:
+            replaced.append(Skipped(path, "another try of this trial is valid"))
             continue
         if before is not None:
-            older.append(Skipped(before, "the trial was run again"))
-        chosen[trial] = path
-    return older
+            replaced.append(Skipped(before, "the trial was run again"))
+        counts[trial] = path
+    return replaced

@@ -6,17 +6,21 @@ Scheduling rounds are marked on the time axis, to show which change of paths a c
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedera.schemes import CONTROL
-from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order
+from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order, short
+from record.archive import ARCHIVE
 from record.run import Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from plots.load import Sweep
 
 _COLUMNS = 3
 _PANEL, _LONE_PANEL, _GAP = (3.55, 1.75), (6.2, 2.6), (0.25, 0.42)  # inches, as are the margins
@@ -25,28 +29,61 @@ _WINDOW = "#e9f0f7"
 _DOWN = "#fbe3cf"
 
 
-def draw(runs: Sequence[Run], path: Path, control: Run | None = None) -> list[Path]:
-    """Write one panel per run as SVG and return the file; all panels have the same axes.
+def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
+    """The pictures of a sweep by (pattern, trial), in ``folder``; each is drawn again only if a run of it is newer."""
+    members: dict[tuple[str, int], dict[Path, Run]] = {}
+    for path, run in zip(sweep.files, sweep.runs, strict=True):
+        members.setdefault((run.pattern, run.trial), {})[path] = run
+    files = {}
+    for (pattern, trial), runs in sorted(members.items()):
+        name = re.sub(r"[^A-Za-z0-9.,_-]+", "_", pattern).strip("_.")[:200] or "pattern"
+        file = folder / f"{name}-trial-{trial}.svg"
+        stored = [path if path.exists() else sweep.folder / ARCHIVE for path in runs]
+        if not file.is_file() or file.stat().st_mtime_ns < max(path.stat().st_mtime_ns for path in stored):
+            draw(list(runs.values()), file)
+        files[pattern, trial] = file
+    return files
 
-    ``control``: the run to draw in grey in every panel; it has a panel of its own only when it is the only run, or
-    invalid. Raises ValueError when there is no run.
-    """
-    if not runs:
-        raise ValueError("there is no run to draw")
+
+def draw(runs: Sequence[Run], path: Path) -> list[Path]:
+    """Write the picture of a trial's runs as SVG, and return the file."""
+    with house_style():
+        return save(figure(runs), path, ("svg",))
+
+
+def figure(runs: Sequence[Run]) -> Figure:
+    """A panel for each run of a trial; all panels have the same axes. The control is drawn in grey in every panel; it
+    has a panel of its own only when it is the only run, or invalid."""
+    control = next((run for run in runs if run.scheme == CONTROL), None)
     order = scheme_order(run.scheme for run in runs)
     shown = [run for run in runs if run is not control or not run.valid] or list(runs)
     shown.sort(key=lambda run: (order.index(run.scheme), run.trial))
     drawn = [*shown, control] if control else shown
     ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in drawn)
     end = max(max((run.window_s[1], *run.rates.t)) for run in drawn)
-    with house_style():
-        figure, panels = _panels(len(shown))
-        for ax, run in zip(panels, shown, strict=True):
-            ax.set_xlim(0, end)
-            ax.set_ylim(0, ceiling)
-            _panel(ax, run, control)
-        _legend(figure, shown, control)
-        return save(figure, path, ("svg",))
+    made, panels = _panels(len(shown))
+    for ax, run in zip(panels, shown, strict=True):
+        ax.set_xlim(0, end)
+        ax.set_ylim(0, ceiling)
+        _panel(ax, run, control)
+    _legend(made, shown, control)
+    return made
+
+
+def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tuple[float, float]) -> Figure:
+    """The rate of all hosts in each second of a simulation, and what the links of all hosts carry."""
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=_LONE_PANEL, layout="constrained")
+    ax = made.subplots()
+    ax.axvspan(*window_s, color=_WINDOW, linewidth=0, zorder=0)
+    ax.axhline(capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, label="capacity")
+    ax.plot(range(1, len(mbps) + 1), mbps, color=colour(scheme), linewidth=2, label=short(scheme))
+    ax.set(xlim=(0, len(mbps)), ylim=(0, 1.08 * max(capacity_mbps, *mbps)), xlabel="seconds", ylabel="received (Mb/s)")
+    ax.set_title("shaded: measured", color=MUTED)
+    ax.grid(axis="y")
+    ax.legend(loc="lower right")
+    return made
 
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
@@ -83,7 +120,7 @@ def _panel(ax: Axes, run: Run, control: Run | None) -> None:
     else:
         ax.axhline(run.capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
     for moved, height, width, color in ((True, 0.1, 1.5, INK), (False, 0.045, 0.7, MUTED)):
-        times = [each.t for each in run.rounds if (each.changed > 0) is moved]
+        times = [r.t for r in run.rounds if (r.changed > 0) is moved]
         ax.vlines(times, 0, height, color, linewidth=width, zorder=4, transform=ax.get_xaxis_transform())
     if control is not None and control is not run:
         _line(ax, control, 1.3)
@@ -106,8 +143,8 @@ def _failures(ax: Axes, run: Run) -> None:
         ax.axvline(failure.t, color=INVALID, linewidth=0.9, zorder=1.6)
         if failure.affected:
             times = {"moved in": failure.rerouted_s, "all moving by": failure.moving_s}
-            said = [f"{what} {time:.2g} s" for what, time in times.items() if time is not None]
-            text = "\n".join([f"{failure.affected} flows hit", *said])
+            lines = [f"{what} {time:.2g} s" for what, time in times.items() if time is not None]
+            text = "\n".join([f"{failure.affected} flows hit", *lines])
             style: dict[str, Any] = {"va": "bottom", "fontsize": 7, "color": INVALID, "zorder": 8}
             ax.text(failure.t + 0.01 * end, 0.12 * ax.get_ylim()[1], text, **style)
 
@@ -119,8 +156,8 @@ def _line(ax: Axes, run: Run, width: float) -> None:
 
 def _heading(run: Run, control: Run | None) -> str:
     if not run.valid or run.bisection_mbps is None:
-        return run.scheme
-    text = f"{run.scheme}   {run.bisection_mbps:.1f} Mb/s"
+        return short(run.scheme)
+    text = f"{short(run.scheme)}   {run.bisection_mbps:.1f} Mb/s"
     if control is None or control is run or not control.valid or not control.bisection_mbps:
         return text
     return f"{text}, {run.bisection_mbps / control.bisection_mbps:.0%} of control"
@@ -131,7 +168,7 @@ def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
     from matplotlib.patches import Patch
 
     broken = any(run.failures for run in runs)
-    moves = {each.changed > 0 for run in runs for each in run.rounds}
+    moves = {r.changed > 0 for run in runs for r in run.rounds}
     handles: list[tuple[Any, str]] = []
     if control is not None:
         rate = f" {control.bisection_mbps:.1f} Mb/s" if control.valid and control.bisection_mbps else ""

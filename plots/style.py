@@ -135,26 +135,23 @@ def logarithmic(axes: Axes, which: Literal["x", "y"] = "y") -> None:
 
 
 def save(figure: Figure, path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
-    """Write a figure once per format, without dates or versions in it, and return the files.
-
-    The suffix of ``path`` is replaced. Folders are made.
-    """
+    """Write a figure once per format, and return the files. The suffix of ``path`` is replaced. Folders are made."""
     files = []
     for suffix in formats:
         file = path.with_name(f"{path.name.removesuffix('.png').removesuffix('.svg')}.{suffix}")
-        write_whole(file, _drawn(figure, suffix))
+        write_whole(file, drawn(figure, suffix))
         files.append(file)
     return files
 
 
-def image(svg: Figure | bytes, words: str) -> Markup:
-    """A figure, or an SVG that was drawn, for a page that loads nothing: an element with its content, and ``words``
-    for who cannot see it."""
-    data = base64.b64encode(svg if isinstance(svg, bytes) else _drawn(svg, "svg")).decode()
+def image(svg: bytes, words: str) -> Markup:
+    """An SVG for a page that loads nothing: an element with its content, and ``words`` for who cannot see it."""
+    data = base64.b64encode(svg).decode()
     return Markup(f'<img class="drawn" alt="{escape(words)}" src="data:image/svg+xml;base64,{data}">')
 
 
-def _drawn(figure: Figure, suffix: str) -> bytes:
+def drawn(figure: Figure, suffix: str) -> bytes:
+    """A figure as a PNG or an SVG, without dates or versions in it."""
     content = io.BytesIO()
     metadata = {"Software": None} if suffix == "png" else {"Date": None}
     figure.savefig(content, format=suffix, dpi=150, metadata=metadata, facecolor="white")

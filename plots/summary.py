@@ -1,4 +1,5 @@
-"""From runs to bars: median and 5th and 95th percentile over trials, in Mb/s and as a share of the control.
+"""From runs to bars: median and 5th and 95th percentile over trials, in Mb/s and as a share of the control; as a table
+for the terminal, and as CSV with every number.
 
 A bar of the paper's Figure 9 is one of these. Only valid runs count. Each bar also has its numbers over all tries of
 its trials, whatever their verdict, and how many of them were left out: these may differ from the ones that count.
@@ -6,19 +7,25 @@ its trials, whatever their verdict, and how many of them were left out: these ma
 
 from __future__ import annotations
 
+import io
+import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.style import scheme_order, short
+from plots.load import Sweep
+from plots.style import rounded, scheme_order, short
 from record.published import FIGURE_9
 from record.run import Run, mean_over
 
 BAR = ["pattern", "scheme"]
+SWEEPS_KEPT = 4
+"""Tables, figures and page are made of the same bars, which are computed once for each of the last sweeps."""
 WINDOWS = {
     "late_median_ratio": "in the last third",
     "before_median_ratio": "before the failure",
@@ -62,32 +69,32 @@ class Summary:
     bars: Mapping[tuple[str, str], Any]
 
 
-def summarise(runs: Sequence[Run], tries: Sequence[Run] | None = None) -> Summary:
-    """The bars of these runs, one run per trial; ``tries``: all runs, if there were more. Raises ValueError when
-    there is no run."""
-    if not runs:
+@lru_cache(SWEEPS_KEPT)
+def summarise(sweep: Sweep) -> Summary:
+    """The bars of a sweep. Raises ValueError when there is no run."""
+    if not sweep.runs:
         raise ValueError("there is no run to summarise")
-    tried = tries_of(runs, runs if tries is None else tries)
-    counted = tried[tried.counts]
-    capacity = max(run.capacity_mbps for run in runs)
-    payload = max(run.payload_capacity_mbps for run in runs)
-    bars = bars_of(tried).assign(capacity_mbps=capacity, payload_capacity_mbps=payload)
+    tries = frame_of(sweep)
+    counted = tries[tries.counts]
+    capacity = max(run.capacity_mbps for run in sweep.runs)
+    payload = max(run.payload_capacity_mbps for run in sweep.runs)
+    bars = _bars(tries).assign(capacity_mbps=capacity, payload_capacity_mbps=payload)
     bad = counted[~counted.valid].explode("reasons").dropna(subset="reasons")
-    said = bad.groupby(BAR).reasons.agg(lambda found: "; ".join(found.unique()))
-    bars["reasons"] = said.reindex(bars.index).fillna("")
+    reasons = bad.groupby(BAR).reasons.agg(lambda group: "; ".join(group.unique()))
+    bars["reasons"] = reasons.reindex(bars.index).fillna("")
     patterns, schemes = pattern_order(counted.pattern), scheme_order(counted.scheme)
-    shown = [(p, s) for p in patterns for s in schemes if (p, s) in bars.index]
-    frame = bars.loc[shown].reset_index()[[*COLUMNS, "trials", "void", "all_payload_mbps", *ENDS]]
+    order = [(pattern, scheme) for pattern in patterns for scheme in schemes if (pattern, scheme) in bars.index]
+    frame = bars.loc[order].reset_index()[[*COLUMNS, "trials", "void", "all_payload_mbps", *ENDS]]
     plain = frame.astype(object).where(frame.notna(), None)
-    by_bar = dict(zip(shown, plain.itertuples(index=False, name="Bar"), strict=True))
-    return Summary(frame, tuple(patterns), tuple(schemes), runs[0].spec.k, capacity, payload, by_bar)
+    by_bar = dict(zip(order, plain.itertuples(index=False, name="Bar"), strict=True))
+    return Summary(frame, tuple(patterns), tuple(schemes), sweep.runs[0].spec.k, capacity, payload, by_bar)
 
 
-def bars_of(tried: Any) -> Any:
-    """What was counted and measured of each bar, from a row for each try (`tries_of`)."""
+def _bars(tries: Any) -> Any:
+    """What was counted and measured of each bar, from a row for each try."""
     from pandas import DataFrame
 
-    counted, every = tried[tried.counts], tried.groupby(BAR)
+    counted, every = tries[tries.counts], tries.groupby(BAR)
     valid, bad = (counted[counted.valid == which].groupby(BAR) for which in (True, False))
     verdicts = counted.groupby([*BAR, "verdict"]).size().unstack(fill_value=0)
     spreads = {
@@ -123,26 +130,26 @@ def _ends(valid: Any, what: str) -> dict[str, Any]:
     their mean, since three trials have no 5th percentile; none of fewer than FEWEST."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-    own = valid[what]
-    number, mean = own.count(), own.mean()
-    half = (stdtrit(number - 1, 0.975) * own.sem()).where(number >= FEWEST)
+    number, mean = valid[what].count(), valid[what].mean()
+    half = (stdtrit(number - 1, 0.975) * valid[what].sem()).where(number >= FEWEST)
     few = number < ENOUGH
     return {
-        f"low_{what}": (mean - half).where(few, own.quantile(0.05)),
-        f"high_{what}": (mean + half).where(few, own.quantile(0.95)),
+        f"low_{what}": (mean - half).where(few, valid[what].quantile(0.05)),
+        f"high_{what}": (mean + half).where(few, valid[what].quantile(0.95)),
     }
 
 
-def tries_of(runs: Sequence[Run], tries: Sequence[Run]) -> Any:
-    """A row for each of the ``tries``, as a frame; ``counts``: whether it is one of ``runs``, of which a trial has
-    one. ``ratio`` and those of WINDOWS are over the valid control of the trial, ``all_ratio`` over the median of all
+@lru_cache(SWEEPS_KEPT)
+def frame_of(sweep: Sweep) -> Any:
+    """A row for each try of a sweep, as a frame; ``counts``: whether it is one of its runs, of which a trial has one.
+    ``ratio`` and those of WINDOWS are over the valid control of the trial, ``all_ratio`` over the median of all
     tries of it."""
     from pandas import DataFrame
 
-    counting = set(map(id, runs))
-    control = {(run.pattern, run.trial): run for run in runs if run.valid and run.scheme == CONTROL}
+    counting = set(map(id, sweep.runs))
+    control = {(run.pattern, run.trial): run for run in sweep.runs if run.valid and run.scheme == CONTROL}
     rows = []
-    for run in tries:
+    for run in sweep.tries:
         counts = id(run) in counting
         base = control.get((run.pattern, run.trial)) if run.valid and counts else None
         row = {
@@ -167,18 +174,28 @@ def _over_control(frame: Any, among: Any) -> Any:
 def _windows(run: Run) -> dict[str, tuple[float, float] | None]:
     """The parts of a run that WINDOWS names, in seconds; None: it has no such part."""
     lasting = all(flow.size_bytes is None for flow in run.flows)
-    phases = [(one.from_s, one.to_s) for one in run.phases] if run.failures else []
+    phases = [(phase.from_s, phase.to_s) for phase in run.phases] if run.failures else []
     before, after = (None if run.phases[0].down else phases[0], phases[-1]) if phases else (None, None)
     third = (run.spec.seconds * 2 / 3, run.spec.seconds) if lasting else None
     return dict(zip(WINDOWS, (third, before, after), strict=True))
 
 
 def _ratio(run: Run, control: Run | None, window: tuple[float, float] | None) -> float | None:
-    """What all hosts received, over what they received in the control."""
+    """What all hosts received in a window, over what they received in the control."""
     if control is None or window is None:
         return None
-    own, base = (mean_over(np.array(one.rates.t), np.array(one.rates.total_mbps), window) for one in (run, control))
-    return own / base if base else None
+    mbps, base = (mean_over(np.array(r.rates.t), np.array(r.rates.total_mbps), window) for r in (run, control))
+    return mbps / base if base else None
+
+
+def means_of_trials(rows: Any, share: str, by: str | list[str]) -> Any:
+    """For each group of rows the mean of each trial, over those patterns that all trials of the group have: a line for
+    each group, a column for each trial, NaN where a group has no such trial."""
+    by = [by] if isinstance(by, str) else by
+    table = rows.dropna(subset=share).pivot_table(share, [*by, "pattern"], "trial")
+    known = table.notna()
+    complete = (known | ~known.groupby(by).transform("any")).all(axis=1)
+    return table[complete].groupby(by).mean()
 
 
 def by_scheme(frame: Any) -> Any:
@@ -188,9 +205,9 @@ def by_scheme(frame: Any) -> Any:
     schemes = frame.groupby("scheme", sort=False)
     sums = schemes[["valid_trials", "invalid_trials", "not_judged_trials", "tries", "left_out_tries"]].sum()
     shares = ["median_ratio", "all_median_ratio", *(name for name in WINDOWS if frame[name].notna().any())]
-    made = sums.join(schemes[shares].mean())
-    made["patterns"], made["all_patterns"] = schemes.median_ratio.count(), schemes.all_median_ratio.count()
-    return made.loc[scheme_order(made.index)]
+    rows = sums.join(schemes[shares].mean())
+    rows["patterns"], rows["all_patterns"] = schemes.median_ratio.count(), schemes.all_median_ratio.count()
+    return rows.loc[scheme_order(rows.index)]
 
 
 def pattern_order(patterns: Iterable[str]) -> list[str]:
@@ -203,3 +220,72 @@ def pattern_order(patterns: Iterable[str]) -> list[str]:
         return (published.index(name) if name in FIGURE_9 else len(published), parts)
 
     return sorted(set(patterns), key=key)
+
+
+# --- as a table ----------------------------------------------------------------------------------------------
+
+
+def csv_text(sweep: Sweep) -> str:
+    """summary.csv: a line per bar (COLUMNS)."""
+    if not sweep.runs:
+        return ",".join(COLUMNS) + "\n"
+    frame = summarise(sweep).frame[list(COLUMNS)]
+    text: str = frame.assign(capacity_mbps=frame.capacity_mbps.map("{:g}".format)).to_csv(
+        index=False, float_format="%.4f", lineterminator="\n"
+    )
+    return text
+
+
+def show(sweep: Sweep, sentence: str = "") -> str:
+    """Every bar as a table for a terminal, in full width, with a ``sentence`` below it."""
+    if not sweep.runs:
+        return "no runs"
+    from rich.console import Console
+    from rich.markup import escape
+
+    from record.output import plain_table
+
+    summary = summarise(sweep)
+    schemes = by_scheme(summary.frame).loc[list(summary.schemes)]
+    meaning = (
+        "Payload received by all hosts in Mb/s, and its share of the control: medians of the valid trials. "
+        f"All links could carry {rounded(summary.payload_capacity_mbps)} Mb/s."
+    )
+    if schemes.left_out_tries.any():
+        meaning += " Behind a bar with tries that do not count: the same with them."
+    table = plain_table("", "pattern", *summary.schemes)
+    for pattern in summary.patterns:
+        cells = (_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes)
+        table.add_row(*map(escape, (short(pattern), *cells)))  # a file name in brackets is not markup
+    if len(summary.patterns) > 1:
+        some = schemes.patterns.where(schemes.patterns < len(summary.patterns))
+        table.add_row("mean share", *map(_mean, schemes.median_ratio, some))
+    text = io.StringIO()
+    console = Console(file=text, width=400, color_system=None)
+    console.print(meaning, table, sep="\n")
+    console.print(escape(sentence), soft_wrap=True)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def _mean(share: float, patterns: float) -> str:
+    """A share and, if it is not of all, of how many patterns."""
+    if math.isnan(share):
+        return "-"
+    return f"{share:.1%}" + ("" if math.isnan(patterns) else f" ({patterns:.0f})")
+
+
+def _cell(bar: Any) -> str:
+    if bar is None:
+        return "-"
+    text: str = bar.void
+    if bar.median_payload_mbps is not None:
+        text = f"{bar.median_payload_mbps:.1f}{_share(bar, bar.median_ratio)}"
+        if bar.valid_trials < bar.trials:
+            text += f" ({bar.valid_trials} of {bar.trials})"
+    if bar.left_out_tries and bar.all_payload_mbps is not None:
+        text += f", all {bar.all_payload_mbps:.1f}{_share(bar, bar.all_median_ratio)}"
+    return text
+
+
+def _share(bar: Any, ratio: float | None) -> str:
+    return "" if ratio is None or bar.scheme == CONTROL else f" {ratio:.0%}"

@@ -20,15 +20,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from hedera.schemes import CONTROL, best_first
+from plots.load import Sweep
 from plots.style import scheme_order
-from plots.summary import FEWEST, pattern_order
-from record.run import Run
+from plots.summary import FEWEST, SWEEPS_KEPT, frame_of, pattern_order
 from traffic.flowfile import file_of_own
 
 LEVEL = 0.05
@@ -76,41 +77,46 @@ class Comparison:
     common: int
 
 
-def in_a_sentence(runs: Sequence[Run], tries: Sequence[Run]) -> str:
+def in_a_sentence(sweep: Sweep) -> str:
     """Sentences on how many patterns each scheduler is significantly above BASE in, by valid runs and by all tries, and
     on how those of the user's own stand beside BASE and RIVAL; empty if these were not run."""
-    valid, every = _rates(runs, False), _rates(tries, True)
-    names, static = scheme_order(valid.columns), [name for name in best_first() if not name.startswith("hedera-")]
-    schemes = sorted((name for name in names if name not in static), key=lambda name: not is_own(name))
-    found = {scheme: rows for scheme in schemes if (rows := _compare(valid, scheme, BASE).patterns)}
-    beside = [_compare(valid, own, rival) for own in filter(is_own, schemes) for rival in (BASE, RIVAL)]
-    compared = [each for each in beside if each.patterns]
-    pairs = [row for own in (*found.values(), *(each.patterns for each in compared)) for row in own]
-    if not any(row.p is not None for row in pairs):
-        most = max((row.pairs for row in pairs), default=0)
-        few = (
+    compared, of_tries = (
+        {(each.first, each.second): each for each in every}
+        for every in (compare_all(sweep), compare_all(sweep, all_tries=True))
+    )
+    static = [name for name in best_first() if not name.startswith("hedera-")]
+    schemes = [scheme for scheme in scheme_order(run.scheme for run in sweep.runs) if scheme not in static]
+    schemes.sort(key=lambda scheme: not is_own(scheme))
+    beside_base = [pair for scheme in schemes if (pair := compared.get((scheme, BASE))) and pair.patterns]
+    asked = [compared.get((own, rival)) for own in filter(is_own, schemes) for rival in (BASE, RIVAL)]
+    beside_rivals = [pair for pair in asked if pair and pair.patterns]
+    rows = [row for pair in (*beside_base, *beside_rivals) for row in pair.patterns]
+    if not rows:
+        return ""
+    if all(row.p is None for row in rows):
+        most = max(row.pairs for row in rows)
+        return (
             f"Whether one scheme is above another for certain takes {FEWEST} valid trials of both with the same seeds; "
             f"there {'is' if most == 1 else 'are'} {most}."
         )
-        return few if pairs else ""
-    said = []
-    for scheme, own_rows in found.items():
-        above, below, tested = _certain(own_rows)
-        all_above, all_below, all_tested = _certain(_compare(every, scheme, BASE).patterns)
-        said.append(
-            f"{scheme} in {above} of {tested} patterns, below in {below} "
+    counts = []
+    for pair in beside_base:
+        above, below, tested = _certain(pair.patterns)
+        all_above, all_below, all_tested = _certain(of_tries[pair.first, BASE].patterns)
+        counts.append(
+            f"{pair.first} in {above} of {tested} patterns, below in {below} "
             f"(over all tries {all_above} and {all_below} of {all_tested})"
         )
-    told = [
-        f"Above {BASE} for certain (valid trials paired by their seeds, Student's t, {LEVEL:.0%} for all patterns of "
-        f"a scheme together by Holm's correction): {'; '.join(said)}."
-    ]
-    return " ".join([*(told if said else []), *map(_overall, compared)])
+    sentences = [_overall(pair) for pair in beside_rivals]
+    if counts:
+        test = f"valid trials paired by their seeds, Student's t, {LEVEL:.0%} for all patterns of a scheme together by"
+        sentences.insert(0, f"Above {BASE} for certain ({test} Holm's correction): {'; '.join(counts)}.")
+    return " ".join(sentences)
 
 
-def _overall(each: Comparison) -> str:
+def _overall(pair: Comparison) -> str:
     """What the trials say of two schemes over the patterns that both have in all of them."""
-    row, names = each.overall, f"{each.first} minus {each.second}"
+    row, names = pair.overall, f"{pair.first} minus {pair.second}"
     if row.mean is None or row.low is None:
         return f"{names} takes {FEWEST} valid trials of both with the same seeds; there are {row.pairs}."
     certain = "for certain" if row.low > 0 or (row.high or 0.0) < 0 else "which may be chance"
@@ -133,9 +139,9 @@ def first_to_last(schemes: Iterable[str]) -> list[str]:
 def asked_first(compared: Iterable[Comparison]) -> list[Comparison]:
     """Of all comparisons those that a reader asks for: the user's own schemes beside BASE and RIVAL, else all schemes
     beside BASE, else all; never the control, which does not compete."""
-    pairs = [each for each in compared if each.first != CONTROL and each.patterns]
-    own = [each for rival in (BASE, RIVAL) for each in pairs if is_own(each.first) and each.second == rival]
-    return own or [each for each in pairs if each.second == BASE] or pairs
+    pairs = [pair for pair in compared if pair.first != CONTROL and pair.patterns]
+    own = [pair for rival in (BASE, RIVAL) for pair in pairs if is_own(pair.first) and pair.second == rival]
+    return own or [pair for pair in pairs if pair.second == BASE] or pairs
 
 
 def _certain(rows: Sequence[Difference]) -> tuple[int, int, int]:
@@ -144,42 +150,44 @@ def _certain(rows: Sequence[Difference]) -> tuple[int, int, int]:
     return sum(mean > 0 for mean in means), sum(mean < 0 for mean in means), sum(row.p is not None for row in rows)
 
 
-def csv_text(runs: Sequence[Run], tries: Sequence[Run]) -> str:
-    """Every difference between two schemes, over valid runs and over all ``tries``; the pattern ``all`` is over all
+def csv_text(sweep: Sweep) -> str:
+    """Every difference between two schemes, over valid runs and over all tries; the pattern ``all`` is over all
     patterns. Holm's correction is over all patterns of a pair of schemes; in rows ``all``, over all pairs."""
     from pandas import DataFrame
 
     rows = [
         (
-            *(over, each.first, each.second, row.pattern or "all", row.pairs),
+            *(over, pair.first, pair.second, row.pattern or "all", row.pairs),
             *(None if value is None else f"{value:.4f}" for value in (row.mean, row.low, row.high)),
             *(None if value is None else f"{value:.4g}" for value in (row.p, row.adjusted)),
             row.verdict,
         )
-        for over, compared in ((VALID, compare_all(runs)), (ALL_TRIES, compare_all(tries, every=True)))
-        for each in compared
-        for row in (*each.patterns, each.overall)
+        for over, comparisons in zip(
+            (VALID, ALL_TRIES), (compare_all(sweep), compare_all(sweep, all_tries=True)), strict=True
+        )
+        for pair in comparisons
+        for row in (*pair.patterns, pair.overall)
     ]
-    written: str = DataFrame(rows, columns=CSV_COLUMNS).to_csv(index=False, lineterminator="\n")
-    return written
+    text: str = DataFrame(rows, columns=CSV_COLUMNS).to_csv(index=False, lineterminator="\n")
+    return text
 
 
-def compare_all(runs: Sequence[Run], every: bool = False) -> tuple[Comparison, ...]:
-    """Every pair of schemes that were run, in the order of `first_to_last`: of valid runs, or of ``every`` run with a
-    number, with the median of each trial's tries."""
-    order = first_to_last(run.scheme for run in runs)
-    rates = _rates(runs, every)
-    found = [_compare(rates, first, second) for first, second in combinations(order, 2)]
-    overall = holm([each.overall for each in found])
-    return tuple(replace(each, overall=row) for each, row in zip(found, overall, strict=True))
+def _valid_and_all(sweep: Sweep) -> tuple[tuple[Comparison, ...], tuple[Comparison, ...]]:
+    return compare_all(sweep), compare_all(sweep, all_tries=True)
 
 
-def _rates(runs: Sequence[Run], every: bool) -> Any:
-    from pandas import DataFrame
-
-    rows = [(run.pattern, run.trial, run.scheme, run.bisection_mbps) for run in runs if run.valid or every]
-    frame = DataFrame(rows, columns=["pattern", "trial", "scheme", "mbps"]).astype({"mbps": float})
-    return frame.pivot_table("mbps", ["pattern", "trial"], "scheme", aggfunc="median")
+@lru_cache(2 * SWEEPS_KEPT)
+def compare_all(sweep: Sweep, all_tries: bool = False) -> tuple[Comparison, ...]:
+    """Every pair of schemes that were run, in the order of `first_to_last`: over valid runs, or over all tries that
+    have a number, with the median of each trial's tries."""
+    frame = frame_of(sweep)
+    if not all_tries:
+        frame = frame[frame.counts & frame.valid]
+    rates = frame.pivot_table("mbps", ["pattern", "trial"], "scheme", aggfunc="median")
+    order = first_to_last(run.scheme for run in sweep.runs)
+    compared = [_compare(rates, first, second) for first, second in combinations(order, 2)]
+    overall = holm([pair.overall for pair in compared])
+    return tuple(replace(pair, overall=row) for pair, row in zip(compared, overall, strict=True))
 
 
 def _compare(rates: Any, first: str, second: str) -> Comparison:

@@ -82,14 +82,14 @@ def read_json(path: Path, most_bytes: int) -> Any:
 
 def find_files(folder: Path, name: str, deepest: int = 8) -> list[Path]:
     """Files of a name in a folder and its subfolders, sorted by path; follows no link, enters no hidden folder."""
-    found, ahead = [], [(str(folder), 0)]
+    files, ahead = [], [(str(folder), 0)]
     while ahead:
         place, depth = ahead.pop()
         with contextlib.suppress(OSError), os.scandir(place) as entries:
             for entry in entries:
                 with contextlib.suppress(OSError):
                     if entry.name == name:
-                        found.append(Path(entry.path))
+                        files.append(Path(entry.path))
                     elif depth < deepest and entry.name[0] != "." and entry.is_dir(follow_symlinks=False):
                         ahead.append((entry.path, depth + 1))
-    return sorted(found)
+    return sorted(files)

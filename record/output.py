@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,8 +26,23 @@ Row = Mapping[str, Any]
 MAX_CSV = 64 << 20
 
 
+_SILENT: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+@contextmanager
+def silence(wanted: bool = True) -> Iterator[None]:
+    """Tell no progress while the block runs, as with ``--quiet``."""
+    token = _SILENT.set(wanted)
+    try:
+        yield
+    finally:
+        _SILENT.reset(token)
+
+
 def quiet() -> bool:
-    """Whether the present command has ``--quiet``."""
+    """Whether progress is not told: the present command has ``--quiet``, or `silence` was asked for."""
+    if _SILENT.get():
+        return True
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(QUIET))
 
@@ -67,17 +83,17 @@ def as_json(rows: Sequence[Row]) -> str:
     def plain(cell: Any) -> Any:
         return None if isinstance(cell, float) and not math.isfinite(cell) else cell
 
-    found = [{name: plain(cell) for name, cell in row.items()} for row in rows]
-    return json.dumps({"rows": found}, allow_nan=False)
+    plain_rows = [{name: plain(cell) for name, cell in row.items()} for row in rows]
+    return json.dumps({"rows": plain_rows}, allow_nan=False)
 
 
-def conclude(rows: Sequence[Row], told: Sequence[Table | str], files: Sequence[Path], json_wanted: bool) -> None:
+def conclude(rows: Sequence[Row], tables: Sequence[Table | str], files: Sequence[Path], json_wanted: bool) -> None:
     """The end of every command: print the rows as JSON, or else tables and sentences; then name the files written."""
     if json_wanted:
         click.echo(as_json(rows))
     else:
         console = wide_console()
-        for part in told:
+        for part in tables:
             console.print(part, highlight=False, soft_wrap=isinstance(part, str))
     if files:
         click.echo("written: " + "  ".join(str(file) for file in files), err=json_wanted)

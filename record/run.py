@@ -139,6 +139,13 @@ class Run(Record, frozen=True, kw_only=True):
         if re.search(f"(?![\t\n])[{parts.BAD}]", "".join(_texts(self.environment))):
             raise ValueError("environment has characters that control a terminal")
 
+    def __repr__(self) -> str:
+        rate = (
+            "no result" if self.bisection_mbps is None else f"{self.bisection_mbps:.1f} of {self.capacity_mbps:g} Mb/s"
+        )
+        scheme, traffic = (name.rpartition("/")[2] for name in (self.scheme, self.traffic))
+        return f"<{scheme} on {traffic}, trial {self.trial}: {rate}, {self.verdict}>"
+
     @property
     def valid(self) -> bool:
         return self.verdict == "ok"

@@ -62,10 +62,10 @@ def temporary_folder(kind: str) -> Iterator[Path]:
 
 def left_by(uids: Iterable[int]) -> dict[str, list[Path]]:
     """The temporary folders of these users' processes, alive or not, by owner."""
-    found: dict[str, list[Path]] = {}
+    folders: dict[str, list[Path]] = {}
     ours = whose_pids()
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
-        for entry in sorted(entries, key=lambda one: one.name):
+        for entry in sorted(entries, key=lambda entry: entry.name):
             named = _NAME.fullmatch(entry.name)
             with suppress(OSError):
                 if (
@@ -74,8 +74,8 @@ def left_by(uids: Iterable[int]) -> dict[str, list[Path]]:
                     and entry.is_dir(follow_symlinks=False)
                     and entry.stat(follow_symlinks=False).st_uid in uids
                 ):
-                    found.setdefault(named[2], []).append(Path(entry.path))
-    return found
+                    folders.setdefault(named[2], []).append(Path(entry.path))
+    return folders
 
 
 def remove_tree(folder: Path) -> str | None:

@@ -32,7 +32,7 @@ class RoundLog:
     compute_s: float = field(compare=False)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """What a simulation found.
 
@@ -104,6 +104,19 @@ class Result:
         link_mbps = self.config.link_mbps
         return None if self.graph is None else completed(self.graph, self.start_s, self.end_s, link_mbps)
 
+    @property
+    def mbps_per_second(self) -> list[float]:
+        """`total_mbps`, averaged over each whole second."""
+        ticks = max(1, round(1 / self.config.tick_s))
+        whole = self.total_mbps.size // ticks * ticks
+        mbps: list[float] = self.total_mbps[:whole].reshape(-1, ticks).mean(axis=1).round(3).tolist()
+        return mbps
+
+    def __repr__(self) -> str:
+        received = f"{self.bisection_mbps:,.1f} of {self.capacity_mbps:,.0f} Mb/s"
+        scheme, traffic = (name.rpartition("/")[2] for name in (self.config.scheme, self.config.traffic))
+        return f"<{scheme} on {traffic}: {received}, {self.src.size:,} flows>"
+
     def to_frame(self) -> Any:
         """A pandas frame, a row for each flow, with the columns of ``flows`` in `as_json`; times in seconds."""
         from pandas import DataFrame
@@ -112,9 +125,7 @@ class Result:
 
     def as_json(self) -> dict[str, Any]:
         """The result as plain values: what `hedera simulate --json` prints."""
-        config, per_second = self.config, max(1, round(1 / self.config.tick_s))
-        whole = self.total_mbps.size // per_second * per_second
-        totals = self.total_mbps[:whole].reshape(-1, per_second).mean(axis=1)
+        config = self.config
         flows: list[dict[str, Any]] = [
             {"src": s, "dst": d, "mbps": round(m, 3), "core": c}
             for s, d, m, c in zip(
@@ -137,7 +148,7 @@ class Result:
             "seed": config.seed,
             "config": {name: value for name, value in told.items() if value is not None},
             "window_s": [tick * config.tick_s for tick in config.window_ticks],
-            "total_mbps_per_second": totals.round(3).tolist(),
+            "total_mbps_per_second": self.mbps_per_second,
             "completed": int(self.completion_s.size),
             "mean_completion_s": float(self.completion_s.mean()) if self.completion_s.size else None,
             "completion": [structs.asdict(one) for one in self.completion()],

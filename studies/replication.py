@@ -182,7 +182,8 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
         runs = runs_of(which, sweep.runs)
         if not runs:
             raise ValueError(f"{folder} has no run of this picture; they are made with {COMMAND}")
-        values, spec, sentence = measured(runs), runs[0].spec, in_a_sentence(runs, runs_of(which, sweep.tries))
+        part = replace(sweep, runs=tuple(runs), tries=tuple(runs_of(which, sweep.tries)))
+        values, spec, sentence = measured(runs), runs[0].spec, in_a_sentence(part)
         trials = f"{len({run.trial for run in runs})} trials"
         note = f"{spec.seconds:g} s at {spec.link_mbps:g} Mb/s; median, 5th and 95th percentile of {trials}"
         name = f"replication{number}"

@@ -22,10 +22,11 @@ COMMAND = "import hedera_harness\nsys.argv = {words!r}\nhedera_harness.main()\n"
 END = """
 import types
 from pathlib import Path
-from harness.cli.sweep import sweep
+from harness.cli.run import sweep
 from harness.jobs.guests import Guests
-from harness.sweep.progress import carry_out_with_progress
-carry_out_with_progress([], Path({folder!r}), types.SimpleNamespace(at_once=1))
+from harness.sweep import Part, carry_out_with_progress, show
+folder = Path({folder!r})
+show(Part(folder, {{}}, []), carry_out_with_progress([], folder, types.SimpleNamespace(at_once=1)))
 """
 LOST = """
 from pathlib import Path
@@ -46,7 +47,7 @@ spec = RunSpec("hedera-sa", "stride:4", seconds=3.0, time="virtual")
 try:
     carrier.carry(job.Job(spec, {{}}), Path({folder!r}), lambda *stage: None)
 except WorkerFailed:
-    import harness.cli.virtual, harness.cli.run, harness.sweep.progress, harness.verdict.result
+    import harness.cli.machine, harness.cli.run, harness.sweep, harness.verdict.result
 """
 
 
@@ -73,7 +74,7 @@ def test_a_command_imports_few_modules_of_ours(most, words):
 def test_the_end_of_a_sweep_imports_few_modules_of_ours(tmp_path):
     """Table, figures and page of one whose runs are done, and all that guests take."""
     found = imported(END.format(folder=str(sweep_of(tmp_path / "s"))))
-    assert "plots.report.page" in found
+    assert "plots.report" in found
     assert len(found) <= 88, "\n".join(found)
 
 

@@ -35,27 +35,23 @@ _NEW = click.Path(file_okay=False, path_type=Path)
 def report(folder: Path, publish: Path | None) -> None:
     """Draw figures and one self-contained HTML page from the runs in FOLDER (results/runs/NAME, or a published copy
     of it)."""
-    if publish:
-        from plots.export import keep
+    from plots.export import keep
+    from plots.load import load_sweep
+    from plots.report import write_all
 
+    if publish:
         _tell(keep(folder, publish))
         return
-    from plots.figures import write_all
-    from plots.load import load_sweep
-    from plots.report import write_report
-
-    pictures, sweep = write_all(folder), load_sweep(folder)
-    skipped = sweep.skipped
+    sweep = load_sweep(folder)
+    if not sweep.runs:
+        why = f"; {sweep.skipped[0].path} {sweep.skipped[0].reason}" if sweep.skipped else ""
+        raise ValueError(f"{folder} has no run (run.json) to report on{why}")
     if sweep.mixture:
         click.echo(sweep.mixture, err=True)
-    if not pictures:
-        why = f"; {skipped[0].path} {skipped[0].reason}" if skipped else ""
-        raise ValueError(f"{folder} has no run (run.json) to report on{why}")
-    for one in skipped:
-        if one.unreadable:
-            click.echo(f"left out: {one.path} {one.reason}", err=True)
-    *_, drawn = (file for file in pictures if file.name in ("figure9.svg", "figure9-patterns.svg"))
-    _tell([*pictures, write_report(folder, figure_9=drawn.read_bytes())])
+    for file in sweep.skipped:
+        if file.unreadable:
+            click.echo(f"left out: {file.path} {file.reason}", err=True)
+    _tell(write_all(sweep))
 
 
 @click.command()

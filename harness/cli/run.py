@@ -1,20 +1,28 @@
-"""`hedera run`."""
+"""What emulates: `hedera run`; `hedera sweep`, which ./test.sh runs; and `hedera demo`, a first look in a minute."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import carrier, experiment_options, tell_user, timed
+from harness.cli.options import experiment_options, jobs_option, results_option, tell_user, timed
 from harness.run.spec import RunSpec
-from hedera.options import field_options, json_option
+from hedera.options import cluster_option, field_options, json_option, quiet_option
+from traffic.patterns import split_specs
 
 if TYPE_CHECKING:
+    from plots.compare_sweeps import Sweeps
     from record.run import Run
-    from virtual.guest import Progress
+
+PATTERN = "published:stride4"
+"""Of the demo: every flow crosses the core, and the paper has bars for it, which are marked beside ours."""
+SCHEMES = "nonblocking,ecmp,hedera-sa"
+SECONDS = 15.0
+"""Long enough for seven rounds of scheduling; the first one is before the measured part."""
+SUITES = ("figure9", "replication", "several-flows", "dynamic", "table2", "all")
+"""Of `harness.sweep.SUITES`, which is not imported for a help."""
 
 
 @click.command()
@@ -28,27 +36,11 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
 
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
-    from harness.jobs import publish
-    from harness.jobs.job import job_of
+    from harness import library
     from record.run import encode
 
-    spec = RunSpec(**options)
-    spec.workload()  # a mistake is told before anything else
-    asked = spec.time
-    spec = timed(spec)
-    if out is None:
-        stamp = time.strftime("%Y%m%d-%H%M%S")
-        out = Path("results/runs/single") / f"{stamp}-{publish.slug(spec.traffic)}-{publish.slug(spec.scheme)}"
-    publish.require_writable(out.parent, out.name)
-    told = [""]
-
-    def hear(stage: str, progress: Progress | None) -> None:
-        if stage and stage != told[0]:
-            told[0] = stage
-            tell_user(f"{publish.stage_words(stage, progress)} ...")
-
-    with carrier(spec, 1, asked=asked) as where:
-        result = publish.run(job_of(spec), out, where, hear)
+    out = out or library.new_folder(options["scheme"], options["traffic"])
+    result = library.run(**options, out=out, show=True)
     if as_json:
         click.echo(encode(result, indent=0), nl=False)
     else:
@@ -58,11 +50,11 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
 
 def _tell(result: Run, out: Path) -> None:
     click.echo(_outcome(result))
-    for one in result.completion:
-        cut = f", {one.cut_off} cut off" if one.cut_off else ""
+    for flows in result.completion:
+        cut = f", {flows.cut_off} cut off" if flows.cut_off else ""
         click.echo(
-            f"  {one.size_class:7}{one.flows:6} flows{cut}: {one.median_s:.3f} s in the median, "
-            f"{one.p99_s:.3f} s the 99th percentile; slowdown {one.median_slowdown:.1f}, {one.p99_slowdown:.1f}"
+            f"  {flows.size_class:7}{flows.flows:6} flows{cut}: {flows.median_s:.3f} s in the median, "
+            f"{flows.p99_s:.3f} s the 99th percentile; slowdown {flows.median_slowdown:.1f}, {flows.p99_slowdown:.1f}"
         )
     if (turns := result.turns) is not None and turns.shuffle_s is not None:
         click.echo(f"  shuffle {turns.shuffle_s:.1f} s, hosts done after {turns.host_completion_s:.1f} s on average")
@@ -82,3 +74,96 @@ def _outcome(result: Run) -> str:
     carried, most = result.payload_mbps, result.payload_capacity_mbps
     own = f", {result.bisection_mbps / bound:.0%} of the network's own bound" if (bound := result.bound_mbps) else ""
     return f"{which}: {carried:.1f} of {most:.1f} Mb/s of payload ({carried / most:.0%}{own}), {result.verdict}"
+
+
+@click.command()
+@click.argument("trials", type=click.IntRange(1))
+@click.argument("seconds", type=float)
+@click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
+@click.option("--suite", default="figure9", help=f"One of {', '.join(SUITES)}.", show_default=True)
+@click.option("--schemes", metavar="LIST", help="Comma-separated, or all [default: all; replication: the report's].")
+@click.option(
+    "--vary",
+    multiple=True,
+    metavar="OPTION=VALUE,...",
+    help="A sweep for each value of an option of runs, as in --vary bw=10,40. Can be repeated: every combination.",
+)
+@click.option("--name", help="Folder below results/runs (default: named after the settings).")
+@results_option
+@experiment_options
+@field_options(RunSpec, "topology oversubscribe")
+@cluster_option
+@jobs_option
+def sweep(
+    trials: int,
+    seconds: float,
+    patterns: str | None,
+    suite: str,
+    schemes: str | None,
+    vary: tuple[str, ...],
+    name: str | None,
+    results: Path,
+    cluster: str | None,
+    at_once: int | None,
+    **options: Any,
+) -> Sweeps:
+    """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
+
+    Stop it at any time (Ctrl-C): the same command continues where it stopped. Finished valid runs are
+    skipped; others are tried once more, then left and reported. The page report.html follows it.
+
+    \b
+    ./test.sh 1 10                                   all of Figure 9, quickly (about 30 minutes)
+    ./test.sh 5 60                                   as the paper: 60 s, medians of 5 trials (12 hours)
+    ./test.sh 5 60 --suite replication               the replication report's workloads and schemes
+    ./test.sh 1 10 --patterns stride:4,randbij       two patterns, all schemes
+    ./test.sh 3 30 --schemes nonblocking,ecmp,hedera-gff --bw 5
+    ./test.sh 1 10 --vary bw=10,40 --vary interval=1,2,5   six sweeps, and one table
+    ./test.sh 5 60 --cluster tls://HOST:8786         on many machines (docs/cluster.md)
+    ./test.sh 1 10 --time virtual --bw 1000 --mtu 9000   at the paper's own rate (docs/virtual-time.md)
+    ./test.sh 3 20 --topology leaf-spine:4,2,4 --oversubscribe 2 --patterns stride:4   on another network
+
+    As an ordinary user, and where the kernel has no Open vSwitch, it runs in virtual time.
+    """
+    from harness import library
+
+    return library.sweep(
+        trials, seconds, patterns=None if patterns is None else split_specs(patterns), suite=suite, schemes=schemes,
+        vary=_vary(vary), name=name, results=results, cluster=cluster, jobs=at_once, show=True, **options,
+    )  # fmt: skip
+
+
+def _vary(texts: tuple[str, ...]) -> dict[str, list[str]]:
+    """The values of each ``OPTION=VALUE,VALUE``, still as texts."""
+    varied: dict[str, list[str]] = {}
+    for text in texts:
+        option, _, values = text.partition("=")
+        # A comma before a number belongs to the value, as in leaf-spine:4,2,4.
+        cells = split_specs(values) if option == "topology" else [value.strip() for value in values.split(",")]
+        if option in varied or not all(cells):
+            raise click.UsageError(f"--vary is OPTION=VALUE,VALUE, once for each option; not {text!r}")
+        varied[option] = cells
+    return varied
+
+
+@click.command()
+@field_options(RunSpec, "time seed")
+@results_option
+@quiet_option
+def demo(time: str, seed: int, results: Path) -> Sweeps:
+    """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.
+
+    The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.
+    """
+    from harness import library
+    from plots.report import FOLDER
+
+    kind = timed(RunSpec("ecmp", PATTERN, time=time)).time
+    tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
+    # A folder for each: unlike runs are not mixed.
+    name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")
+    made = library.sweep(
+        1, SECONDS, patterns=[PATTERN], schemes=SCHEMES, name=name, results=results, show=True, time=kind, seed=seed
+    )
+    click.echo(f"the picture: {results / name / FOLDER / 'figure9.png'}")
+    return made

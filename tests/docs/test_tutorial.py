@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from plots.load import load_sweep
-from plots.table import show
+from plots.summary import show
 from tests.harness.test_cli import asked
 
 ROOT = Path(__file__).parents[2]
@@ -42,5 +42,5 @@ def test_the_check_prints_what_the_page_has(monkeypatch):
 @pytest.mark.parametrize(("page", "kept"), [("README.md", "demo"), ("docs/tutorial.md", "tutorial")])
 def test_a_page_s_table_is_what_is_printed_of_the_runs_that_are_kept(page, kept):
     sweep = load_sweep(ROOT / "results" / kept)
-    table = show(sweep.runs, sweep.tries).splitlines()[1 : 2 + len({run.traffic for run in sweep.runs})]
+    table = show(sweep).splitlines()[1 : 2 + len({run.traffic for run in sweep.runs})]
     assert "".join(f"\n    {line}" for line in table) + "\n" in (ROOT / page).read_text()

@@ -11,7 +11,7 @@ from harness.cli.report import compare
 from harness.cli.run import run as run_command
 from harness.jobs.publish import RESULT
 from harness.run.spec import RunSpec
-from harness.sweep.plan import TrafficSpec, keep_settings, plan
+from harness.sweep import TrafficSpec, keep_settings, plan
 from plots.compare_sweeps import OF_THE_PATTERN
 from plots.style import option_name
 from record.parts import Settings
@@ -75,14 +75,10 @@ def test_json_is_rows_and_nothing_else(folders):
     assert "1 run is invalid" in done.stderr
 
 
-@pytest.mark.parametrize("given", [("a",), ("a", "nowhere"), ("a", "empty"), ("a", "a")])
-def test_mistakes_are_one_sentence(tmp_path, given):
-    sweep(tmp_path / "a")
-    (tmp_path / "empty").mkdir()
-    done = CliRunner().invoke(compare, [str(tmp_path / name) for name in given], standalone_mode=False)
+def test_a_mistake_is_one_sentence(tmp_path):
+    done = CliRunner().invoke(compare, [str(sweep(tmp_path / "a"))], standalone_mode=False)
     assert isinstance(done.exception, click.UsageError)
     assert "\n" not in done.exception.message
-    assert done.stdout == ""
 
 
 def test_settings_are_named_as_on_the_command_line():

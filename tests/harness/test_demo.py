@@ -6,7 +6,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from harness.cli import sweep
+from harness import library
+from harness.cli import run
 from tests.harness.test_cli import HEDERA, ROOT, asked
 from virtual import kernel
 from virtual.errors import Unavailable
@@ -21,8 +22,9 @@ def planned(monkeypatch):
         found["runs"] = [(each.spec.scheme, each.spec.traffic, each.spec.seconds, each.spec.seed) for each in jobs]
         found["folder"] = folder
 
-    monkeypatch.setattr("harness.sweep.progress.carry_out_with_progress", carry_out)
-    monkeypatch.setattr(sweep, "carrier", lambda *asked, **named: nullcontext())
+    monkeypatch.setattr("harness.sweep.carry_out_with_progress", carry_out)
+    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
+    monkeypatch.setattr(library, "carrier", lambda *asked, **named: nullcontext())
     return found
 
 
@@ -30,7 +32,7 @@ def test_it_is_one_pattern_under_the_control_ecmp_and_hedera(planned, tmp_path):
     done = asked("demo", "--time", "virtual", "--results", tmp_path)
     assert done.returncode == 0, done.stderr
     assert planned["runs"] == [
-        (scheme, "published:stride4", sweep.SECONDS, 1) for scheme in ("nonblocking", "ecmp", "hedera-sa")
+        (scheme, "published:stride4", run.SECONDS, 1) for scheme in ("nonblocking", "ecmp", "hedera-sa")
     ]
     picture = planned["folder"] / "figures" / "figure9.png"
     assert done.stdout == f"the picture: {picture}\n"

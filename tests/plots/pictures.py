@@ -21,5 +21,7 @@ def spied(monkeypatch, module):
     return figures
 
 
-def bars_of(figure):
-    return [patch for ax in figure.axes for container in ax.containers for patch in getattr(container, "patches", ())]
+def bars_of(axes):
+    """From left to right."""
+    bars = [patch for container in axes.containers for patch in getattr(container, "patches", ())]
+    return sorted(bars, key=lambda bar: bar.get_x())

@@ -1,11 +1,14 @@
-"""Made-up sweeps on disk, in the schema of stored runs, for the tests of plots/."""
+"""Sweeps on disk for the tests of plots/: made-up ones in the schema of stored runs, and parts of one that is kept."""
 
 import json
 import random
 from pathlib import Path
 
 from plots.load import load_sweep
+from record.archive import ARCHIVE, unpacked
+from record.run import decode
 
+KEPT = Path(__file__).parents[2] / "results/sinks/10-links"
 SCHEMES = ("nonblocking", "ecmp", "ecmp-dst", "spanning-tree", "random", "hedera-gff", "hedera-sa")
 WIRE = (1514 + 66 / 2) / 1448
 """Bytes on the wire per byte of payload: full segments, every second one acknowledged."""
@@ -111,12 +114,12 @@ def store(folder: Path, document, attempt="") -> Path:
 
 
 def store_rates(folder: Path, rates, **changes):
-    """Runs from {(pattern, scheme): Mb/s of the first trial, or of all}; None: an invalid run of 11 Mb/s."""
+    """A sweep from {(pattern, scheme): Mb/s of the first trial, or of all}; None: an invalid run of 11 Mb/s."""
     for (pattern, scheme), values in rates.items():
         for trial, rate in enumerate(values if isinstance(values, list) else [values], 1):
             bad = {} if rate else {"verdict": "invalid", "reasons": [f"reason {trial}"]}
             store(folder, run_document(pattern, scheme, trial, bisection_mbps=float(rate or 11), **bad | changes))
-    return load_sweep(folder).runs
+    return load_sweep(folder)
 
 
 def write_sweep(folder: Path, patterns, schemes=SCHEMES, trials=1) -> Path:
@@ -125,4 +128,14 @@ def write_sweep(folder: Path, patterns, schemes=SCHEMES, trials=1) -> Path:
         for scheme in schemes:
             for trial in range(1, trials + 1):
                 store(folder, run_document(pattern, scheme, trial))
+    return folder
+
+
+def kept_sweep(folder: Path, patterns, schemes, trials=1) -> Path:
+    """Real runs of 10 s, with paths, link rates and rounds that fit together."""
+    for name, content in unpacked(KEPT / ARCHIVE):
+        run = decode(content)
+        if run.pattern in patterns and run.scheme in schemes and run.trial <= trials:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content)
     return folder

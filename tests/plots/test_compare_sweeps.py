@@ -1,8 +1,11 @@
+import numpy as np
 import pytest
+from scipy.stats import ttest_1samp
 
-from plots.compare_sweeps import compare
+from plots.compare_sweeps import Sweeps, by_value, compare
 from plots.trials import difference
-from tests.plots.sweeps import run_document, store
+from tests.plots.pictures import texts
+from tests.plots.sweeps import run_document, store, store_rates
 
 FOUR = ("published:stride1", "published:stride2", "published:stride4", "random")
 
@@ -53,7 +56,6 @@ def test_what_not_all_have_is_left_out_and_said(tmp_path):
     assert found.notes == (
         "not run in every folder: stride4, hotspot",
         "not run in every folder: random",
-        "without a valid share in every folder: hedera-sa under stride1, hedera-sa under stride2",
         "a: 1 run is valid, but not of that seed in every folder",
         "b: 1 run is valid, but not of that seed in every folder",
     )
@@ -69,20 +71,6 @@ def test_invalid_runs_never_count(tmp_path):
     assert lines.runs[FOUR[2], "a"] == lines.runs[FOUR[2], "b"] == 2
     assert [row["invalid"] for row in found.rows()] == [1, 3]
     assert "b: 3 runs are invalid, and never counted" in found.notes
-
-
-def test_what_was_left_out_is_said(tmp_path):
-    a, b = (sweep(tmp_path / name, ecmp([50, 60, 80]), trials=3) for name in "ab")
-    bad = {"verdict": "not judged", "reasons": ["too short"]}
-    store(b, run_document(FOUR[0], "nonblocking", 3, bisection_mbps=150.0, **bad))
-    (b / "broken").mkdir()
-    (b / "broken" / "run.json").write_text("{")
-    assert compare([a, b]).notes == (
-        "a: 2 runs are valid, but not of that seed in every folder",
-        "b: 1 run is not judged, and never counted",
-        "b: 1 run is valid, but without a valid control of the same trial",
-        "b: 1 run.json left out: is not JSON, or was cut off",
-    )
 
 
 def test_trials_are_matched_by_their_seeds(tmp_path):
@@ -139,3 +127,44 @@ def test_settings_are_those_of_the_runs_that_are_compared(tmp_path):
     found = compare([a, sweep(tmp_path / "b", ecmp(50, 60))])
     assert found.conditions["a"] == {"--new-flows": "controller, switch"}
     assert "--flows-per-host" not in found.alike, "it is in the name of the pattern"
+
+
+def test_shares_stand_against_the_value_with_intervals_over_trials(tmp_path):
+    """A trial counts once: its share is the mean over the patterns that all trials have."""
+    rates = {2.0: [[50.0, 60.0, 70.0], [70.0, 60.0, 80.0]], 1.0: [[80.0, 90.0, 85.0], [60.0, 70.0, 65.0]]}
+    parts = []
+    for period, (one, other) in rates.items():
+        own = {("stride:3", "ecmp"): one, ("stride:5", "ecmp"): other, ("stride:6", "ecmp"): [None, 10.0, 10.0]}
+        own |= {(pattern, "nonblocking"): [100.0] * 3 for pattern, _ in own}
+        parts.append((store_rates(tmp_path / str(period), own), {"interval": period}))
+    swept = Sweeps(tmp_path, tuple(parts))
+    table, png, svg = swept.write()
+    assert [line.partition(",")[0] for line in table.read_text().splitlines()] == ["interval", *"222222", *"111111"]
+    assert png.stat().st_size > 1000
+    assert repr(swept) == f"<36 runs in {tmp_path}, by interval: 3 patterns, 2 schemes, 34 runs valid>"
+    assert set(swept.to_frame().interval) == {1.0, 2.0}
+    ((line, _, (whiskers,)),) = swept.plot().axes[0].containers
+    by_trial = {period: np.mean(both, axis=0) / 100 for period, both in rates.items()}
+    assert dict(zip(line.get_xdata(), line.get_ydata(), strict=True)) == pytest.approx(
+        {period: shares.mean() for period, shares in by_trial.items()}
+    )
+    for (period, shares), segment in zip(by_trial.items(), whiskers.get_segments(), strict=True):
+        interval = ttest_1samp(shares, 0).confidence_interval(0.95)
+        assert segment.tolist() == [[period, pytest.approx(interval.low)], [period, pytest.approx(interval.high)]]
+    assert {"interval", "ecmp", "share of the control"} <= texts(svg)
+    assert "nonblocking" not in texts(svg)
+
+
+def test_two_options_and_values_without_a_number_or_a_run_and_no_control(tmp_path):
+    """The option with most values is along the axis, the others have a panel for each value."""
+    parts = []
+    for network in ("leaf-spine:2,2,4", "leaf-spine:4,2,4", "leaf-spine:6,2,4", "fat"):
+        for bw in (10.0, 40.0):
+            (folder := tmp_path / network / f"{bw}").mkdir(parents=True)
+            rates = {} if network == "fat" else {("stride:3", "spray"): 120.0}
+            parts.append((store_rates(folder, rates), {"bw": bw, "topology": network}))
+    figure = by_value(parts)
+    assert [ax.get_title(loc="left") or ax.get_title() for ax in figure.axes] == ["bw 10", "bw 40"]
+    assert figure.axes[0].get_xticklabels()[0].get_text() == "leaf-spine:2,2,4"
+    assert [line.get_ydata().tolist() for ax in figure.axes for line, _, _ in ax.containers] == [[0.75] * 3] * 2
+    assert by_value(parts[-1:]) is None

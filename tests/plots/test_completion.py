@@ -3,9 +3,8 @@
 import pytest
 
 from plots.completion import completed, csv_text, rows
-from plots.figures import write_all
 from plots.load import load_sweep
-from plots.report import write_report
+from plots.report import write_all, write_page
 from record.parts import FlowRecord
 from tests.plots.sweeps import run_document, store
 
@@ -35,13 +34,11 @@ def folder(tmp_path):
 
 
 def test_a_row_is_the_median_of_trials_and_counts_all_their_flows(folder):
-    found = {
-        (row["scheme"], row["size_class"]): row for row in rows(load_sweep(folder).runs) if row["over"] == "valid runs"
-    }
+    found = {(row["scheme"], row["size_class"]): row for row in rows(load_sweep(folder)) if row["over"] == "valid runs"}
     assert set(found) == {(s, c) for s in ("ecmp", "hedera-sa") for c in ("all", "small")}
     row = found["ecmp", "all"]
     assert tuple(row[n] for n in ("runs", "flows", "cut_off", "median_s", "p99_s")) == (3, 9, 3, 4.0, 16.0)
-    assert csv_text(load_sweep(folder).runs).count("\n") == 9
+    assert csv_text(load_sweep(folder)).count("\n") == 9
 
 
 def test_all_tries_are_a_second_row(folder):
@@ -50,12 +47,12 @@ def test_all_tries_are_a_second_row(folder):
         bad = {"verdict": verdict, "reasons": ["slow"]}
         store(folder, document("ecmp", trial, median_s) | bad, attempt="-0")
     sweep = load_sweep(folder)
-    found = {(row["scheme"], row["over"]): row for row in rows(sweep.runs, sweep.tries) if row["size_class"] == "all"}
+    found = {(row["scheme"], row["over"]): row for row in rows(sweep) if row["size_class"] == "all"}
     valid, every = found["ecmp", "valid runs"], found["ecmp", "all tries"]
     assert (valid["runs"], valid["left_out"], valid["median_s"]) == (3, 0, 4.0)  # of 2, 4, 6
     assert (every["runs"], every["left_out"], every["median_s"]) == (5, 2, 6.0)  # of 2, 4, 6, 10, 20
     assert found["hedera-sa", "all tries"]["left_out"] == 0
-    page = write_report(folder).read_text()
+    page = write_page(sweep).read_text()
     assert page.count("all 5 tries, 2 left out") == 2, "of each class"
 
 
@@ -70,6 +67,6 @@ def test_flows_that_were_cut_off_never_complete():
 
 def test_traffic_that_lasts_has_none_of_it(tmp_path):
     store(tmp_path, run_document())
-    assert rows(load_sweep(tmp_path).runs) == []
-    assert "completion.png" not in {path.name for path in write_all(tmp_path)}
-    assert "Flow completion times" not in write_report(tmp_path).read_text()
+    assert rows(load_sweep(tmp_path)) == []
+    assert "completion.png" not in {path.name for path in write_all(load_sweep(tmp_path))}
+    assert "Flow completion times" not in write_page(load_sweep(tmp_path)).read_text()

@@ -9,7 +9,7 @@ def test_an_invalid_run_looks_invalid_in_its_rates(tmp_path, monkeypatch):
     store(tmp_path, failed(traffic="stride:4", scheme="ecmp"))
     runs = load_sweep(tmp_path).runs
     figures = spied(monkeypatch, rates)
-    rates.draw(runs, tmp_path / "rates.svg", runs[1])
+    rates.draw(runs, tmp_path / "rates.svg")
     assert len(figures[0].axes) == 2
     for ax in figures[0].axes:
         assert ax.get_title(loc="right") == "INVALID"
@@ -21,8 +21,7 @@ def test_failures_are_marked_where_they_happened(tmp_path, monkeypatch):
     store(tmp_path, broken(scheme="hedera-gff"))
     store(tmp_path, run_document(scheme="nonblocking"))
     runs = load_sweep(tmp_path).runs
-    control = next(run for run in runs if run.scheme == "nonblocking")
-    rates.draw(runs, tmp_path / "rates", control)
+    rates.draw(runs, tmp_path / "rates")
     (ax,) = figures[0].axes
     (best,) = [patch for patch in ax.patches if hasattr(patch, "get_data")]
     assert best.get_data().edges.tolist() == [0, 8.01, 16.02, ax.get_xlim()[1]]

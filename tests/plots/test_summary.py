@@ -1,10 +1,12 @@
+import csv
+import io
+
 import numpy as np
 import pytest
 
 from plots.load import load_sweep
-from plots.shares import published_share
-from plots.summary import by_scheme, pattern_order, summarise
-from tests.plots.sweeps import broken, run_document, store, store_rates, write_sweep
+from plots.summary import COLUMNS, by_scheme, csv_text, pattern_order, show, summarise
+from tests.plots.sweeps import WIRE, broken, failed, run_document, store, store_rates, write_sweep
 
 
 def sweep_of(folder, **rates):
@@ -43,7 +45,7 @@ def test_order(tmp_path):
         ["stride:16", "stride:4", "published:randbij0", "hotspot", "published:stag0(0.2,0.3)", "published:stride1"]
     ) == ["published:stag0(0.2,0.3)", "published:stride1", "published:randbij0", "hotspot", "stride:4", "stride:16"]
     write_sweep(tmp_path, ["stride:4"], ["zebra", "hedera-sa", "random", "nonblocking"])
-    assert summarise(load_sweep(tmp_path).runs).schemes == ("nonblocking", "random", "hedera-sa", "zebra")
+    assert summarise(load_sweep(tmp_path)).schemes == ("nonblocking", "random", "hedera-sa", "zebra")
 
 
 def rates_of(*thirds):
@@ -56,10 +58,10 @@ def test_the_last_third_is_of_the_run_and_over_the_control_s(tmp_path):
     store(tmp_path, run_document("stride:4", "nonblocking", **rates_of(100.0, 100.0, 80.0)))
     store(tmp_path, run_document("stride:4", "hedera-sa", **rates_of(10.0, 50.0, 72.0)))
     store(tmp_path, run_document("stride:4", "ecmp", verdict="invalid", reasons=["slow"]))
-    bars = summarise(load_sweep(tmp_path).runs).bars
+    bars = summarise(load_sweep(tmp_path)).bars
     assert bars["stride:4", "hedera-sa"].late_median_ratio == pytest.approx(0.9)
     assert bars["stride:4", "ecmp"].late_median_ratio is None
-    found = by_scheme(summarise(load_sweep(tmp_path).runs).frame)
+    found = by_scheme(summarise(load_sweep(tmp_path)).frame)
     assert found.late_median_ratio.dropna().to_dict() == pytest.approx({"nonblocking": 1.0, "hedera-sa": 0.9})
     assert "before_median_ratio" not in found
 
@@ -68,33 +70,74 @@ def test_flows_that_come_and_go_have_no_last_third(tmp_path):
     flow = {"src": 0, "dst": 4, "mbps": 9.1, "size_bytes": 1000}
     for scheme in ("nonblocking", "ecmp"):
         store(tmp_path, run_document("shuffle:1000", scheme, flows=[flow], **rates_of(100.0, 10.0, 0.0)))
-    assert summarise(load_sweep(tmp_path).runs).bars["shuffle:1000", "ecmp"].late_median_ratio is None
+    assert summarise(load_sweep(tmp_path)).bars["shuffle:1000", "ecmp"].late_median_ratio is None
 
 
 def test_before_a_failure_and_after_it(tmp_path):
     """The window from 5 to 25 s, a failure from 8.01 to 16.02 s."""
     store(tmp_path, run_document("stride:4", "nonblocking", **rates_of(100.0, 100.0, 100.0)))
     store(tmp_path, broken(traffic="stride:4", scheme="ecmp") | rates_of(90.0, 30.0, 60.0))
-    bar = summarise(load_sweep(tmp_path).runs).bars["stride:4", "ecmp"]
+    bar = summarise(load_sweep(tmp_path)).bars["stride:4", "ecmp"]
     assert bar.before_median_ratio == pytest.approx(0.9)
     assert bar.after_median_ratio == pytest.approx((3.98 * 30 + 5 * 60) / 8.98 / 100)
-    assert {"before_median_ratio", "after_median_ratio"} <= set(by_scheme(summarise(load_sweep(tmp_path).runs).frame))
-
-
-def test_a_published_share_is_of_the_published_control_for_the_same_flows():
-    for pattern, scheme, bar in (
-        ("published:stride4", "ecmp", 3482),
-        ("published:stride4", "spanning-tree", 3482),
-        ("published:stride4", "hedera-sa", 11720),
-        ("stride:4", "ecmp", 3482),
-    ):
-        assert published_share(pattern, scheme) == bar / 12465
-    assert published_share("published:stride4", "random") is published_share("published:stride4 x2", "ecmp") is None
-    assert published_share("stride:4", "ecmp", k=6) is None
+    assert {"before_median_ratio", "after_median_ratio"} <= set(by_scheme(summarise(load_sweep(tmp_path)).frame))
 
 
 def test_jumbo_packets_raise_the_payload_that_links_can_deliver(tmp_path):
     document = run_document("stride:4", "ecmp")
     document["spec"]["mtu"] = 9000
     store(tmp_path, document)
-    assert summarise(load_sweep(tmp_path).runs).payload_capacity_mbps == 160 * 8948 / 9014
+    assert summarise(load_sweep(tmp_path)).payload_capacity_mbps == 160 * 8948 / 9014
+
+
+def small_sweep(folder):
+    for trial, rate in enumerate((150.0, 152.0, 154.0), 1):
+        store(folder, run_document("published:stride4", "nonblocking", trial, bisection_mbps=rate))
+        verdict = {"verdict": "invalid", "reasons": ["CPU, too busy"]} if trial == 2 else {}
+        store(folder, run_document("published:stride4", "ecmp", trial, bisection_mbps=rate / 2, **verdict))
+    store(folder, failed(traffic="file:/tmp/[a]|b.csv", scheme="ecmp", trial=1))
+    return load_sweep(folder)
+
+
+def test_the_tables_are_in_payload_as_the_picture_and_names_are_no_markup(tmp_path):
+    rows = [line.split() for line in show(small_sweep(tmp_path)).splitlines()]
+    half = f"{76 / WIRE:.1f}"
+    assert ["stride4", f"{152 / WIRE:.1f}", half, "50%", "(2", "of", "3),", "all", half, "50%"] in rows
+    assert ["file:[a]|b.csv", "-", "INVALID"] in rows
+    assert ["mean", "share", "100.0%", "(1)", "50.0%", "(1)"] in rows
+    (tmp_path / "empty").mkdir()
+    assert show(load_sweep(tmp_path / "empty")) == "no runs"
+
+
+def test_all_tries_are_told_only_where_some_were_left_out(tmp_path):
+    """Of Hedera's two trials one was left out at first, and counts at the second try, the other is not judged."""
+    for trial in (1, 2):
+        store(tmp_path, run_document("stride:4", "nonblocking", trial, bisection_mbps=100.0))
+    store(tmp_path, run_document("stride:4", "hedera-gff", 1, bisection_mbps=96.0), attempt="-again")
+    sweep = load_sweep(tmp_path)
+    assert "do not count" not in show(sweep)
+    slow = {"verdict": "invalid", "reasons": ["slow"]}
+    store(tmp_path, run_document("stride:4", "hedera-gff", 1, bisection_mbps=80.0, **slow))
+    short = {"verdict": "not judged", "reasons": ["too short"]}
+    store(tmp_path, run_document("stride:4", "hedera-gff", 2, bisection_mbps=88.0, **short))
+    sweep = load_sweep(tmp_path)
+    assert show(sweep).splitlines()[2].split()[3:] == ["96%", "(1", "of", "2),", "all", "82.4", "88%"]
+    bar = list(csv.DictReader(io.StringIO(csv_text(sweep))))[1]
+    counts = [bar[name] for name in ("tries", "left_out_tries", "not_judged_trials", "invalid_trials")]
+    assert counts == ["3", "2", "1", "0"]
+    medians = [bar[name] for name in ("median_ratio", "all_median_ratio", "all_median_mbps")]
+    assert medians == ["0.9600", "0.8800", "88.0000"]
+
+
+def test_csv_holds_every_number(tmp_path):
+    rows = list(csv.DictReader(io.StringIO(csv_text(small_sweep(tmp_path)))))
+    assert tuple(rows[0]) == COLUMNS
+    assert (rows[0]["capacity_mbps"], float(rows[0]["payload_capacity_mbps"])) == ("160", round(160 * 1448 / 1514, 4))
+    assert float(rows[0]["median_payload_mbps"]) == round(152 / WIRE, 4)
+    ecmp = rows[1]
+    assert list(ecmp.values())[:4] == ["published:stride4", "ecmp", "2", "1"]
+    assert (ecmp["median_mbps"], ecmp["median_ratio"]) == ("76.0000", "0.5000")
+    assert (ecmp["invalid_median_mbps"], ecmp["reasons"]) == ("76.0000", "CPU, too busy")
+    assert (rows[2]["median_mbps"], rows[2]["median_ratio"]) == ("", "")
+    (tmp_path / "empty").mkdir()
+    assert list(csv.DictReader(io.StringIO(csv_text(load_sweep(tmp_path / "empty"))))) == []

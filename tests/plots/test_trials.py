@@ -87,15 +87,15 @@ def gaining(folder):
 
 def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv(tmp_path):
     sweep = gaining(tmp_path)
-    said = trials.in_a_sentence(sweep.runs, sweep.tries)
+    said = trials.in_a_sentence(sweep)
     own = {("stride:1", "mine.py:Mine"): [8.0, 9.0, 10.1], ("stride:1", "hedera-gff"): [5.0, 6.0, 7.0]}
     beside = store_rates(tmp_path / "own", own)
-    assert trials.in_a_sentence(beside, beside).endswith("+2.9 to +3.2, for certain.")
+    assert trials.in_a_sentence(beside).endswith("+2.9 to +3.2, for certain.")
     few = store_rates(tmp_path / "few", {key: rates[:2] for key, rates in own.items()})
-    assert "takes 3 valid trials" in trials.in_a_sentence(few, few)
-    assert trials.in_a_sentence(few[:1], few[:1]) == ""
+    assert "takes 3 valid trials" in trials.in_a_sentence(few)
+    assert trials.in_a_sentence(store_rates(tmp_path / "one", dict([*own.items()][:1]))) == ""
     assert "hedera-sa in 1 of 3 patterns, below in 1 (over all tries 0 and 1 of 3)." in said
-    rows = list(csv.DictReader(io.StringIO(trials.csv_text(sweep.runs, sweep.tries))))
+    rows = list(csv.DictReader(io.StringIO(trials.csv_text(sweep))))
     assert tuple(rows[0]) == trials.CSV_COLUMNS
     keys = [(row["over"], row["pattern"]) for row in rows]
     patterns = ["stride:1", "stride:2", "stride:3", "stride:4", "all"]
@@ -119,6 +119,6 @@ def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv
     ],
 )
 def test_what_is_asked_first_of_any_list_of_schemes(tmp_path, schemes, asked):
-    runs = store_rates(tmp_path, {("stride:3", scheme): 90.0 for scheme in schemes.split()})
-    found = trials.asked_first(trials.compare_all(runs))
+    sweep = store_rates(tmp_path, {("stride:3", scheme): 90.0 for scheme in schemes.split()})
+    found = trials.asked_first(trials.compare_all(sweep))
     assert [f"{each.first}-{each.second}" for each in found] == asked.split()

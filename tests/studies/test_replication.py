@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.sweep.plan import suite
+from harness.sweep import SUITES
 from simulator.config import Config
 from simulator.driver import bisection_mbps
 from studies import replication
@@ -18,7 +18,7 @@ EXAMPLE = Path(__file__).parents[2] / "docs/examples/report.py"
 
 def test_the_pictures_are_of_the_suite_s_runs():
     """Each workload, and each scheme, is in two of the four."""
-    asked = suite("replication")
+    asked = SUITES["replication"]
     patterns = [one.traffic.removeprefix("replication:") for one in asked.workloads(None)]
     drawn = [name for which in PICTURES.values() for name in replication.workloads(which)]
     assert patterns == list(REPLICATION)

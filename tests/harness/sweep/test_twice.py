@@ -2,11 +2,9 @@
 
 import pytest
 
-from harness.errors import RunFailed
 from harness.jobs import job
 from harness.run.spec import RunSpec
-from harness.sweep.plan import TrafficSpec, plan
-from harness.sweep.progress import carry_out_with_progress
+from harness.sweep import Part, TrafficSpec, carry_out_with_progress, plan, show
 from plots.load import load_sweep
 from tests.harness.jobs.made import SPEC, Carrier, result
 
@@ -21,10 +19,7 @@ def sweep(tmp_path, capsys):
     def carried_out(patterns, schemes, makes=lambda spec: result(spec, bisection_mbps=float(next(rates)))):
         where = Carrier(makes)
         jobs = plan(SPEC, [TrafficSpec(each) for each in patterns], schemes, 1, tmp_path / "runs")
-        try:
-            carry_out_with_progress(jobs, tmp_path / "runs", where)
-        except RunFailed as failed:
-            print(failed)
+        show(Part(tmp_path / "runs", {}, jobs), carry_out_with_progress(jobs, tmp_path / "runs", where))
         counted = {(run.traffic, run.scheme): run.bisection_mbps for run in load_sweep(tmp_path / "runs").runs}
         return len(where.jobs), counted, "".join(capsys.readouterr())
 

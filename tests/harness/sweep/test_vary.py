@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 
 import virtual.kernel
-from harness.cli import sweep
+from harness import library
+from harness.cli import run
 from harness.run.spec import GUESTS_TCP
+from harness.sweep import SUITES
 from harness.verdict.result import failed_run
+from plots.load import load_sweep
 from record import run as record
 from tests.harness.test_cli import asked, assert_one_sentence
 
@@ -21,11 +24,13 @@ SWEEP = ("sweep", 1, 5, "--patterns", "stride:4", "--schemes", "ecmp", "--time",
 def test_a_suite_may_have_schemes_of_its_own(more, schemes, tmp_path, monkeypatch):
     """The replication report's five, unless others are asked for."""
     found = []
-    monkeypatch.setattr("harness.sweep.progress.carry_out_with_progress", lambda jobs, *_: found.extend(jobs))
-    monkeypatch.setattr(sweep, "carrier", lambda *asked, **named: nullcontext())
+    monkeypatch.setattr("harness.sweep.carry_out_with_progress", lambda jobs, *_: found.extend(jobs))
+    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
+    monkeypatch.setattr(library, "carrier", lambda *asked, **named: nullcontext())
     command = ("sweep", 1, 5, "--suite", "replication", "--time", "virtual", "--results", tmp_path)
     asked(*command, *more)
     assert len({(job.spec.traffic, job.spec.scheme) for job in found}) == len(found) == 27 * schemes
+    assert tuple(SUITES) == run.SUITES, "those that the help names"
 
 
 @pytest.fixture
@@ -38,15 +43,16 @@ def done(monkeypatch):
             found.append((job.spec.link_mbps, job.spec.interval_s))
             job.folder.mkdir(parents=True)
             record.write(job.folder / "run.json", failed_run(job.spec, "not carried out"))
+        return load_sweep(folder)
 
-    monkeypatch.setattr("harness.sweep.progress.carry_out_with_progress", carry_out)
-    monkeypatch.setattr(sweep, "carrier", lambda *asked, **named: nullcontext())
+    monkeypatch.setattr("harness.sweep.carry_out_with_progress", carry_out)
+    monkeypatch.setattr(library, "carrier", lambda *asked, **named: nullcontext())
     return found
 
 
 def test_every_combination_is_a_sweep_and_one_table_has_them_all(done, tmp_path):
     command = (*SWEEP, tmp_path, "--name", "mine", "--vary", "bw=5,10", "--vary")
-    assert asked(*command, "interval=1").returncode == 0
+    assert asked(*command, "interval=1").returncode == 1, "its runs failed"
     assert done == [(5, 1), (10, 1)]
     told = asked(*command, "interval=1,2")
     assert done == [(5, 1), (10, 1), (5, 2), (10, 2)], "what is done is not done again"
@@ -70,16 +76,18 @@ def test_every_combination_is_a_sweep_and_one_table_has_them_all(done, tmp_path)
 )
 def test_a_network_a_seed_and_a_failure_vary_as_well(done, tmp_path, values, told, monkeypatch):
     seen, name = [], values.partition("=")[0]
-    carried = "harness.sweep.progress.carry_out_with_progress"
+    carried = "harness.sweep.carry_out_with_progress"
+    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
     monkeypatch.setattr(carried, lambda jobs, *_: seen.extend(getattr(job.spec, name) for job in jobs))
-    monkeypatch.setattr("harness.sweep.vary.Swept.write_table", lambda self: self.folder)
+    monkeypatch.setattr("plots.compare_sweeps.Sweeps.write", lambda self: [self.folder])
     assert asked(*SWEEP, tmp_path, "--vary", values).returncode == 0
     assert seen == told
 
 
 def test_all_schemes_of_another_network_are_those_that_it_can_have(done, tmp_path, monkeypatch):
     seen = []
-    carried = "harness.sweep.progress.carry_out_with_progress"
+    carried = "harness.sweep.carry_out_with_progress"
+    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
     monkeypatch.setattr(carried, lambda jobs, *_: seen.extend(job.spec.scheme for job in jobs))
     found = asked(*SWEEP, tmp_path, "--schemes", "all", "--topology", "leaf-spine:4,2,4")
     assert found.returncode == 0
@@ -98,10 +106,10 @@ def test_the_guests_tcps_are_their_kernels():
     ("values", "words"),
     [
         ("bw=5,0", "--bw must be at least 0.1"),
-        ("bw=ten", "'ten' is not a valid float"),
-        ("colour=red", "OPTION=VALUE"),
-        ("scheme=ecmp", "OPTION=VALUE"),
-        ("platform=pox,nox", "'nox' is not one of"),
+        ("bw=ten", "--bw: 'ten'"),
+        ("colour=red", "colour"),
+        ("scheme=ecmp", "scheme"),
+        ("platform=pox,nox", "'nox'"),
         ("k=4,5", "even k"),
         ("flows-per-host=1,0", "--flows-per-host"),
         ("topology=leaf-spine:4,2,4,star", "there is no topology 'star'"),

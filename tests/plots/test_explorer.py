@@ -1,13 +1,14 @@
 import numpy as np
 import pytest
 
+from plots.explorer import MAX_FLOWS, draw_tree, explorer, mean_rates, stages
 from plots.load import load_sweep
-from plots.report.runs import MAX_FLOWS, explorer, mean_mbps, stages
 from record.parts import FlowRecord
 from record.run import read
-from tests.plots import computed
-from tests.plots.sweeps import rounds, run_document, store
+from tests.plots.sweeps import kept_sweep, rounds, run_document, store
 from topos.fattree import FatTree
+from topos.links import links_between
+from topos.wire import payload_share
 
 
 def test_a_run_is_cut_at_its_rounds(tmp_path):
@@ -37,25 +38,24 @@ def test_a_path_that_was_logged_just_before_its_round_belongs_to_it(tmp_path):
 
 def test_a_second_that_a_round_cuts_is_left_out_where_there_are_whole_ones():
     flow = FlowRecord(src=0, dst=4, mbps=5.0, per_second_mbps=(1.0, 1.0, 9.0, 9.0))
-    assert mean_mbps(flow, 0.0, 2.7) == 1.0
-    assert mean_mbps(flow, 1.5, 2.2) == pytest.approx((0.5 * 1 + 0.2 * 9) / 0.7), "no whole second"
-    assert mean_mbps(flow, 2.0, 6.0) == 4.5, "it sent nothing in the last two"
-    assert mean_mbps(flow, 2.0, 2.0) == 0.0
+    means = mean_rates([flow], [0.0, 2.7, 3.2, 6.0, 6.0])[:, 0].tolist()
+    assert means[0] == 1.0
+    assert means[1] == pytest.approx(9), "no whole second: 0.3 s of the third, 0.2 s of the fourth"
+    assert means[2:] == [0.0, 0.0], "it sent nothing after the fourth"
+    assert mean_rates([flow], [1.5, 2.2]) == pytest.approx((0.5 * 1 + 0.2 * 9) / 0.7), "no whole second"
 
 
 def test_loads_from_flows_and_paths_match_the_rates_that_were_measured(tmp_path):
-    """What the page draws between rounds must be what the ports saw, up to headers: checked where both are known."""
-    computed.write_sweep(tmp_path, ["published:randbij0"], ["nonblocking", "ecmp", "hedera-gff"], seconds=12)
+    """What the page draws between rounds must be what the ports saw, up to headers and acknowledgements."""
+    kept_sweep(tmp_path, ["published:rand0"], ["nonblocking", "ecmp", "hedera-gff"])
     data = explorer(load_sweep(tmp_path))
-    for run in data["runs"]:
-        if run["scheme"] != "ecmp":
-            continue
-        load = np.zeros(len(data["links"]))
-        for flow, (_, _, paths) in enumerate(run["paths"]):
-            for link in paths[-1][2]:
-                load[link] += run["stages"][-1][2][flow]
-        assert np.corrcoef(load, run["links"])[0, 1] > 0.999
-        np.testing.assert_allclose(load * computed.WIRE, run["links"], rtol=0.05, atol=0.05)
+    (ecmp,) = (run for run in data["runs"] if run["scheme"] == "ecmp")
+    load = np.zeros(len(data["links"]))
+    for flow, (_, _, paths) in enumerate(ecmp["paths"]):
+        for link in paths[-1][2]:
+            load[link] += ecmp["stages"][-1][2][flow]
+    assert np.corrcoef(load, ecmp["links"])[0, 1] > 0.999
+    assert load.sum() / payload_share() == pytest.approx(sum(ecmp["links"]), rel=0.05)
     gff = next(run for run in data["runs"] if run["scheme"] == "hedera-gff")
     first = gff["rounds"][0]
     moved = sum(any(stage == 1 for stage, *_ in paths) for _, _, paths in gff["paths"])
@@ -63,7 +63,7 @@ def test_loads_from_flows_and_paths_match_the_rates_that_were_measured(tmp_path)
 
 
 def test_paths_of_the_page_lead_from_source_to_destination(tmp_path):
-    computed.write_sweep(tmp_path, ["published:stag0(0.2,0.3)"], ["hedera-sa"], seconds=6)
+    kept_sweep(tmp_path, ["published:stag0(0.2,0.3)"], ["hedera-sa"])
     data = explorer(load_sweep(tmp_path))
     tree = FatTree(4)
     (run,) = data["runs"]
@@ -86,3 +86,12 @@ def test_hosts_and_cores_that_do_not_exist_have_no_links(tmp_path):
     store(tmp_path, run_document(scheme="ecmp", flows=flows))
     (run,) = explorer(load_sweep(tmp_path))["runs"]
     assert [paths for _, _, paths in run["paths"]] == [[[0, 0, []]], [[0, 7, []]]]
+
+
+def test_of_a_cable_the_right_line_leads_up():
+    tree = FatTree(4)
+    _, lines = draw_tree(tree)
+    for cable in tree.links():
+        up, down = (lines[i] for i in links_between(tree, cable.lower, cable.upper))
+        assert up.x1 > down.x2
+        assert up.x2 > down.x1

@@ -59,7 +59,7 @@ function showRun() {
 for (const key of ["pattern", "scheme", "trial"]) $(`pick-${key}`).addEventListener("change", () => picked(key));
 $("look").querySelector("form").addEventListener("submit", (event) => event.preventDefault());
 if ($("fabric-box")) {
-  const go = (stage) => { state.stage = stage; showStage(); };
+  const go = (stage) => { state.stage = Math.max(0, Math.min(stage, state.run.stages.length - 1)); showStage(); };
   $("stage").addEventListener("input", (event) => go(Number(event.target.value)));
   $("back").addEventListener("click", () => go(state.stage - 1));
   $("forth").addEventListener("click", () => go(state.stage + 1));

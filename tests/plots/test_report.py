@@ -1,12 +1,17 @@
 """The page as text: what it says, and that it needs nothing but itself."""
 
 import json
+import os
 import re
 from html.parser import HTMLParser
 
+import pytest
+
+from plots.explorer import rules
 from plots.load import load_sweep
-from plots.report import write_report
-from tests.plots.sweeps import run_document, store, write_sweep
+from plots.report import environment, overheads, settings, validity, write_all, write_page
+from tests.plots.pictures import texts
+from tests.plots.sweeps import failed, rounds, run_document, store, write_sweep
 
 FEW = ["nonblocking", "ecmp", "hedera-gff", "hedera-sa"]
 
@@ -46,7 +51,7 @@ class Page(HTMLParser):
 
 
 def page_of(folder):
-    page = Page(write_report(folder).read_text(encoding="utf-8"))
+    page = Page(write_page(load_sweep(folder)).read_text(encoding="utf-8"))
     assert page.open == [], "every element is closed"
     ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
@@ -64,7 +69,7 @@ def page_of(folder):
     return page
 
 
-def test_a_whole_sweep_s_page_is_complete_needs_nothing_but_itself_and_is_the_same_each_time(tmp_path):
+def test_a_whole_sweep_s_page_is_complete_and_needs_nothing_but_itself(tmp_path):
     schemes = ["nonblocking", "ecmp", "hedera-sa"]
     write_sweep(tmp_path, ["published:stride4", "published:stag0(0.2,0.3)"], schemes, trials=3)
     page = page_of(tmp_path)
@@ -78,9 +83,8 @@ def test_a_whole_sweep_s_page_is_complete_needs_nothing_but_itself_and_is_the_sa
     assert [attrs["href"] for attrs in page.all("link")] == ["data:,"]
     policy = next(attrs["content"] for attrs in page.all("meta") if "http-equiv" in attrs)
     assert policy.startswith("default-src 'none'")
-    text = write_report(tmp_path).read_text(encoding="utf-8")
+    text = write_page(load_sweep(tmp_path)).read_text(encoding="utf-8")
     assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)|@import", text)
-    assert write_report(tmp_path).read_text(encoding="utf-8") == text
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1])
     stored = {(run.pattern, run.scheme, run.trial): run for run in load_sweep(tmp_path).runs}
     assert len(data["runs"]) == len(stored) == 18
@@ -95,9 +99,8 @@ def test_headline_numbers_are_those_of_the_runs(tmp_path):
     text = page_of(tmp_path).text
     assert "hedera-sa94\u202f% published: 94\u202f%" in text
     assert "ecmp40\u202f% published: 28\u202f% (its ECMP)" in text
-    # 3482 / 12465 = 27.93 % published: ours are 12.07 and 1.93 points away
-    assert "our spanning tree is 1.9 points from the published ECMP bars on average, our 5-tuple ECMP 12.1" in text
-    assert "The spanning tree is closer on 1 of them" in text
+    assert "spanning-tree against published ECMP: 1 pattern" in text
+    assert "mean absolute difference 1.9 points" in text, "26 % and 3482 / 12465"
 
 
 OWN = "mine.py:Mine"
@@ -121,45 +124,27 @@ def test_a_scheme_of_ones_own_is_the_subject_and_no_control_competes(tmp_path):
     assert "published" not in [attrs["id"] for attrs in page.all("section")]
 
 
-def test_invalid_runs_look_invalid_and_their_numbers_count_for_nothing(tmp_path):
+@pytest.mark.parametrize(("verdict", "word"), [("invalid", "INVALID (0 of 1)"), ("not judged", "NOT JUDGED (0 of 1)")])
+def test_runs_that_do_not_count_are_named_with_their_reasons_and_their_numbers_count_for_nothing(
+    tmp_path, verdict, word
+):
     write_sweep(tmp_path, ["published:stride4"], FEW)
-    slow = {"verdict": "invalid", "reasons": ["the machine was too slow"]}
-    store(tmp_path, run_document("published:stride4", "hedera-sa", bisection_mbps=123.4, **slow))
-    page = page_of(tmp_path)
-    assert "3 of 4 runs are valid" in page.text
-    (cards,) = (text for text in page.text.split("Share of the control, mean over")[1:])
+    bad = {"verdict": verdict, "reasons": ["the machine was too slow"]}
+    store(tmp_path, run_document("published:stride4", "hedera-sa", bisection_mbps=123.4, **bad))
+    store(tmp_path, run_document("published:stride4", "hedera-gff", remarks=["TCP was slow"]))
+    text = page_of(tmp_path).text
+    assert "3 of 4 runs are valid" in text
+    assert word in text
+    (cards,) = (part for part in text.split("Share of the control, mean over")[1:])
     assert "hedera-sa" not in cards.split("What was received")[0]
-    assert page.text.count("the machine was too slow") == 2, "in the table of verdicts and at the run"
-    assert page.text.count("123.4") == 1, "in the table of verdicts"
-
-
-RULES = [
-    {"rule": "losses", "kept": True, "found": 0.0, "most": 0.0},
-    {"rule": "total", "kept": True, "found": 0.91, "least": 0.85},
-    {"rule": "full links", "least": 0.97, "found": 0.94, "why_not": "TCP had no second to settle in"},
-    {"rule": "links alone", "kept": False, "found": 0.9, "least": 0.93, "why_not": "the machine left 90%"},
-]
-
-
-def test_the_page_says_what_was_not_judged_and_why(tmp_path):
-    write_sweep(tmp_path, ["published:stride4"], FEW)
-    reasons = {"verdict": "not judged", "reasons": ["no rule of speed could be applied: it was short"]}
-    store(tmp_path, run_document("published:stride4", "hedera-sa", bisection_mbps=123.4, rules=RULES, **reasons))
-    kept = [{**rule, "kept": True, "found": 0.98} for rule in RULES]
-    tcp = "TCP, not the machine, was slow: it had moved"
-    store(tmp_path, run_document("published:stride4", "hedera-gff", rules=kept, remarks=[tcp]))
-    page = page_of(tmp_path)
-    text = " ".join(page.text.split())
-    assert "3 of 4 runs are valid; the other 1 is invalid or not judged" in text
-    assert "NOT JUDGED (0 of 1)" in text
-    assert "stride4, hedera-sa, trial 1not judged123.4 no rule of speed could be applied" in text
-    assert f"stride4, hedera-gff, trial 1 (ok): {tcp}" in text
-    assert "2 of 4 runs were made before runs recorded their rules" in text
-    assert "invalid" not in text.split("Runs left out")[1].split("were made before")[0]
+    assert text.count("the machine was too slow") == 2, "in the table of verdicts and at the run"
+    assert text.count("123.4") == 1, "in the table of verdicts"
+    assert "TCP was slow" in text
 
 
 def test_no_runs(tmp_path):
     (tmp_path / "run.json").write_text("{")
+    assert [file.name for file in write_all(load_sweep(tmp_path))] == ["report.html"]
     text = page_of(tmp_path).text
     assert "There are no runs in this folder" in text
     assert "1 file below this folder not used" in text
@@ -168,7 +153,7 @@ def test_no_runs(tmp_path):
 def test_a_page_of_an_unfinished_sweep_loads_itself_again(tmp_path):
     write_sweep(tmp_path, ["stride:4"], ["nonblocking", "ecmp"])
     for unfinished in (True, False):
-        page = Page(write_report(tmp_path, unfinished).read_text())
+        page = Page(write_page(load_sweep(tmp_path), unfinished=unfinished).read_text())
         refresh = [attrs["content"] for attrs in page.all("meta") if attrs.get("http-equiv") == "refresh"]
         assert refresh == (["15"] if unfinished else [])
         assert ("The sweep goes on" in page.text) == unfinished
@@ -188,3 +173,99 @@ def test_words_from_files_cannot_do_harm(tmp_path):
     assert words.count(evil) == 3, "in the table of verdicts, at the run and in the environment"
     assert quoted in words
     assert "stride_4/<script>alert(1)</script>/trial-1/run.json is not a run" in words
+
+
+def test_write_all(tmp_path):
+    write_sweep(tmp_path, ["published:stride4", "staggered:0.2,0.3"], trials=2)
+    files = write_all(load_sweep(tmp_path))
+    assert [str(file.relative_to(tmp_path)) for file in files] == [
+        "figures/figure9.png",
+        "figures/figure9.svg",
+        "figures/summary.csv",
+        "figures/differences.csv",
+        "figures/rates/published_stride4-trial-1.svg",
+        "figures/rates/published_stride4-trial-2.svg",
+        "figures/rates/staggered_0.2,0.3-trial-1.svg",
+        "figures/rates/staggered_0.2,0.3-trial-2.svg",
+        "report.html",
+    ]
+    for file in files:
+        assert file.stat().st_size > 300
+        if file.suffix == ".png":
+            assert file.read_bytes().startswith(b"\x89PNG")
+    shown = texts(files[1])
+    assert {"stride4", "staggered:0.2,0.3", "hedera-sa", "nonblocking (control)"} <= shown
+    assert not any("invalid" in text for text in shown)
+
+
+def test_the_same_runs_give_the_same_files(tmp_path):
+    write_sweep(tmp_path, ["published:stride4"], ["nonblocking", "ecmp"], trials=2)
+    before = {file: file.read_bytes() for file in write_all(load_sweep(tmp_path))}
+    for file in before:
+        file.unlink()
+    assert {file: file.read_bytes() for file in write_all(load_sweep(tmp_path))} == before
+
+
+def test_rates_are_drawn_again_only_when_a_run_is_newer(tmp_path):
+    write_sweep(tmp_path, ["stride:4"], ["nonblocking", "ecmp"])
+    sheet = write_all(load_sweep(tmp_path))[-2]
+    os.utime(sheet, (2e9, 2e9))
+    assert write_all(load_sweep(tmp_path))[-2].stat().st_mtime == 2e9
+    os.utime(sheet, (1, 1))
+    assert write_all(load_sweep(tmp_path))[-2].stat().st_mtime > 1
+
+
+INVALID = {"verdict": "invalid", "reasons": ["slow"]}
+
+
+def test_environments_that_differ_are_counted(tmp_path):
+    for trial, kernel in ((1, "6.1"), (2, "6.1"), (3, "6.2")):
+        store(tmp_path, run_document(trial=trial, environment={"kernel": kernel, "tools": {"iperf": "2.1"}, "x": None}))
+    runs = load_sweep(tmp_path).runs
+    assert environment(runs) == [
+        ("kernel", [("6.1", 2), ("6.2", 1)]),
+        ("tools: iperf", [("2.1", 3)]),
+        ("x", [("none", 3)]),
+    ]
+    assert dict(settings(runs))["--bw"] == "10"
+
+
+def test_the_rules_of_a_run(tmp_path):
+    stored = [{"rule": "full links", "kept": True, "found": 0.98, "least": 0.97}]
+    store(tmp_path, run_document(trial=1, rules=stored))
+    store(tmp_path, run_document(trial=2))
+    one, other = load_sweep(tmp_path).runs
+    assert rules(one) == [["full links", True, 0.98, "at least 0.97", ""]]
+    assert rules(other) == []
+
+
+def test_validity_by_scheme(tmp_path):
+    idle = {"t": [1, 2], "idle_percent": [50, 20]}
+    rates = {"scheme": "ecmp", "maxmin_mbps": 100.0, "cpu": idle}
+    store(tmp_path, run_document(trial=1, bisection_mbps=80.0, **rates))
+    store(tmp_path, run_document(trial=2, bisection_mbps=60.0, **rates, **INVALID))
+    store(tmp_path, failed(scheme="ecmp", trial=3))
+    (row,) = validity(load_sweep(tmp_path).runs, ["ecmp"])
+    assert (row["valid"], row["runs"]) == (1, 3)
+    assert row["of_maxmin"] == pytest.approx((0.6, 0.7, 0.8))
+    assert row["least_idle"] == (0.2, 0.2, 0.2)
+
+
+def test_overhead_over_all_runs(tmp_path):
+    store(tmp_path, run_document(scheme="hedera-gff", trial=1, rounds=rounds((2, 0), (4, 9), (6, 2))))
+    store(tmp_path, run_document(scheme="hedera-gff", trial=2, rounds=rounds((2, 7), (4, 0)), **INVALID))
+    store(tmp_path, run_document(scheme="ecmp"))
+    (found,) = overheads(load_sweep(tmp_path).runs)
+    assert (found["scheme"], found["runs"], found["rounds"], found["idle_rounds"]) == ("hedera-gff", 2, 5, 2)
+    assert (found["first_changes"], found["later_changes"], found["runs_with_later_changes"]) == (16, 2, 1)
+    assert found["ms"]["total"].median == 10
+    assert found["ms"]["polled"].maximum == 5
+    assert found["interval_s"] == 2
+    assert found["interval_share"] == pytest.approx(0.005)
+
+
+def test_rounds_whose_times_were_not_stored(tmp_path):
+    store(tmp_path, run_document(scheme="hedera-gff", rounds=[{"t": 2, "large": 3, "changed": 1}]))
+    (found,) = overheads(load_sweep(tmp_path).runs)
+    assert found["ms"] == {}
+    assert found["interval_share"] is None

@@ -1,0 +1,288 @@
+"""Runs, sweeps and simulations from Python (docs/library.md); the commands of these names call the same functions.
+
+Options have the commands' names, with ``_`` for ``-``, and are of the same types. Nothing is printed unless ``show`` is
+True. A mistake, or something missing, is an exception with one sentence: UserMistake, UnfitMachine or RunFailed of
+`harness.errors`.
+
+A scheme may be a class of your own with a method ``place`` (docs/own-scheduler.md), and traffic a list of flows: pairs
+of hosts, or (source, destination, start in seconds, bytes; None: it lasts).
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import hashlib
+import inspect
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import fields
+from functools import cache
+from inspect import Parameter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+
+import msgspec
+
+from harness.cli.options import carrier, tell_user, timed
+from harness.errors import UserMistake
+from harness.jobs.job import job_of
+from harness.jobs.publish import require_writable, slug
+from harness.run.spec import RunSpec
+from hedera.options import help_of
+from hedera.parameter import option_of, parameters_of
+from record.files import write_whole
+from record.output import silence
+from record.temporary import temporary_folder
+from simulator.config import Config
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from plots.compare_sweeps import Sweeps
+    from record.run import Run
+    from simulator.result import Result
+    from virtual.guest import Progress
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Flows = Sequence[tuple[Any, ...]]
+"""Rows of a flow file: (src, dst), or (src, dst, start_s, size_bytes)."""
+RESULTS = Path("results/runs")
+FIXED = ("scheme", "traffic", "time", "disturb")
+"""Fields of a run that a sweep does not vary."""
+_GIVEN = "given"
+"""The folder of a sweep for the classes and flows that were given to it."""
+
+
+def _takes_options_of(owner: type) -> Callable[[Function], Function]:
+    """Decorator: have a function's signature and docstring name the described fields of a dataclass as options."""
+
+    def decorate(function: Function) -> Function:
+        signature, known, hints = inspect.signature(function), parameters_of(owner), get_type_hints(owner)
+        parameters = [each for each in signature.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:", ""]
+        defaults = {each.name: each.default for each in fields(owner)}
+        for name, field in option_fields(owner).items():
+            if name not in signature.parameters:
+                default, hint = defaults[field], hints[field]
+                parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))
+                lines.append(f"    ``{name}``: {help_of(known[field])}")
+        function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        function.__doc__ = "\n".join(lines)
+        return function
+
+    return decorate
+
+
+def option_fields(owner: type) -> dict[str, str]:
+    """The fields of a dataclass by the names of their options in Python."""
+    known = parameters_of(owner)
+    return {option_of(name, each).lstrip("-").replace("-", "_"): name for name, each in known.items()}
+
+
+def fields_of(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as fields of a dataclass, of the fields' types. UserMistake for one that it has not, or of another
+    type."""
+    names, hints, values = option_fields(owner), get_type_hints(owner), {}
+    names |= {field: field for field in names.values()}  # as commands have them
+    for name, value in options.items():
+        if name not in names:
+            raise UserMistake(f"there is no option --{name}; the options are {', '.join(option_fields(owner))}")
+        field = names[name]
+        known = parameters_of(owner)[field]
+        option = option_of(field, known)
+        several = isinstance(value, str) and str(hints[field]).startswith("tuple")
+        try:
+            values[field] = msgspec.convert((value,) if several else value, hints[field], strict=False)
+        except msgspec.ValidationError as error:
+            raise UserMistake(f"{option}: {value!r} does not fit: {error}") from None
+        if not known.holds(values[field]):
+            raise UserMistake(f"{option} must be {known.allowed}, not {value!r}")
+    return values
+
+
+@_takes_options_of(RunSpec)
+def run(
+    scheme: str | type, traffic: str | Flows, *, out: Path | str | None = None, show: bool = False, **options: Any
+) -> Run:
+    """Emulate one run, and return what its run.json holds, whatever its verdict.
+
+    ``out``: a new folder for its files (default: one below results/runs/single). ``show``: tell each stage.
+    """
+    from harness.jobs import publish
+
+    last = ""
+
+    def tell(stage: str, progress: Progress | None) -> None:
+        nonlocal last
+        if stage and stage != last:
+            last = stage
+            tell_user(f"{publish.stage_words(stage, progress)} ...")
+
+    with silence(not show):
+        names = scheme_text(scheme), traffic_text(traffic)
+        spec = RunSpec(*names, **fields_of(RunSpec, options))
+        spec.workload()  # a mistake is found before anything is made
+        asked, spec = spec.time, timed(spec)
+        folder = Path(out) if out else new_folder(*names)
+        require_writable(folder.parent, folder.name)
+        with carrier(spec, 1, asked=asked) as where:
+            return publish.run(job_of(spec), folder, where, tell)
+
+
+def new_folder(scheme: str, traffic: str) -> Path:
+    """A folder for a single run, named after it and the time."""
+    return RESULTS / "single" / f"{time.strftime('%Y%m%d-%H%M%S')}-{slug(traffic)}-{slug(scheme)}"
+
+
+@_takes_options_of(RunSpec)
+def sweep(
+    trials: int,
+    seconds: float,
+    *,
+    patterns: Sequence[str | Flows] | None = None,
+    suite: str = "figure9",
+    schemes: str | Sequence[str | type] | None = None,
+    vary: Mapping[str, Sequence[Any]] | None = None,
+    name: str | None = None,
+    results: Path | str = RESULTS,
+    cluster: str | None = None,
+    jobs: int | None = None,
+    show: bool = False,
+    **options: Any,
+) -> Sweeps:
+    """Run patterns x schemes x trials, and write their tables, pictures and page; a sweep goes on where it stopped.
+
+    ``patterns``: traffic, in place of a ``suite``. ``schemes``: names and classes, or "all" (default: the suite's).
+    ``vary``: a list of values for each option, a sweep for every combination. ``name``: of its folder in ``results``.
+    ``cluster``: a Dask scheduler, tls://HOST:PORT. ``jobs``: runs side by side in virtual time. ``show``: print what
+    the command prints.
+    """
+    from harness import sweep as sweeps
+    from plots.compare_sweeps import Sweeps
+
+    with silence(not show):
+        spec = RunSpec("ecmp", "stride:1", seconds=seconds, **fields_of(RunSpec, options))
+        base, varied = timed(spec, on_cluster=bool(cluster)), varied_fields(vary or {})
+        folder = Path(results) / slug(name or sweeps.name_of(base, varied))
+        traffic = None if patterns is None else [traffic_text(each, folder / _GIVEN) for each in patterns]
+        given = [] if schemes is None or isinstance(schemes, str) else schemes
+        names = schemes if isinstance(schemes, str) else [scheme_text(each, folder / _GIVEN) for each in given]
+        if len(set(names)) < len(set(given)):
+            raise UserMistake("two of the classes have one name")
+        parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, names, varied, folder)
+        if left_out:
+            tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
+        done = []
+        with carrier(base, jobs, cluster, asked=spec.time) as where:
+            for part in parts:
+                runs = sweeps.carry_out_with_progress(part.jobs, part.folder, where)
+                done.append((runs, part.values))
+                if show:
+                    sweeps.show(part, runs)
+        failed = "; ".join(filter(None, map(sweeps.not_counted, parts)))
+        swept = Sweeps(folder, tuple(done), not failed)
+        for file in swept.write() if varied else []:
+            if show:
+                print(f"the {'table' if file.suffix == '.csv' else 'picture'} of all: {file}")
+        if show and failed:
+            print(f"hedera: {failed}", file=sys.stderr)
+    return swept
+
+
+def varied_fields(vary: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, tuple[Any, ...]]]:
+    """Varied options as `harness.sweep.plan_parts` takes them: by option the field and its values. UserMistake, one
+    sentence, for one that is none."""
+    names = {option: field for option, field in option_fields(RunSpec).items() if field not in FIXED}
+    varied = {}
+    for option, values in vary.items():
+        field = names.get(option.replace("-", "_"))
+        if field is None or not values:
+            shown = ", ".join(name.replace("_", "-") for name in names)
+            raise UserMistake(f"--vary is OPTION=VALUE,VALUE, once for each of {shown}; not {option!r}")
+        varied[option.replace("_", "-")] = field, tuple(fields_of(RunSpec, {field: value})[field] for value in values)
+    return varied
+
+
+@_takes_options_of(Config)
+def simulate(scheme: str | type, traffic: str | Flows, **options: Any) -> Result:
+    """Run the paper's flow-level simulator once."""
+    from simulator.driver import Simulation
+
+    names = scheme_text(scheme), traffic_text(traffic)
+    try:
+        return Simulation(Config(*names, **fields_of(Config, options))).run()
+    except ValueError as mistake:
+        raise UserMistake(str(mistake)) from None
+
+
+def plot(result: Run | Result | Sweeps) -> Figure:
+    """A matplotlib figure: of a run or a simulation the rate over time, of a sweep what `Sweeps.plot` draws."""
+    from plots import rates
+    from plots.style import house_style
+    from record.run import Run
+    from simulator.result import Result
+
+    with house_style():
+        if isinstance(result, Run):
+            return rates.figure([result])
+        if isinstance(result, Result):
+            config = result.config
+            return rates.total(config.scheme, result.mbps_per_second, result.capacity_mbps, config.window_s)
+        figure: Figure = result.plot()
+        return figure
+
+
+# --- classes and flows of the caller's ----------------------------------------------------------------------
+
+
+@cache
+def _own_folder() -> Path:
+    """A folder that lasts as long as this process, whose results may look into its files."""
+    until_exit = ExitStack()
+    atexit.register(until_exit.close)
+    return until_exit.enter_context(temporary_folder("library"))
+
+
+def scheme_text(scheme: str | type, folder: Path | None = None) -> str:
+    """A scheme as the commands name it: FILE.py:CLASS for a class, whose definitions are copied into ``folder``."""
+    if isinstance(scheme, str):
+        return scheme
+    file = (folder or _own_folder()) / f"{scheme.__name__}.py"
+    write_whole(file, definitions(scheme))
+    return f"{file}:{scheme.__name__}"
+
+
+def definitions(owner: type) -> str:
+    """The imports, functions, classes and constants of the file or notebook cell that a class is defined in. The rest
+    of a script, which may be what calls us, is not run again."""
+    # A method knows its file or cell; a class of a notebook does not.
+    methods = [each for each in vars(owner).values() if inspect.isfunction(each)]
+    try:
+        source = "".join(inspect.findsource(methods[0])[0])
+    except (IndexError, OSError):
+        raise UserMistake(f"the source of {owner.__name__} is not known: give it as FILE.py:CLASS") from None
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
+    kept = [node for node in ast.parse(source).body if isinstance(node, kinds) or _is_constant(node)]
+    lines = (ast.unparse(node) for node in kept)
+    return "".join(f"{line}\n" for line in lines if "hedera_harness" not in line.partition("\n")[0])
+
+
+def _is_constant(node: ast.stmt) -> bool:
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return False
+    return not any(isinstance(part, ast.Call) for part in ast.walk(node.value))
+
+
+def traffic_text(traffic: str | Flows, folder: Path | None = None) -> str:
+    """Traffic as the commands name it: file:PATH for a list of flows, which is written into ``folder``."""
+    if isinstance(traffic, str):
+        return traffic
+    rows = ["src_host,dst_host,start_s,size_bytes"]
+    rows += [",".join("" if cell is None else str(cell) for cell in (*flow, None, None)[:4]) for flow in traffic]
+    text = "\n".join(rows) + "\n"
+    file = (folder or _own_folder()) / f"flows-{hashlib.sha256(text.encode()).hexdigest()[:8]}.csv"
+    write_whole(file, text)
+    return f"file:{file}"

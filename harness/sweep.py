@@ -1,0 +1,395 @@
+"""Many runs: patterns x schemes x trials, for each value of an option; resumed where they stopped, each run published
+on its own, and shown while they are made."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from harness.errors import UserMistake
+from harness.jobs.job import job_of
+from harness.jobs.publish import (
+    Carrier,
+    Doing,
+    Planned,
+    alone_in,
+    carry_out,
+    folder_of,
+    remove_partial,
+    require_writable,
+    slug,
+    stage_words,
+)
+from harness.run.spec import RunSpec
+from hedera.schemes import SCHEMES
+from hedera.text import one_line
+from plots.load import Sweep, load_sweep
+from plots.style import setting_text, short
+from record.files import read_json, write_whole
+from record.output import quiet
+from record.run import LOST, Run
+from topos.wire import DEFAULT_MTU
+from traffic.patterns import PUBLISHED, REPLICATION
+
+SETTINGS = "sweep.json"
+MAX_SIZE = 16 << 20
+"""Bytes of a sweep's settings that are still read."""
+PER_RUN = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
+"""What differs between the runs of one sweep; all else must be the same for them to be compared."""
+MOST_RUNS = 10_000
+"""As many as an archive of runs holds with two tries of each."""
+PAGE_EVERY_S = 10.0
+"""A page of many runs takes seconds: while a sweep is unfinished it is written no more often."""
+
+
+@dataclass(frozen=True)
+class TrafficSpec:
+    """A traffic pattern, how often each host sends it, and the fraction of flows kept.
+
+    ``scale_sizes``: False where sizes are as spelled at any rate (`traffic.workload`).
+    """
+
+    traffic: str
+    flows_per_host: int = 1
+    keep: float = 1.0
+    scale_sizes: bool = True
+
+
+def split_schemes(text: str) -> list[str]:
+    """Schemes from a comma-separated list; ``all`` is all but baselines of other schemes."""
+    every = [scheme.name for scheme in SCHEMES.values() if not scheme.hidden]
+    return every if text == "all" else [name.strip() for name in text.split(",")]
+
+
+def _can_have(base: RunSpec, scheme: str) -> bool:
+    try:
+        replace(base, scheme=scheme)
+    except UserMistake:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Part:
+    """The runs for one combination of the varied options' ``values`` (by option): their folder, and the jobs."""
+
+    folder: Path
+    values: Mapping[str, Any]
+    jobs: list[Planned]
+
+
+def plan_parts(
+    base: RunSpec,
+    trials: int,
+    patterns: Sequence[str] | None,
+    suite: str,
+    schemes: str | Sequence[str],
+    varied: Mapping[str, tuple[str, Sequence[Any]]],
+    folder: Path,
+) -> tuple[list[Part], list[str]]:
+    """A part for each combination, one where nothing is varied, with its settings kept in its folder; and those of
+    ``all`` schemes that this network cannot have. ``varied``: by option the field of `RunSpec` and its values.
+
+    Raises UserMistake, before anything is written, for a mistake in any run.
+    """
+    if patterns is not None and not patterns:
+        raise UserMistake("--patterns is empty")
+    if suite not in SUITES:
+        raise UserMistake(f"there is no suite {suite!r}; the suites are {', '.join(SUITES)}")
+    asked = schemes or ("all" if patterns else SUITES[suite].schemes)
+    names = split_schemes(asked) if isinstance(asked, str) else list(asked)
+    left_out = [name for name in names if not _can_have(base, name)] if asked == "all" and not base.plain else []
+    able = [name for name in names if name not in left_out]
+    parts = {}
+    for chosen in itertools.product(*(values for _, values in varied.values())):
+        values = dict(zip(varied, chosen, strict=True))
+        spec = replace(base, **{field: value for (field, _), value in zip(varied.values(), chosen, strict=True)})
+        if patterns is None:
+            traffic = SUITES[suite].workloads(spec)
+        else:
+            traffic = [TrafficSpec(pattern, spec.flows_per_host, spec.keep) for pattern in patterns]
+        name = slug("-".join(f"{option}_{setting_text(value)}" for option, value in values.items())) if values else ""
+        parts[spec] = Part(folder / name, values, plan(spec, traffic, able, trials, folder / name))
+    for job in (job for part in parts.values() for job in part.jobs):
+        job.spec.workload()
+    for spec, part in parts.items():
+        keep_settings(spec, part.folder)
+    return list(parts.values()), left_out
+
+
+def name_of(base: RunSpec, varied: Iterable[str]) -> str:
+    """The name of a sweep's folder, after its settings."""
+    packets = "" if base.mtu == DEFAULT_MTU else f"-mtu{base.mtu}"
+    virtual = "-virtual" if base.time == "virtual" else ""
+    network = f"k{base.k}" if base.topology is None else Path(base.topology).name
+    network += "" if base.oversubscribe is None else f"-over{base.oversubscribe:g}"
+    return "-by-".join([f"{network}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{virtual}", *varied])
+
+
+def plan(
+    base: RunSpec, workloads: Sequence[TrafficSpec], schemes: Sequence[str], trials: int, folder: Path
+) -> list[Planned]:
+    """Every run of a sweep, trial by trial, so that a sweep cut short still has whole trials. What is named twice is
+    done once.
+
+    Trial t has seed ``base.seed + t - 1``, the same for all schemes: they face the same matrix and ports. Raises
+    UserMistake for more runs than a sweep is kept with.
+    """
+    if (runs := trials * len(workloads) * len(schemes)) > MOST_RUNS:
+        raise UserMistake(f"these are {runs:,} runs, and a sweep has at most {MOST_RUNS:,}")
+    jobs = []
+    for trial in range(1, trials + 1):
+        for workload in dict.fromkeys(workloads):
+            for scheme in dict.fromkeys(schemes):
+                spec = replace(
+                    base,
+                    scheme=scheme,
+                    traffic=workload.traffic,
+                    flows_per_host=workload.flows_per_host,
+                    keep=workload.keep,
+                    scale_sizes=base.scale_sizes and workload.scale_sizes,
+                    trial=trial,
+                    seed=base.seed + trial - 1,
+                )
+                place = folder / _folder_name(workload) / folder_of(scheme) / f"trial-{trial}"
+                jobs.append(Planned(job_of(spec), place))
+    return jobs
+
+
+def _folder_name(workload: TrafficSpec) -> str:
+    name = folder_of(workload.traffic)
+    if workload.flows_per_host != 1 or workload.keep != 1:
+        name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
+    return name
+
+
+def keep_settings(base: RunSpec, folder: Path) -> None:
+    """Write down what all runs of a folder have in common.
+
+    Raises UserMistake when it cannot be written to, or holds a sweep with other settings.
+    """
+    require_writable(folder)
+    settings = {name: value for name, value in base.as_json().items() if name not in PER_RUN}
+    settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
+    path = folder / SETTINGS
+    if os.path.lexists(path):
+        try:
+            stored = dict(read_json(path, MAX_SIZE))
+        except (ValueError, TypeError):
+            raise UserMistake(f"{path} cannot be read; use another --name") from None
+        names = [*settings, *(stored.keys() - settings)]
+        different = [name for name in names if stored.get(name) != settings.get(name)]
+        if different:
+            what = ", ".join(
+                f"{one_line(name, 40)} {one_line(stored.get(name), 40)} there, {one_line(settings.get(name), 40)} here"
+                for name in different[:5]
+            )
+            raise UserMistake(f"{folder} holds runs with other settings ({what}); use another --name")
+    else:
+        write_whole(path, json.dumps(settings, indent=1, allow_nan=False) + "\n")
+
+
+# --- suites -------------------------------------------------------------------------------------------------
+
+
+FIGURE_9 = [TrafficSpec(f"published:{name}") for name in PUBLISHED]
+"""The 20 published matrices, in Figure 9's order."""
+SEVERAL_FLOWS = [
+    TrafficSpec(traffic, flows, keep)
+    for flows, keep in ((2, 1.0), (6, 0.5))
+    for traffic in (
+        *(f"stride:{i}" for i in (1, 2, 4, 8)), "staggered:0.2,0.3", "staggered:0.5,0.3", "random", "randbij",
+    )
+]  # fmt: skip
+"""As the replication report's with several flows per host (2, and 6 with half of them dropped), drawn by our rules anew
+in each trial, and all of its families with both numbers."""
+
+
+def dynamic(base: RunSpec) -> list[TrafficSpec]:
+    """Traffic that comes and goes: mice beside elephants, web search at three loads, the shuffle.
+
+    Sizes are as spelled: scaled to links of 10 Mb/s, web search would be 600 new flows a second, which no machine of
+    today sets up in emulation. A shuffle's transfers are such that at full rate they take an eighth of the run: over
+    one core, under `spanning-tree`, they take three times as long and more.
+    """
+    traffic = (
+        "stride:4 + poisson:fixed:10000,0.05",
+        *(f"poisson:web-search,{load:g}" for load in (0.3, 0.5, 0.7)),
+        f"shuffle:{_in_time(base, 8)}",
+    )
+    return [TrafficSpec(spec, scale_sizes=False) for spec in traffic]
+
+
+def table_2(base: RunSpec) -> list[TrafficSpec]:
+    """The shuffle of section 6.3: 500 MB from each host to every other on links of 1 Gb/s, proportionally less on
+    slower ones, so that times are the paper's; still less where at full rate that takes over a quarter of the run."""
+    from record.published import TABLE_2_BYTES
+    from traffic.poisson import REFERENCE_MBPS
+
+    return [TrafficSpec(f"shuffle:{min(_in_time(base, 4), round(TABLE_2_BYTES * base.link_mbps / REFERENCE_MBPS))}")]
+
+
+def _in_time(base: RunSpec, times: float) -> int:
+    """Bytes from each host to every other that at full rate take the run's time, so many times."""
+    return max(1, round(base.link_mbps * 1e6 / 8 * base.seconds / times / (base.topo.num_hosts - 1)))
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Workloads for runs like a given one, and the schemes under which they are run where none are asked for."""
+
+    workloads: Callable[[RunSpec], list[TrafficSpec]]
+    schemes: str = "all"
+
+
+SUITES = {
+    "figure9": Suite(lambda base: FIGURE_9),
+    "replication": Suite(
+        lambda base: [TrafficSpec(f"replication:{name}") for name in REPLICATION],
+        "ecmp,hedera-gff,nonblocking,spanning-tree,random",
+    ),
+    "several-flows": Suite(lambda base: SEVERAL_FLOWS),
+    "dynamic": Suite(dynamic),
+    "table2": Suite(table_2),
+    "all": Suite(lambda base: FIGURE_9 + SEVERAL_FLOWS),
+}
+
+
+# --- carried out and shown ----------------------------------------------------------------------------------
+
+
+def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrier) -> Sweep:
+    """Run the jobs with a live line; then write the tables, figures and page, and return all runs of the folder.
+
+    Raises UserMistake at once when another sweep is at work in ``folder``.
+    """
+    from plots.report import write_all
+
+    with alone_in(folder):
+        remove_partial(folder)
+        _carry_out(jobs, folder, where)
+        sweep = load_sweep(folder)
+        write_all(sweep)
+    return sweep
+
+
+def _set_aside(jobs: Sequence[Planned], console: Console) -> None:
+    """Older runs, of which the files have been edited since or which another emulator made, make room, and are told."""
+    for why, count in Counter(filter(None, (job.set_aside() for job in jobs))).items():
+        runs = "a run that is here" if count == 1 else f"{count} runs that are here"
+        console.print(escape(f"{why}: {runs} moved aside, to be made again"), highlight=False, soft_wrap=True)
+
+
+def _carry_out(jobs: Sequence[Planned], folder: Path, where: Carrier) -> None:
+    console = Console(stderr=True, quiet=quiet())
+    _set_aside(jobs, console)
+    left = [job for job in jobs if not job.done]
+    done = len(jobs) - len(left)
+    console.print(f"{len(jobs)} runs, {done} already done. Results: {folder}", highlight=False, soft_wrap=True)
+    if left:
+        with Shown(console, left, folder) as shown:
+            carry_out(left, where, shown.done, shown.look)
+
+
+class Shown:
+    """The live line, which says how long the rest takes at the speed so far; a line for every run that is done; and the
+    page, which follows the sweep."""
+
+    def __init__(self, console: Console, left: Sequence[Planned], folder: Path) -> None:
+        counts = (BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn())
+        columns = (*counts, TimeElapsedColumn(), TextColumn("{task.description}"))
+        self._bar = Progress(*columns, console=console, transient=True, speed_estimate_period=float("inf"))
+        self._console = console
+        self._folder = folder
+        self._unfinished = list(left)
+        self._page_s = float("-inf")
+        self._task = self._bar.add_task("", total=len(left))
+
+    def __enter__(self) -> Shown:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._bar.stop()
+
+    def look(self, doing: Doing) -> None:
+        words = [
+            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage_words(*stage)}"
+            for job, stage in doing.items()
+        ]
+        self._bar.update(self._task, description=escape("; ".join(words)))
+
+    def done(self, planned: Planned, run: Run) -> None:
+        again = not run.lost and not planned.done
+        if not again:
+            self._unfinished.remove(planned)
+            self._bar.advance(self._task)
+        spec = planned.spec
+        text = f"{escape(short(spec.traffic)):28} {escape(spec.scheme):14} trial {spec.trial}  "
+        rate = run.payload_mbps  # as in the table and the picture
+        most = run.payload_capacity_mbps
+        if run.lost:
+            text += "           lost"
+        else:
+            text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / most:4.0%} of all links"
+        if not run.valid:
+            text += f"  [red]{run.verdict}[/]{', trying once more' if again else ''}: {escape(run.reasons[0])}"
+        # In a log, where there is no live line, every line tells its time.
+        clock = "" if self._console.is_terminal else time.strftime("%H:%M:%S ")
+        self._console.print(clock + text, highlight=False, soft_wrap=True)
+        if self._unfinished and time.monotonic() - self._page_s >= PAGE_EVERY_S:
+            _write_page(self._folder)
+            self._page_s = time.monotonic()
+
+
+def _write_page(folder: Path) -> None:
+    """The page as it is by now; where that cannot be, nothing is seen, and the sweep goes on."""
+    from plots.report import write_page
+
+    try:
+        write_page(load_sweep(folder), unfinished=True)
+    except (OSError, ValueError):
+        return
+
+
+def show(part: Part, sweep: Sweep) -> None:
+    """Print the values of a part, its table, where the pictures and the page are, and what did not work."""
+    from plots import report, summary, trials
+
+    if part.values:
+        print(", ".join(f"{option} {value}" for option, value in part.values.items()))
+    print(summary.show(sweep, trials.in_a_sentence(sweep)), flush=True)
+    if sweep.mixture:
+        print(sweep.mixture)
+    if sweep.runs:
+        print(f"pictures and tables: {sweep.folder / report.FOLDER}/")
+    print(f"the page: {sweep.folder / report.PAGE}")
+    for job, run in _not_valid(part):
+        which = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
+        print(f"{run.verdict}: {which}: {run.reasons[0]}", file=sys.stderr)
+
+
+def not_counted(part: Part) -> str:
+    """A sentence on the runs of a part that do not count; empty if all do."""
+    counts = Counter[str](run.verdict for _, run in _not_valid(part))
+    if not counts:
+        return ""
+    verdicts = " and ".join(f"{n} {'is' if n == 1 else 'are'} {verdict}" for verdict, n in counts.items())
+    again = "; this machine lost runs, which the same command makes again" if counts[LOST] else ""
+    return f"of {len(part.jobs)} runs {verdicts}, and shown as such; the reasons are above{again}"
+
+
+def _not_valid(part: Part) -> list[tuple[Planned, Run]]:
+    return [(job, run) for job in part.jobs if (run := job.outcome()) is not None and not run.valid]

@@ -1,1 +1,0 @@
-"""Many runs: planned, carried out, stored, resumed, shown."""

@@ -1,0 +1,264 @@
+"""What the page's script shows of single runs, as plain data: rates, rounds, paths and link loads; and the fat-tree as
+a drawing.
+
+Coordinates of the drawing are in a box WIDTH wide and HEIGHT high, y downwards. Its lines are in the order of
+`topos.links`, one for each direction of each cable, so that a path of link numbers is a set of lines. The template
+fabric.html makes an SVG of it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hedera.schemes import CONTROL
+from plots.load import Sweep
+from plots.style import short
+from record.parts import FlowRecord, Round
+from record.run import Run
+from topos.arrays import Float64
+from topos.fattree import FatTree
+from topos.links import NO_LINK, link_ends, num_links, path_links, sending_ports
+from topos.wire import payload_share
+
+MAX_FLOWS = 600
+"""If a run has more flows, they are counted, not listed: all-to-all on 128 hosts would make a page of 100 MB."""
+MAX_K = 8
+"""In a larger fat-tree the hosts would be too small to tap, and the cables would be a black surface."""
+WIDTH, HEIGHT = 1000.0, 430.0
+_Y = {"core": 34.0, "aggregation": 150.0, "edge": 278.0, "host": 386.0}
+_APART = 5.0  # half the distance between the two directions of a cable, at most
+
+
+class Stage(NamedTuple):
+    """The state between two scheduling rounds, in seconds since traffic start: the core of each flow (None: it had no
+    path yet) and the mean rate of each flow, Mb/s of payload."""
+
+    begin: float
+    end: float
+    cores: tuple[int | None, ...]
+    mbps: tuple[float, ...]
+
+
+def tree_of(runs: Sequence[Run]) -> FatTree | None:
+    """The fat-tree of these runs (they have one k); None when it is too large to draw."""
+    return FatTree(runs[0].spec.k) if runs and runs[0].spec.k <= MAX_K else None
+
+
+def rounds_shown(run: Run) -> tuple[Round, ...]:
+    return tuple(r for r in run.rounds if 0 < r.t < run.spec.seconds)
+
+
+def stages(run: Run) -> tuple[Stage, ...]:
+    """The run cut at its rounds: before the first, after the first, and so on. One stage without rounds.
+
+    A change of path belongs to the round that made it: it is logged when its rules are installed, at the end of that
+    round.
+    """
+    rounds = rounds_shown(run)
+    times = [0.0, *(r.t for r in rounds), run.spec.seconds]
+    # After this time only the next round changes paths; a flow may also get its first path this late.
+    settled = [*(r.began for r in rounds), math.inf]
+    rates = mean_rates(run.flows, times)
+    return tuple(
+        Stage(begin, end, tuple(_core(flow, moment) for flow in run.flows), tuple(mbps))
+        for (begin, end), moment, mbps in zip(pairwise(times), settled, rates.tolist(), strict=True)
+    )
+
+
+def mean_rates(flows: Sequence[FlowRecord], times: Sequence[float]) -> Float64:
+    """The mean rate of each flow between each two times, from its rates per second: float64 (times - 1, flows).
+
+    A second that one of the times cuts in two is left out if whole seconds remain, because half of it used another
+    path. Seconds without a rate count as zero.
+    """
+    longest = max((len(flow.per_second_mbps) for flow in flows), default=0)
+    megabits = np.zeros((len(flows), longest + 1))  # received up to the end of each second
+    for row, flow in zip(megabits, flows, strict=True):
+        row[1 : len(flow.per_second_mbps) + 1] = flow.per_second_mbps
+    megabits = megabits.cumsum(axis=1)
+
+    def received(seconds: Float64) -> Float64:
+        at = np.clip(seconds, 0, longest)
+        whole = np.minimum(at.astype(int), max(longest - 1, 0))
+        before, after = (np.take_along_axis(megabits.T, np.minimum(whole + i, longest), axis=0) for i in (0, 1))
+        total: Float64 = before + (at - whole) * (after - before)
+        return total
+
+    # Seconds since the flow began: (times, flows).
+    since = np.array(times)[:, None] - np.array([flow.start for flow in flows])
+    first, last = np.ceil(since[:-1]), np.floor(since[1:])
+    begin, end = (np.where(first < last, whole, cut) for whole, cut in ((first, since[:-1]), (last, since[1:])))
+    rates: Float64 = (received(end) - received(begin)) / np.where(end > begin, end - begin, np.inf)
+    return rates
+
+
+def _core(flow: FlowRecord, moment: float) -> int | None:
+    return next((path.core for path in reversed(flow.paths) if path.t < moment), None)
+
+
+def explorer(sweep: Sweep) -> dict[str, Any]:
+    """Everything that the page's script needs, as data for JSON. ``links`` has the two ends of each directed link, by
+    its id; a run's ``links`` has its measured rates in that order (null: not stored)."""
+    runs = sweep.runs
+    tree = tree_of(runs)
+    ports = sending_ports(tree) if tree else ()
+    controls = {(run.pattern, run.trial): i for i, run in enumerate(runs) if run.scheme == CONTROL}
+    return {
+        "bw": runs[0].spec.link_mbps if runs else None,
+        "payload_bw": runs[0].spec.link_mbps * payload_share(runs[0].spec.mtu) if runs else None,
+        "capacity": runs[0].capacity_mbps if runs else None,
+        "links": [list(link_ends(tree, link)) for link in range(num_links(tree))] if tree else [],
+        "hosts": list(tree.hosts) if tree else [],
+        "cores": [tree.core_name(core) for core in range(tree.num_cores)] if tree else [],
+        "names": {run.pattern: short(run.pattern) for run in runs},
+        "runs": [
+            {"file": str(file.relative_to(sweep.folder)), "control": controls.get((run.pattern, run.trial))}
+            | _run(run, tree, ports)
+            for run, file in zip(runs, sweep.files, strict=True)
+        ],
+    }
+
+
+def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]:
+    cut = stages(run) if len(run.flows) <= MAX_FLOWS else ()
+    measured = [_round(run.links.get(port)) for port in ports] if run.scheme != CONTROL else []
+    return {
+        "pattern": run.pattern,
+        "scheme": run.scheme,
+        "trial": run.trial,
+        "worker": run.environment.get("worker"),
+        "valid": run.valid,
+        "verdict": run.verdict,
+        "reasons": list(run.reasons),
+        "remarks": list(run.remarks),
+        "rules": rules(run),
+        "mbps": _round(run.bisection_mbps),
+        "payload": _round(run.payload_mbps),
+        "maxmin": _round(run.maxmin_mbps),
+        "window": [round(t, 3) for t in run.window_s],
+        "end": run.spec.seconds,
+        "t": [round(t, 2) for t in run.rates.t],
+        "total": [round(rate, 2) for rate in run.rates.total_mbps],
+        "idle": [[round(t, 1), round(idle, 1)] for t, idle in zip(run.cpu.t, run.cpu.idle_percent, strict=True)],
+        "rounds": [
+            [round(r.t, 3), r.large, r.changed, r.polled_ms, r.compute_ms, r.install_ms] for r in rounds_shown(run)
+        ],
+        "links": measured if any(rate is not None for rate in measured) else [],
+        "flows": len(run.flows),
+        "stages": [[round(s.begin, 3), round(s.end, 3), [round(rate, 2) for rate in s.mbps]] for s in cut],
+        "paths": _paths(run, cut, tree),
+    }
+
+
+def rules(run: Run) -> list[list[Any]]:
+    """The rules of a run's verdict: name, kept, value found, required value, reason if not applied."""
+    rows = []
+    for rule in run.rules:
+        most = "" if rule.most is None else f"at most {rule.most:g}"
+        limit = most if rule.least is None else f"at least {rule.least:g}"
+        rows.append([rule.rule, rule.kept, rule.found, limit, rule.why_not or ""])
+    return rows
+
+
+def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[Any]]:
+    """For each flow: source, destination, and (stage from which it holds, core, directed links) for each path."""
+    if run.scheme == CONTROL:
+        return [[flow.src, flow.dst, []] for flow in run.flows[:MAX_FLOWS]]
+    flows: list[list[Any]] = []
+    for i, flow in enumerate(run.flows if cut else ()):
+        changes: list[list[Any]] = []
+        for number, stage in enumerate(cut):
+            core = stage.cores[i]
+            if core is not None and (not changes or changes[-1][1] != core):
+                changes.append([number, core, []])
+        flows.append([flow.src, flow.dst, changes])
+    if tree is not None:
+        every = [(src, dst, change) for src, dst, changes in flows for change in changes]
+        known = [path for path in every if max(path[:2]) < tree.num_hosts and path[2][1] < tree.num_cores]
+        ends = np.array([(src, dst, change[1]) for src, dst, change in known], np.int64).reshape(-1, 3)
+        for (_, _, change), links in zip(known, path_links(tree, *ends.T).tolist(), strict=True):
+            change[2] = [link for link in links if link != NO_LINK]
+    return flows
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+# --- the drawing --------------------------------------------------------------------------------------------
+
+
+class Node(NamedTuple):
+    """A host or switch: its centre, and its size in the drawing."""
+
+    name: str
+    layer: str
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Line(NamedTuple):
+    """One direction of a cable, as drawn."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+def draw_tree(tree: FatTree) -> tuple[list[Node], list[Line]]:
+    """The nodes of a fat-tree, and its lines by directed link id (`topos.links`)."""
+    nodes = _nodes(tree)
+    by_name = {node.name: node for node in nodes}
+    apart = min(_APART, 0.16 * WIDTH / tree.num_hosts)
+    return nodes, [_line(by_name, *link_ends(tree, link), apart) for link in range(num_links(tree))]
+
+
+def _nodes(tree: FatTree) -> list[Node]:
+    column = WIDTH / tree.num_hosts
+    x: dict[str, float] = {}
+    for host, name in enumerate(tree.hosts):
+        middle = (tree.place(host).pod + 0.5) * WIDTH / tree.k
+        x[name] = middle + ((host + 0.5) * column - middle) * 0.93  # pods stand apart
+    for pod in range(tree.k):
+        for i in range(tree.half):
+            below = [x[tree.host_name(tree.host_index(pod, i, j))] for j in range(tree.half)]
+            x[tree.edge_name(pod, i)] = x[tree.aggregation_name(pod, i)] = sum(below) / len(below)
+    for core in range(tree.num_cores):
+        x[tree.core_name(core)] = (core + 0.5) / tree.num_cores * WIDTH
+    nodes = []
+    for name, middle in x.items():
+        layer = tree.layer(name)
+        width = min(50.0, 0.8 * column) if layer == "host" else min(76.0, 0.8 * column * tree.half)
+        nodes.append(Node(name, layer, middle, _Y[layer], width, 26.0))
+    return nodes
+
+
+def _line(nodes: Mapping[str, Node], source: str, target: str, apart: float) -> Line:
+    """A line between the edges of two boxes, shifted to the right of its own direction."""
+    a, b = nodes[source], nodes[target]
+    upward = b.y < a.y
+    lower, upper = (a, b) if upward else (b, a)
+    x1, y1, x2, y2 = lower.x, lower.y - lower.height / 2, upper.x, upper.y + upper.height / 2
+    # Cables leave a box side by side, spread by where they go.
+    x1 += _spread(lower, upper.x - lower.x)
+    x2 += _spread(upper, lower.x - upper.x)
+    length = math.hypot(x2 - x1, y2 - y1)
+    dx, dy = (y2 - y1) / length * apart / 2, -(x2 - x1) / length * apart / 2
+    side = -1 if upward else 1
+    x1, y1, x2, y2 = x1 + side * dx, y1 + side * dy, x2 + side * dx, y2 + side * dy
+    if not upward:
+        x1, y1, x2, y2 = x2, y2, x1, y1
+    return Line(*(round(value, 1) for value in (x1, y1, x2, y2)))
+
+
+def _spread(node: Node, towards: float) -> float:
+    """How far from a box's middle a cable leaves it; ``towards``: how far sideways the cable goes."""
+    return max(-0.34, min(0.34, towards / WIDTH * 1.3)) * node.width

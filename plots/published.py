@@ -1,0 +1,166 @@
+"""Our bars beside the published ones, by scheme and by family of patterns.
+
+All numbers are shares of the control: ours is the median over trials of (run / control of the same trial); the
+published bar is divided by the published control. So networks with links of 1 Gb/s and of 10 Mb/s can be compared.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hedera.schemes import CONTROL
+from plots.style import short
+from plots.summary import Summary
+from record.published import COLUMNS, FIGURE_9
+from record.run import Run
+
+_PUBLISHED_K = 4
+STATIC = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
+"""Our schemes that the published ECMP might be."""
+FEWEST_FOR_CORRELATION = 3
+
+
+def our_share(summary: Summary, pattern: str, scheme: str) -> float | None:
+    """Our median share of the control; None when there is none."""
+    bar = summary.bars.get((pattern, scheme))
+    return bar.median_ratio if bar else None
+
+
+def published_share(pattern: str, scheme: str, k: int = _PUBLISHED_K) -> float | None:
+    """The published share of the control that a scheme is held against; None when there is none."""
+    numbers = published_bars(pattern, k)
+    return numbers[scheme] / numbers[CONTROL] if scheme in numbers else None
+
+
+def published_bars(pattern: str, k: int) -> Mapping[str, float]:
+    """The published bars of a pattern, by scheme; empty if there are none. ``stride:4`` has the flows of
+    ``published:stride4`` in a network of the testbed's size."""
+    kind, _, name = pattern.partition(":")
+    if k != _PUBLISHED_K or kind not in ("published", "stride"):
+        return {}
+    return FIGURE_9.get(name if kind == "published" else f"stride{name}", {})
+
+
+# --- by scheme ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Match:
+    """A scheme and its published column over the patterns that have both: a row for each with ``pattern``, shares
+    ``ours`` and ``published``, and their ``difference``."""
+
+    scheme: str
+    rows: Any
+
+    @property
+    def pairs(self) -> list[Any]:
+        return list(self.rows.itertuples(index=False))
+
+    @property
+    def column(self) -> str:
+        return COLUMNS[self.scheme]
+
+    @property
+    def correlation(self) -> float | None:
+        """Pearson's; None with fewer than three patterns, or when one side does not vary."""
+        ours, published = self.rows.ours, self.rows.published
+        if len(ours) < FEWEST_FOR_CORRELATION or np.ptp(ours) == 0 or np.ptp(published) == 0:
+            return None
+        return float(np.corrcoef(ours, published)[0, 1])
+
+    @property
+    def mean_absolute(self) -> float | None:
+        return float(self.rows.difference.abs().mean()) if len(self.rows) else None
+
+    @property
+    def mean(self) -> float | None:
+        return float(self.rows.difference.mean()) if len(self.rows) else None
+
+
+def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) -> Match:
+    """A scheme against its published column, over all ``patterns`` (default: of the summary) that have both."""
+    from pandas import DataFrame
+
+    patterns = summary.patterns if patterns is None else patterns
+    shares = [(p, our_share(summary, p, scheme), published_share(p, scheme, summary.k)) for p in patterns]
+    rows = DataFrame(shares, columns=["pattern", "ours", "published"]).astype({"ours": float, "published": float})
+    return Match(scheme, rows.dropna().assign(difference=lambda both: both.ours - both.published))
+
+
+# --- by family ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Family:
+    """Patterns of one kind, and each scheme's mean share on them, if it has one: ``ours``; ``published`` over the same
+    patterns (None: some have none) and the mean absolute difference; and how many of the ``possible`` patterns have a
+    number. ``all_tries``: the mean share over all tries, for schemes with a try that was left out."""
+
+    name: str
+    patterns: Sequence[str]
+    means: dict[str, dict[str, Any]]
+    all_tries: dict[str, float]
+
+
+def family(pattern: str) -> str:
+    """The kind of a pattern: for a published one its name without the number, else the specification without a number
+    that only gives its size (``stride:4`` is of kind ``drawn stride``)."""
+    name = short(pattern)
+    if pattern.startswith("published:"):
+        if staggered := re.fullmatch(r"stag[0-9]+(\(.*\))", name):
+            return "staggered" + staggered[1]
+        kind, space, load = name.partition(" ")
+        return kind.rstrip("0123456789") + space + load
+    if ours := re.fullmatch(r"replication:([0-9]x)([a-z]+)[0-9]+(\(.*\))?", pattern):
+        return f"replication's {ours[1]} {ours[2]}{ours[3] or ''}"
+    head, _, rest = name.partition(":")
+    if head in ("stride", "randx"):
+        return " ".join((f"drawn {head}", *rest.split()[1:]))
+    return pattern if head == "file" else f"drawn {name}"
+
+
+def families(summary: Summary) -> list[Family]:
+    kinds: dict[str, list[str]] = {}
+    for pattern in summary.patterns:
+        kinds.setdefault(family(pattern), []).append(pattern)
+    return [_family(summary, kind, patterns) for kind, patterns in kinds.items()]
+
+
+def everything(summary: Summary) -> Family:
+    return _family(summary, "all", summary.patterns)
+
+
+def _family(summary: Summary, name: str, patterns: Sequence[str]) -> Family:
+    means, all_tries = {}, {}
+    for scheme, bars in summary.frame[summary.frame.pattern.isin(patterns)].groupby("scheme", sort=False):
+        tried, ours = bars.all_median_ratio.dropna(), bars.median_ratio.dropna()
+        if len(tried) and bars.left_out_tries.any():
+            all_tries[scheme] = float(tried.mean())
+        if ours.empty or scheme == CONTROL:
+            continue
+        both = match(summary, scheme, patterns)
+        complete = len(both.rows) == len(ours)
+        means[scheme] = {
+            "ours": float(ours.mean()),
+            "published": float(both.rows.published.mean()) if complete else None,
+            "mean_absolute": both.mean_absolute if complete else None,
+            "patterns": len(ours),
+            "possible": len(patterns),
+        }
+    return Family(name, patterns, means, all_tries)
+
+
+def bijective(runs: Sequence[Run], patterns: Sequence[str]) -> list[str]:
+    """The patterns in all of whose runs no host sends, or receives, more than one flow."""
+    single: dict[str, bool] = {}
+    for run in runs:
+        if run.flows:
+            ends = ([flow.src for flow in run.flows], [flow.dst for flow in run.flows])
+            one_each = all(len(set(side)) == len(side) for side in ends)
+            single[run.pattern] = single.get(run.pattern, True) and one_each
+    return [pattern for pattern in patterns if single.get(pattern)]

@@ -1,0 +1,311 @@
+"""What is written about a sweep: pictures, tables, and one self-contained HTML page on what was run, the results, and
+how far they can be trusted.
+
+The page contains its style, script, pictures (SVG) and data, and loads nothing from the network. Every number in it
+comes from the runs or from results/published/. The same runs give the same page.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from hedera.schemes import CONTROL
+from plots import completion, explorer, figure9, published, rates, summary, trials
+from plots.load import Sweep, settings_of
+from plots.style import colour, drawn, house_style, image, label, option_name, scheme_order, setting_text, short
+from plots.summary import FEWEST, WINDOWS, summarise
+from record.completion import CLASSES
+from record.files import write_whole
+from record.parts import Fact
+from record.run import Run
+
+FOLDER = "figures"
+PAGE = "report.html"
+RELOADED_AFTER_S = 15
+"""A page about a sweep that goes on loads itself again, so often."""
+PARTS = ("polled", "compute", "install", "total")
+"""Of a scheduling round's time."""
+
+
+def write_all(sweep: Sweep) -> list[Path]:
+    """Write the figures and tables of a sweep into ``figures`` in its folder, and its page, and return them: the main
+    ones first, the page last.
+
+    `figure9.png` and `.svg`, with the published numbers where a pattern has them, and `figure9-patterns` where that is
+    by families (`plots.figure9`); `summary.csv`; `differences.csv`, paired tests between schemes; `completion.csv` and
+    `.png` for flows that arrive and end; `rates/PATTERN-trial-N.svg` for each trial. Without runs there is the page
+    alone, which says so.
+    """
+    if not sweep.runs:
+        return [write_page(sweep)]
+    out = sweep.folder / FOLDER
+    files = figure9.draw(sweep, out / "figure9")
+    charts = [file.read_bytes() for file in files if file.suffix == ".svg"]
+    tables = {"summary.csv": summary.csv_text(sweep), "differences.csv": trials.csv_text(sweep)}
+    if any(run.valid and run.completion for run in sweep.runs):
+        tables["completion.csv"] = completion.csv_text(sweep)
+    for name, text in tables.items():
+        write_whole(out / name, text)
+        files.append(out / name)
+    if "completion.csv" in tables:
+        files += completion.draw(sweep.runs, out / "completion.png")
+    return [*files, *rates.sheets(sweep, out / "rates").values(), write_page(sweep, charts)]
+
+
+def write_page(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = False) -> Path:
+    """Write ``report.html`` into the sweep's folder and return it; while the sweep is ``unfinished`` the page says so,
+    and reloads itself. ``charts``: the pictures of `plots.figure9` as SVG, if they are drawn already."""
+    page = sweep.folder / PAGE
+    write_whole(page, render(sweep, charts, unfinished))
+    return page
+
+
+def render(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = False) -> str:
+    templates = Environment(
+        loader=FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    templates.filters |= {
+        "percent": _percent,
+        "points": lambda value: f"{100 * value:+.1f}".replace("-", "\u2212"),
+        "signed": lambda value: f"{value:+.1f}".replace("-", "\u2212"),
+        "short": short,
+        "label": label,
+        "ms": lambda value: f"{value:.3g}\u202fms",
+        "p": lambda value: "< 0.001" if value < 0.001 else f"{value:.3f}",
+    }
+    with house_style():
+        context = _context(sweep, charts)
+    context["reload_s"] = RELOADED_AFTER_S if unfinished else None
+    return templates.get_template("report.html").render(context)
+
+
+def _percent(value: float, digits: int = 0) -> str:
+    return f"{100 * value:.{digits}f}\u202f%"  # the narrow space does not break
+
+
+def _context(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
+    runs = sweep.runs
+    context = {
+        "name": sweep.folder.resolve().name,
+        "runs": runs,
+        "valid": sum(run.valid for run in runs),
+        "skipped": [(str(file.path.relative_to(sweep.folder)), file.reason) for file in sweep.skipped],
+        "CONTROL": CONTROL,
+        "settings": settings(runs),
+        "environment": environment(runs),
+        "mixture": sweep.mixture,
+        "days": sorted({run.started.date().isoformat() for run in runs if run.started}),
+    }
+    if not runs:
+        return context | {"summary": None, "palette": [], "completion": [], "overheads": [], "of_figure_9": []}
+    schemes = summarise(sweep).schemes
+    names = Counter(map(short, schemes))
+    css = {scheme: f"s{number}" for number, scheme in enumerate(schemes)}
+    tree = explorer.tree_of(runs)
+    return {
+        **context,
+        "summary": summarise(sweep),
+        "trials": sorted({run.trial for run in runs}),
+        "palette": [(css[scheme], scheme, colour(scheme)) for scheme in schemes],
+        "named": lambda scheme: short(scheme) if names[short(scheme)] == 1 else scheme,
+        "css": lambda scheme: css.get(scheme, "ink"),
+        "css_pairs": list(css.items()),
+        **_bars(sweep, charts or [drawn(figure, "svg") for figure in figure9.figures(sweep)]),
+        **_differences(sweep),
+        "overheads": overheads(runs),
+        **_completion(sweep),
+        **_verdicts(sweep),
+        "data": explorer.explorer(sweep),
+        "fabric": explorer.draw_tree(tree) if tree else None,
+        "fabric_size": (explorer.WIDTH, explorer.HEIGHT),
+        "largest_k": explorer.MAX_K,
+        "patterns": list(_patterns(sweep)),
+    }
+
+
+def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
+    """All bars, and how they stand beside the published ones. ``charts``: the bars by family, if that is drawn, and
+    all of them."""
+    bars = summarise(sweep)
+    schemes = [scheme for scheme in trials.first_to_last(bars.schemes) if scheme != CONTROL]
+    share = partial(published.published_share, k=bars.k)
+    of_figure_9 = [pattern for pattern in bars.patterns if pattern.startswith("published:")]
+    by_family = image(charts[0], "Bars by family and scheme; the table below has the numbers")
+    return {
+        "headline": schemes,
+        "title": _title(sweep, schemes, len(of_figure_9)),
+        "families": published.families(bars),
+        "everything": published.everything(bars),
+        "published_share": share,
+        "families_drawn": by_family if len(charts) > 1 else None,
+        "figure_9": image(charts[-1], "Bars by pattern and scheme; the numbers are in the table below"),
+        "has_published": any(share(pattern, CONTROL) for pattern in bars.patterns),
+        "matches": [each for scheme in schemes if (each := published.match(bars, scheme)).pairs],
+        "static": published.STATIC,
+        "of_figure_9": of_figure_9,
+    }
+
+
+def _title(sweep: Sweep, schemes: Sequence[str], of_figure_9: int) -> str:
+    """What the page is about: schemes of the user's own, the published figure, or whatever was run."""
+    patterns = summarise(sweep).patterns
+    what = label(patterns[0]) if len(patterns) == 1 else f"{len(patterns)} traffic patterns"
+    if own := [label(scheme) for scheme in schemes if trials.is_own(scheme)]:
+        return f"{' and '.join(own)} on {what}"
+    if of_figure_9 == len(patterns):
+        return "Hedera’s Figure 9, reproduced" if of_figure_9 > 1 else f"{what} of Hedera’s Figure 9, reproduced"
+    return f"{', '.join(summarise(sweep).schemes)} on {what}"
+
+
+def _differences(sweep: Sweep) -> dict[str, Any]:
+    of_tries = {
+        (pair.first, pair.second, row.pattern): row
+        for pair in trials.compare_all(sweep, all_tries=True)
+        for row in (*pair.patterns, pair.overall)
+    }
+    return {
+        "comparisons": trials.compare_all(sweep),
+        "asked_first": trials.asked_first(trials.compare_all(sweep)),
+        "certain": trials.in_a_sentence(sweep),
+        "of_all_tries": of_tries if any(not run.valid for run in sweep.tries) else {},
+        "verdicts": (trials.SUPPORTED, trials.ALONE, trials.UNSUPPORTED, trials.SILENT),
+        "fewest": FEWEST,
+    }
+
+
+def _completion(sweep: Sweep) -> dict[str, Any]:
+    by_pattern: dict[str, list[dict[str, Any]]] = {}
+    for row in completion.rows(sweep):
+        if row["over"] == trials.VALID or row["left_out"]:
+            by_pattern.setdefault(row["pattern"], []).append(row)
+    return {"completion": list(by_pattern.items()), "size_classes": CLASSES}
+
+
+def _verdicts(sweep: Sweep) -> dict[str, Any]:
+    runs, schemes = sweep.runs, summary.by_scheme(summarise(sweep).frame)
+    return {
+        "validity": validity(runs, summarise(sweep).schemes),
+        "uncounted": [run for run in runs if not run.valid],
+        "remarkable": [run for run in runs if run.remarks],
+        "without_rules": sum(not run.rules for run in runs),
+        "tallies": list(schemes.itertuples()),
+        "windows": {column: name for column, name in WINDOWS.items() if column in schemes},
+        "dropping": sum(bool(run.queue_drops) for run in runs),
+    }
+
+
+def _patterns(sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """The runs by pattern, each with its number among all runs, and the pictures of its trials."""
+    sheets: dict[str, list[tuple[int, Path]]] = {}
+    for (pattern, trial), file in rates.sheets(sweep, sweep.folder / FOLDER / "rates").items():
+        sheets.setdefault(pattern, []).append((trial, file))
+    members: dict[str, list[tuple[int, Run]]] = {}
+    for number, run in enumerate(sweep.runs):
+        members.setdefault(run.pattern, []).append((number, run))
+    for pattern in summarise(sweep).patterns:
+        runs = sorted(members[pattern], key=lambda m: (summarise(sweep).schemes.index(m[1].scheme), m[1].trial))
+        words = f"{short(pattern)}: rates over time of every scheme, trial {{}}; the runs are listed below"
+        pictures = [image(file.read_bytes(), words.format(trial)) for trial, file in sheets[pattern]]
+        yield {"pattern": pattern, "valid": sum(run.valid for _, run in runs), "runs": runs, "pictures": pictures}
+
+
+# --- what is counted over the runs --------------------------------------------------------------------------
+
+
+def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """The settings that all these runs share, by their options, and the measured window."""
+    if not runs:
+        return []
+    a, b = runs[0].window_s
+    named = [(option_name(name), setting_text(value)) for name, value in settings_of(runs[0]).items()]
+    return [*named, ("measured window", f"second {a:.3g} to {b:.3g}")]
+
+
+def environment(runs: Sequence[Run]) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Every entry of the runs' environments, nested ones as ``tools: iperf``: its name, and its values with the number
+    of runs that have them, the most frequent first."""
+    values: dict[str, Counter[str]] = {}
+    for run in runs:
+        for name, value in _flat(run.environment):
+            values.setdefault(name, Counter())[value] += 1
+    return [(name, counts.most_common()) for name, counts in values.items()]
+
+
+def _flat(record: Mapping[str, Fact], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in record.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}: ")
+        else:
+            text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+            yield prefix + name, text if value not in (None, "") else "none"
+
+
+def validity(runs: Sequence[Run], schemes: Sequence[str]) -> list[dict[str, Any]]:
+    """For each scheme the verdicts on its runs; and lowest, median and highest over them of measured over max-min fair
+    total, and of how idle the processors were in the worst second, as shares (None: not stored)."""
+    rows = []
+    for scheme in schemes:
+        of_scheme = [run for run in runs if run.scheme == scheme]
+        fair = [run.bisection_mbps / run.maxmin_mbps for run in of_scheme if run.bisection_mbps and run.maxmin_mbps]
+        idle = [min(run.cpu.idle_percent) / 100 for run in of_scheme if run.cpu.idle_percent]
+        row = {"scheme": scheme, "valid": sum(run.valid for run in of_scheme), "runs": len(of_scheme)}
+        rows.append(row | {"of_maxmin": _range(fair), "least_idle": _range(idle)})
+    return rows
+
+
+def _range(values: Sequence[float]) -> tuple[float, ...] | None:
+    return tuple(map(float, np.percentile(values, [0, 50, 100]))) if values else None
+
+
+class Quantiles(NamedTuple):
+    """5th percentile, median, 95th percentile, and maximum."""
+
+    low: float
+    median: float
+    high: float
+    maximum: float
+
+
+def overheads(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """A row for each scheme with rounds, over valid and invalid runs: the time of a round counts in both.
+
+    ``ms``: `Quantiles` by those PARTS that were stored; ``interval_share``: the median round's time over the interval
+    between rounds; ``delay_ms`` was set for the controller in virtual time, where computing takes none (0 in real
+    time). ``first_changes`` are the paths changed by the first round of each run that changed any, ``later_changes``
+    those changed afterwards; ``idle_rounds`` changed nothing.
+    """
+    rows = []
+    for scheme in scheme_order(run.scheme for run in runs if run.rounds):
+        with_rounds = [run for run in runs if run.scheme == scheme and run.rounds]
+        rounds, spec = [r for run in with_rounds for r in run.rounds], with_rounds[0].spec
+        changes = [[r.changed for r in run.rounds if r.changed] for run in with_rounds]
+        times = {part: [ms for r in rounds if (ms := getattr(r, f"{part}_ms")) is not None] for part in PARTS}
+        ms = {part: Quantiles(*np.percentile(each, [5, 50, 95, 100]).tolist()) for part, each in times.items() if each}
+        rows.append(
+            {
+                "scheme": scheme,
+                "runs": len(with_rounds),
+                "rounds": len(rounds),
+                "idle_rounds": sum(r.changed == 0 for r in rounds),
+                "first_changes": sum(of_run[0] for of_run in changes if of_run),
+                "later_changes": sum(sum(of_run[1:]) for of_run in changes),
+                "runs_with_later_changes": sum(len(of_run) > 1 for of_run in changes),
+                "large": float(np.median([r.large for r in rounds])),
+                "ms": ms,
+                "interval_s": spec.interval_s,
+                "interval_share": ms["total"].median / 1e3 / spec.interval_s if "total" in ms else None,
+                "delay_ms": spec.controller_delay_ms if spec.time == "virtual" else 0.0,
+            }
+        )
+    return rows
