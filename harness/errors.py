@@ -28,8 +28,6 @@ class HarnessError(Exception):
 class RunFailed(HarnessError):
     """The run could not be carried through: it has no result, or an invalid one."""
 
-    exit_status = 1
-
 
 class WorkerFailed(RunFailed):
     """A worker of a cluster failed, or what it sent is not the run that was asked of it: others make that run."""

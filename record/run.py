@@ -197,21 +197,22 @@ def pattern_of(traffic: str, flows_per_host: int, keep: float) -> str:
 
 
 def encode(run: Run, indent: int = 1) -> bytes:
-    """run.json as bytes; with ``indent`` 0, one line. Raises ValueError at once if `decode` would refuse them."""
+    """run.json as bytes; with ``indent`` 0, one line. Raises ValueError for a value that JSON cannot hold."""
     run = msgspec.structs.replace(run, reasons=tuple(map(_one_line, run.reasons)))
     try:
         data = _ENCODER.encode(run)
     except TypeError as error:
         raise ValueError(_one_line(str(error))) from None
-    decode(data)
     return msgspec.json.format(data, indent=indent) + b"\n"
 
 
 def write(path: Path, run: Run) -> Run:
-    """Write a run atomically, and return it as it will be read. Raises ValueError as `encode` does."""
+    """Write a run atomically, and return it as it will be read. Raises ValueError, and writes nothing, if `decode`
+    would refuse it."""
     data = encode(run)
+    run = decode(data)
     write_whole(path, data)
-    return decode(data)
+    return run
 
 
 def decode(data: bytes) -> Run:
