@@ -7,7 +7,6 @@ of links may hold outdated shares: a link that comes up too early is put back wi
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import cache
 from heapq import heapify, heappop, heappush
@@ -26,32 +25,35 @@ MAX_CHOICES = 200_000
 """Flows times paths up to which `most_possible` is computed; more would take minutes."""
 
 
-def max_min_rates(links: ArrayLike, capacity: ArrayLike, part: ArrayLike | None = None, *, calls: int = 1) -> Float64:
+def max_min_rates(
+    links: ArrayLike, capacity: ArrayLike, part: ArrayLike | None = None, *, calls: int | None = None
+) -> Float64:
     """The max-min fair rate of each flow, float64 (flows,), in the unit of ``capacity``.
 
     ``links`` is int (flows, L): the directed links of each flow's path, with -1 where a path is shorter. ``capacity``
     is float (links,), not negative. ``part``, float (flows,), is the share of a flow's rate that each entry of its row
     carries (all of it unless given). A flow without any link has rate infinity. ``calls``: how often it will be asked
-    about flows like these; for many, the loop is compiled.
+    about flows like these; for few, the loop is not compiled, and Numba not imported.
     """
     paths = np.ascontiguousarray(links, dtype=np.int32)
     limits = np.ascontiguousarray(capacity, dtype=np.float64)
     parts = np.ones(len(paths)) if part is None else np.ascontiguousarray(part, dtype=np.float64)
-    fill = _compiled_fill() if "numba" in sys.modules or paths.size * calls > PLAIN_ENTRIES else _fill
+    plain = calls is not None and paths.size * calls <= PLAIN_ENTRIES
+    fill = _fill if plain else _compiled_fill()
     return fill(paths, limits, parts)
 
 
-def sprayed_rates(links: LinkState, src: Int32, dst: Int32, link_mbps: float) -> Float64:
+def sprayed_rates(links: LinkState, src: Int32, dst: Int32, link_mbps: float, *, calls: int | None = None) -> Float64:
     """Max-min fair rates, Mb/s, of flows that go in equal parts by all their paths that work: float64 (flows,).
 
-    A flow without a path has none. ``src`` and ``dst``: int32 (flows,).
+    A flow without a path has none. ``src`` and ``dst``: int32 (flows,). ``calls``: as for `max_min_rates`.
     """
     tree = links.tree
     usable = links.usable_cores(src, dst) & links.connected(src, dst)[:, None]
     count, cores = usable.sum(axis=1), tree.num_cores
     paths = path_links(tree, np.repeat(src, cores), np.repeat(dst, cores), np.tile(np.arange(cores), src.size))
     paths = np.where(usable.reshape(-1, 1), paths, NO_LINK).reshape(src.size, cores * paths.shape[1])
-    rates = max_min_rates(paths, link_mbps * link_rates(tree), 1.0 / np.maximum(count, 1))
+    rates = max_min_rates(paths, link_mbps * link_rates(tree), 1.0 / np.maximum(count, 1), calls=calls)
     return np.where(count > 0, rates, 0.0)
 
 
@@ -65,7 +67,7 @@ def alone_rates(
         return rates
     hosts, whole = network.num_hosts, LinkState(network)
     pairs, which = np.unique(np.asarray(src, dtype=np.int64) * hosts + np.asarray(dst), return_inverse=True)
-    each = [sprayed_rates(whole, *np.divmod([pair], hosts), link_mbps)[0] for pair in pairs.tolist()]
+    each = [sprayed_rates(whole, *np.divmod([pair], hosts), link_mbps, calls=pairs.size)[0] for pair in pairs.tolist()]
     return np.array(each, dtype=np.float64)[which]
 
 
