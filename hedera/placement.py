@@ -32,7 +32,7 @@ class LargeFlows:
 
     ``key`` int64 names a flow across periods; ``src`` and ``dst`` int32 are host numbers; ``demand`` float64
     is the estimated demand as a fraction of the NIC rate, feasible at every NIC; ``core`` int32 is the path
-    the flow is on, ``hashed`` int32 the one it got from its hash. Raises ValueError when shapes differ.
+    the flow is on, ``hashed`` int32 the one it got from its hash.
     """
 
     key: Int64
@@ -41,11 +41,6 @@ class LargeFlows:
     demand: Float64
     core: Int32
     hashed: Int32
-
-    def __post_init__(self) -> None:
-        columns = (self.key, self.src, self.dst, self.demand, self.core, self.hashed)
-        if any(column.shape != (self.key.size,) for column in columns):
-            raise ValueError("the columns of a flow list must be arrays of one length")
 
 
 class Placement(Protocol):

@@ -36,7 +36,7 @@ class ActiveFlows:
     ``hashed`` int32 the path of its hash. A flow that is absent has expired. Leave out acknowledgement streams
     and idle flows: each would count as wanting a share of two NICs.
 
-    Other integer and float types are converted. Raises ValueError when the lengths differ.
+    Other integer and float types are converted.
     """
 
     key: Int64
@@ -50,8 +50,6 @@ class ActiveFlows:
         types = {"key": np.int64, "rate": np.float64}
         for name in self.__dataclass_fields__:
             column = np.ascontiguousarray(getattr(self, name), dtype=types.get(name, np.int32))
-            if column.shape != (np.size(self.key),):
-                raise ValueError(f"column {name} of the active flows has shape {column.shape}, not one per key")
             object.__setattr__(self, name, column)
 
 
@@ -78,8 +76,8 @@ class Scheduler:
     ``estimated`` also if its demand among all flows is, for a flow slowed by a collision is large as well (section
     4.2). The demands for placement are then estimated among the large flows alone.
 
-    ``links`` may be shared with a `hedera.routing.Routing`; no path goes through failed ones. Raises ValueError for a
-    threshold outside [0, 1), and in a round for a placement that does not answer with one core per flow.
+    ``links`` may be shared with a `hedera.routing.Routing`; no path goes through failed ones. A round raises
+    ValueError for a placement that does not answer with one core per flow.
     """
 
     def __init__(
@@ -90,8 +88,6 @@ class Scheduler:
         links: LinkState | None = None,
         estimated: bool = True,
     ) -> None:
-        if not 0 <= threshold < 1:
-            raise ValueError(f"the threshold must be a fraction of the NIC rate from 0 to 1, not {threshold}")
         self.tree = tree
         self.placement = placement
         self.threshold = threshold

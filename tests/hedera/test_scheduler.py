@@ -143,10 +143,3 @@ def test_keys_need_not_be_small_nor_sorted() -> None:
     order = [2, 0, 1]
     later = ActiveFlows(keys[order], [2, 0, 1], [6, 4, 5], [0.0] * 3, round_.core[order], [0] * 3)
     assert scheduler.round(1, later).changes == ()
-
-
-def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="column dst"):
-        ActiveFlows([1, 2], [0, 1], [4], [0.0] * 2, [0] * 2, [0] * 2)
-    with pytest.raises(ValueError, match="threshold"):
-        Scheduler(TREE, GlobalFirstFit(TREE), threshold=1.0)
