@@ -30,7 +30,8 @@ from google.protobuf.message import DecodeError
 from google.protobuf.unknown_fields import UnknownFieldSet
 
 from topos.arrays import Int64
-from traffic.graph import MAX_BYTES, MAX_FILE_BYTES, FlowGraph, all_to_all, around, bounded, part
+from traffic.flows import MAX_FLOW_BYTES
+from traffic.graph import MAX_FILE_BYTES, FlowGraph, all_to_all, around, bounded, part
 from traffic.schedules import Op, matched
 from traffic.textfile import given, read_bytes, short
 
@@ -146,7 +147,7 @@ class _Trace:
             raise ValueError(f"{where}: there is no type {node.type} of nodes")
         said = {one.name: one for one in node.attr}
         kind, size, src, dst, tag = (_number(said.get(name)) for name in _NUMBERS)
-        if size is None or not 0 <= size <= MAX_BYTES:
+        if size is None or not 0 <= size <= MAX_FLOW_BYTES:
             raise ValueError(f"{where} has no comm_size that can be true")
         size = max(1, size)
         if node.type != _COLL:

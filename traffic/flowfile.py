@@ -38,15 +38,14 @@ from typing import Any
 import numpy as np
 
 from topos.network import Network, NonBlocking
-from traffic.flows import LASTING, Flows, columns
+from traffic.flows import LASTING, MAX_FLOW_BYTES, Flows, columns
 from traffic.streams import Stream, generator
 from traffic.textfile import given, own_code, read_text, running_own_code, short
 
-MAX_BYTES = 20_000_000
+MAX_CSV_BYTES = 20_000_000
 """Larger files are refused."""
 MAX_SECONDS = 1e9
-MAX_FLOW_BYTES = 1e15
-"""What a start and a size may be."""
+"""When a flow may start."""
 OWN_SPELLING = "FILE.py:FUNCTION"
 _OWN_SPELLED = re.compile(r"(?P<file>.+\.py):(?P<function>[^\W\d]\w*)")
 MAX_ROWS = 2_000_000
@@ -74,7 +73,7 @@ def read_listed(path: str | Path, network: Network) -> Flows:
     cannot be read or is no text, a header without the two columns, a host that the network does not have, a
     self-flow, a start or a size that is none, no flow at all.
     """
-    return listed_in(read_text(Path(path), MAX_BYTES), str(path), network)
+    return listed_in(read_text(Path(path), MAX_CSV_BYTES), str(path), network)
 
 
 def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> Flows:

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from topos.arrays import Bool, Float64, Int32, Int64
 from traffic.streams import Stream, generator
 
+MAX_FLOW_BYTES = 10**15
+"""No flow is larger, wherever its size comes from."""
 LASTING = np.inf
 """The size of a flow that sends until the run ends."""
 WAITS = np.inf

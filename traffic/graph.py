@@ -21,7 +21,6 @@ MAX_NODES = 5_000_000
 MAX_EDGES = 20_000_000
 """Larger graphs are refused: an engine keeps some 400 bytes of a node and 16 of an edge."""
 NODE_BYTES, EDGE_BYTES = 400, 16
-MAX_BYTES = 10**15
 MAX_DELAY_S = 1e6
 PLACEMENTS = ("compact", "random")
 """Which hosts ranks are: in their order, or drawn."""

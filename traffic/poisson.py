@@ -25,15 +25,14 @@ from pathlib import Path
 import numpy as np
 
 from topos.arrays import Float64
-from traffic.flows import Flows, Matrix, columns
+from traffic.flows import MAX_FLOW_BYTES, Flows, Matrix, columns
 from traffic.streams import Stream, generator
 from traffic.textfile import given, read_text, short
 
 SPELLINGS = ("web-search", "data-mining", "exponential:BYTES", "fixed:BYTES", "a CSV file's path")
-MAX_BYTES = 10**15
 MAX_POINTS = 100_000
-"""A file with more is refused, as one that is larger than MAX_FILE_BYTES."""
-MAX_FILE_BYTES = 10_000_000
+"""A file with more is refused, as one that is larger than MAX_CSV_BYTES."""
+MAX_CSV_BYTES = 10_000_000
 
 _FILE = Path(__file__).with_name("flow_sizes.csv")
 _COLUMNS = ["bytes", "cumulative_probability"]
@@ -60,7 +59,7 @@ def size_law(spelling: str) -> SizeLaw:
     """The law of that spelling; ValueError, one sentence, where there is none or a file holds no distribution."""
     kind, _, argument = spelling.partition(":")
     if kind in ("fixed", "exponential"):
-        if not re.fullmatch(r"[0-9]{1,18}", argument) or not 1 <= int(argument) <= MAX_BYTES:
+        if not re.fullmatch(r"[0-9]{1,18}", argument) or not 1 <= int(argument) <= MAX_FLOW_BYTES:
             raise ValueError(f"a flow's size is a whole number of bytes from 1 to 10^15, not {argument!r}")
         mean = float(argument)
         return SizeLaw(
@@ -100,7 +99,7 @@ def _empirical() -> dict[str, SizeLaw]:
 
 
 def _from_file(path: Path) -> SizeLaw:
-    text = read_text(path, MAX_FILE_BYTES)
+    text = read_text(path, MAX_CSV_BYTES)
     size, below = np.array(_points(path, text), dtype=np.float64).reshape(-1, 2).T
     if size.size < 2:
         raise ValueError(f"{path} holds no distribution: it needs two points at least")
@@ -131,7 +130,7 @@ def _point(path: Path, line: str) -> tuple[float, float]:
         size, below = (float(cell) for cell in line.split(","))
     except ValueError:
         size = below = math.nan
-    if not (0 <= size <= MAX_BYTES and 0 <= below <= 1):
+    if not (0 <= size <= MAX_FLOW_BYTES and 0 <= below <= 1):
         raise ValueError(f"{path} holds no distribution: {short(line)} is no size in bytes and a probability")
     return size, below
 
