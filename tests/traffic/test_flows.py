@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from topos.fattree import FatTree
 from traffic.flows import Matrix, source_ports
 from traffic.patterns import draw
+from traffic.streams import Stream, generator
 
 
 @given(seed=st.integers(0, 2**40), spec=st.sampled_from(["stride:4", "all-to-all", "published:randx4"]))
@@ -36,3 +37,11 @@ def test_ports_are_spread_and_not_consecutive():
     ports = np.sort(source_ports(draw("random", FatTree(16)), 5))
     quarters = np.histogram(ports, bins=4, range=(20_000, 60_000))[0]
     assert (quarters > 180).all()  # 256 of 1,024 expected in each
+
+
+def test_streams_of_a_seed_are_what_they_have_always_been():
+    """Whoever changes a number changes the flows and paths of every seed, those of committed results among them."""
+    names = "PATTERN SOURCE_PORTS SIMULATED_ARRIVALS PLACEMENT POISSON PORT_CYCLE OWN_PATTERN RANKS STARTS"
+    assert [(stream.name, stream.value) for stream in Stream] == list(zip(names.split(), range(1, 10), strict=True))
+    expected = np.random.default_rng((8, 5, 2)).integers(1 << 60, size=4)
+    assert generator(8, Stream.POISSON, 2).integers(1 << 60, size=4).tolist() == expected.tolist()
