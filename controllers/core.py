@@ -12,10 +12,9 @@ from collections.abc import Iterable
 from functools import partial
 
 from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat, until
-from controllers.entries import RECALL_S, LearnedFlows, Recall
 from controllers.eventlog import EventLog
 from controllers.flows import KnownFlow, KnownFlows
-from controllers.measurements import Polls
+from controllers.flowstats import RECALL_S, LearnedFlows, Polls, Recall
 from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
 from controllers.rules import LearnRules, spread_rules
 from controllers.settings import FLAGS, Settings

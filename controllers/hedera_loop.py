@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from controllers.driver import FlowStat, until
-from controllers.entries import LearnedFlows, Recall
 from controllers.eventlog import EventLog
 from controllers.flows import KnownFlow, KnownFlows
-from controllers.measurements import Measurements, Polls
+from controllers.flowstats import LearnedFlows, Measurements, Polls, Recall
 from controllers.settings import Settings
 from controllers.switches import Switches
 from hedera.linkstate import LinkState

@@ -9,7 +9,7 @@ controller too, and get their exact entry.
 
 With learn actions switches choose new flows' ports upwards themselves, as the paper's do (section 5.3). A new flow's
 first packet then waits for no controller. Which port each switch chose, the controller reads from its flow table
-(`controllers.entries`).
+(`controllers.flowstats`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from controllers.core import Controller
-from controllers.entries import RECALL_S
+from controllers.flowstats import RECALL_S
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 from tests.controllers.test_failures import packets

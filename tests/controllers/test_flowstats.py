@@ -1,7 +1,7 @@
 import pytest
 
 from controllers.driver import FlowStat
-from controllers.measurements import ACK_BYTES, IDLE_RATE, Measurements
+from controllers.flowstats import ACK_BYTES, IDLE_RATE, Measurements
 from controllers.packet import FiveTuple
 
 NIC = 10e6
