@@ -13,12 +13,11 @@ from functools import partial
 
 from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat, until
 from controllers.eventlog import EventLog
-from controllers.flows import KnownFlow, KnownFlows
 from controllers.flowstats import RECALL_S, LearnedFlows, Polls, Recall
 from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
 from controllers.rules import LearnRules, spread_rules
 from controllers.settings import FLAGS, Settings
-from controllers.switches import Failures, Switches
+from controllers.state import Failures, KnownFlow, KnownFlows, Switches
 from topos.fattree import FatTree
 
 SETTLE_S = 1.0

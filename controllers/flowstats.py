@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from controllers.driver import FlowStat, until
 from controllers.eventlog import EventLog
-from controllers.flows import KnownFlows
 from controllers.packet import TCP, FiveTuple
 from controllers.rules import LEARNED_COOKIE, entries
-from controllers.switches import Switches
+from controllers.state import KnownFlows, Switches
 from topos.network import Network
 
 RECALL_S = 5.0

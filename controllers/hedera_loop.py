@@ -8,10 +8,9 @@ import numpy as np
 
 from controllers.driver import FlowStat, until
 from controllers.eventlog import EventLog
-from controllers.flows import KnownFlow, KnownFlows
 from controllers.flowstats import LearnedFlows, Measurements, Polls, Recall
 from controllers.settings import Settings
-from controllers.switches import Switches
+from controllers.state import KnownFlow, KnownFlows, Switches
 from hedera.linkstate import LinkState
 from hedera.placement import Placement
 from hedera.scheduler import ActiveFlows, RouteChange, Scheduler
