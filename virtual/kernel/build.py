@@ -19,27 +19,28 @@ from pathlib import Path
 
 from virtual import apt, cache
 from virtual.errors import Unavailable
-from virtual.kernel.shipped import MANIFEST, NAMED, SHIPPED, Kernel, Say, keep, manifest, sha256
+from virtual.kernel.shipped import (
+    CONFIG,
+    FIXED,
+    FLAGS,
+    MANIFEST,
+    NAMED,
+    OLD_CONFIG,
+    PATCHES,
+    SHIPPED,
+    Kernel,
+    Say,
+    keep,
+    manifest,
+    ours,
+    sha256,
+)
 
 SUITE, PACKAGE, VERSION = "sid", "linux-source-7.2", "7.2.13-1"
 """What is shipped was made of. Debian keeps every version at snapshot.debian.org, when its suite has a newer one."""
-CONFIG = SHIPPED.with_name("linux.config")
-PATCHES = SHIPPED.with_name("patches")
-"""Our changes of the source, one subject a file, applied in the order of their names."""
 OLD = (6, 13)
 """Sources before this version get the patches of `before-6.13` besides, or in place of those of the same name, and
 larger stacks, on which a process's floating-point state lies."""
-OLD_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"
-FLAGS = "-mcmodel=small"
-"""The kernel is linked below 2 GiB, and does not need the large code model that its makefile asks for."""
-FIXED = {
-    "LC_ALL": "C",
-    "KBUILD_BUILD_USER": "hedera",
-    "KBUILD_BUILD_HOST": "hedera",
-    "KBUILD_BUILD_TIMESTAMP": "Thu Jan 1 00:00:00 UTC 1970",
-    "KBUILD_BUILD_VERSION": "1",
-}
-"""What would tell when and where a kernel was compiled."""
 _LEAVE_OUT = ("*/drivers/gpu/*.[ch]", "*/drivers/media/*.[ch]", "*/drivers/net/[ew]*/*.[ch]", "*/sound/*.[ch]")
 """More than half of the source, of which User-Mode Linux needs only the configuration files."""
 TOOLS = {"gcc": "gcc", "ld": "binutils", "make": "make", "flex": "flex", "bison": "bison", "bc": "bc", "xz": "xz-utils",
@@ -174,12 +175,6 @@ def change(tree: Path) -> None:
         done = subprocess.run(command, env=_environment(), capture_output=True)
         if done.returncode:
             raise Unavailable(f"our changes do not fit it: {name}")
-
-
-def ours() -> str:
-    """A hash of our changes and of how we compile."""
-    patches = [path.read_bytes() for path in sorted(PATCHES.rglob("*.patch"))]
-    return sha256(b"".join([CONFIG.read_bytes(), *patches, repr((OLD_CONFIG, FLAGS, FIXED)).encode()]))
 
 
 def _compile(tree: Path, build: Path, log: Path) -> Path:

@@ -24,6 +24,20 @@ SHIPPED = Path(__file__).with_name("linux.xz")
 MANIFEST = SHIPPED.with_suffix(".json")
 NAMED = "HEDERA_KERNEL_SOURCE"
 """The variable that names another source than that of the shipped kernel."""
+CONFIG = SHIPPED.with_name("linux.config")
+PATCHES = SHIPPED.with_name("patches")
+"""Our changes of the source, one subject a file, applied in the order of their names."""
+OLD_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"
+FLAGS = "-mcmodel=small"
+"""The kernel is linked below 2 GiB, and does not need the large code model that its makefile asks for."""
+FIXED = {
+    "LC_ALL": "C",
+    "KBUILD_BUILD_USER": "hedera",
+    "KBUILD_BUILD_HOST": "hedera",
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan 1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_VERSION": "1",
+}
+"""What would tell when and where a kernel was compiled."""
 Say = Callable[[str], None]
 
 
@@ -62,10 +76,14 @@ def built() -> Kernel | None:
 
 def identity() -> str:
     if named := os.environ.get(NAMED):
-        from virtual.kernel.build import ours
-
         return f"{named}, {ours()}"
     return manifest()["sha256"]
+
+
+def ours() -> str:
+    """A hash of our changes and of how we compile."""
+    patches = [path.read_bytes() for path in sorted(PATCHES.rglob("*.patch"))]
+    return sha256(b"".join([CONFIG.read_bytes(), *patches, repr((OLD_CONFIG, FLAGS, FIXED)).encode()]))
 
 
 def manifest() -> dict[str, str]:
