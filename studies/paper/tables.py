@@ -182,7 +182,7 @@ def growing(case: Growing) -> Row:
 
 def growth(rows: Sequence[Row]) -> dict[str, float]:
     """The growth of one placement, fitted by least squares, times by their logarithms: step_us ~ (k/2)^k_power *
-    flows^flows_power; bytes ~ per_k3 * k^3 + per_flow * |F|."""
+    flows^flows_power; bytes ~ per_k3 * k^3 + per_flow * F."""
     k, many = column(rows, "k"), column(rows, "flows_per_host")
     spent = np.log(column(rows, "step_us"))
     _, k_power, flows_power = _fit([np.ones_like(k), np.log(k / 2), np.log(many)], spent)
@@ -210,9 +210,9 @@ def _tables_of_growth(rows: Rows) -> list[Table | str]:
 def table_1(seconds: float) -> Study:
     """Measure how both placements' time and space grow: the paper's Table 1.
 
-    It says: Global First Fit takes O((k/2)^2) per flow, independent of the number |F| of flows; Simulated Annealing
-    takes O(f) per iteration, with f flows to a host, independent of k; both take O(k^3 + |F|) of memory. Here powers of
-    k/2 and of the flows per host are fitted to measured times, and multiples of k^3 and |F| to a process's growth.
+    It says: Global First Fit takes O((k/2)^2) per flow, independent of the number F of flows; Simulated Annealing
+    takes O(f) per iteration, with f flows to a host, independent of k; both take O(k^3 + F) of memory. Here powers of
+    k/2 and of the flows per host are fitted to measured times, and multiples of k^3 and F to a process's growth.
     """
     cases = [Growing(name, k, many, seconds) for name in STEPS for k in SIZES for many in FLOWS_PER_HOST]
     return Study(cases, growing, _one_file("table1"), _tables_of_growth, label="Table 1: measuring")

@@ -5,8 +5,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.traffic import encoded
-from tests.traffic.test_htsim import FLOWS as MATRIX
 from tests.traffic.test_iperf import CAPTURED
+from tests.traffic.test_schedules import FLOWS as MATRIX
 from topos.fattree import FatTree
 from traffic.bwmng import parse_samples
 from traffic.chakra import read_chakra

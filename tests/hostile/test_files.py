@@ -5,7 +5,7 @@ import pytest
 from record.run import decode
 from tests.record.test_run import text
 from tests.traffic.test_chakra import content, lay, trace, whole
-from tests.traffic.test_goal import TWO
+from tests.traffic.test_schedules import TWO
 from traffic.chakra import read_chakra
 from traffic.workload import workload
 
