@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from classroom.answering import History, HistoryFlow, flows_of, walk
 from classroom.checks import CONTRACT, TREE, Case
-from classroom.histories import History, HistoryFlow, flows_of, walk
 from classroom.submission import NAMES
 from hedera.demand import estimate_demands
 from hedera.global_first_fit import GlobalFirstFit

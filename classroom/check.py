@@ -25,8 +25,7 @@ if find_spec("numpy") is None:
         "env/bin/pip install numpy && env/bin/python check.py"
     )
 
-from classroom.checks import run_checks
-from classroom.quality import measured
+from classroom.checks import measured, run_checks
 from classroom.submission import NAMES, SCHEDULER, Budget, Submission, own, read_code
 
 PATIENCE_S = 60.0

@@ -59,9 +59,8 @@ def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
     Shows a small input that breaks the contract; the exit status is then 1. Needs no root.
     """
     from classroom.cases import cases
-    from classroom.checks import ANSWER, INPUTS, RAISES, run_checks
+    from classroom.checks import ANSWER, INPUTS, RAISES, measured, run_checks
     from classroom.grading import quality_cases
-    from classroom.quality import measured
     from classroom.submission import SCHEDULER, Misbehaved, Submission, own, read_code
 
     where, _, attribute = name.rpartition(":")
@@ -161,8 +160,7 @@ def grade(
     Example: hedera grade submissions/ --seed 20261121
     """
     from classroom.cases import KNOWN, PUBLIC
-    from classroom.formats import FORMATS, failures, feedback
-    from classroom.grading import Class, graded, row
+    from classroom.grading import FORMATS, Class, failures, feedback, graded, row
     from classroom.intake import hand_ins
     from classroom.sandbox import prepared, require_closed
     from classroom.submission import Unfit

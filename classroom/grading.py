@@ -4,19 +4,20 @@ good a scheduler is in the simulator."""
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
 from functools import cache
-from typing import Any
+from textwrap import indent
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from classroom.cases import FIGURE, NO_FLOWS, ONE_PASS, ORDER, cases
-from classroom.checks import ANSWER, INPUTS, MOVES, RAISES, RULES, Case, Check, earned, run_checks
+from classroom.checks import ANSWER, BASELINE, INPUTS, MOVES, RAISES, RULES, Case, Check, earned, measured, run_checks
 from classroom.intake import HandIn
-from classroom.quality import BASELINE, measured
 from classroom.sandbox import Place, closed, unclosed
 from classroom.submission import NAMES, SCHEDULER, Budget, Start, Submission, Unfit, as_code
 from hedera.demand import estimate_demands
@@ -198,3 +199,93 @@ def row(grade: Grade) -> dict[str, Any]:
     rest = {name: value for name, value in asdict(grade).items() if name not in POINTS}
     head = {"submission": rest.pop("submission"), "points": round(rest.pop("points"), 2)}
     return {**head, **points, **rest}
+
+
+# --- what students and services are shown: the points of each part are divided among its checks --------------
+
+
+class Line(NamedTuple):
+    """One test as a student sees it, with its ``points`` of ``most``."""
+
+    part: str
+    name: str
+    points: float
+    most: float
+    feedback: str
+
+
+def lines(grade: Grade, checks: Checks) -> list[Line]:
+    found = []
+    for part, file in PARTS.items():
+        if part not in checks:
+            found.append(Line(part, file, 0.0, POINTS[part], f"{file} was not handed in. Found: {grade.files}."))
+            continue
+        each = POINTS[part] / sum(one.worth for one in checks[part])
+        for one, points in zip(checks[part], earned(checks[part], *UNTOUCHED.get(part, ())), strict=True):
+            told = _feedback(one, counts=points > 0)
+            found.append(Line(part, f"{file}: {one.name}", points * each, one.worth * each, told))
+    words = "Not measured: scheduler.py has to keep its contract first."
+    for one in checks.get("quality", ()):
+        words = _feedback(one, counts=True)
+    most, name = POINTS["quality"], "scheduler.py: bandwidth in the simulator"
+    return [*found, Line("quality", name, most * (grade.quality or 0.0), most, words)]
+
+
+def _feedback(check: Check, counts: bool) -> str:
+    if check.passed:
+        return "" if counts else "Passed, but doing nothing passes this, too: it counts beside other checks only."
+    told = f"{check.words}\nRead again: {check.section}."
+    return f"{told}\nAn input that shows it:\n{check.example}" if check.example else told
+
+
+def gradescope(grade: Grade, checks: Checks) -> dict[str, Any]:
+    tests = []
+    for number, (part, name, points, most, feedback) in enumerate(lines(grade, checks), 1):
+        status = "passed" if points >= most else "failed"
+        told = {"name": name, "number": str(number), "score": round(points, 4), "max_score": round(most, 4)}
+        tests.append({**told, "status": status, "output": feedback, "tags": [part]})
+    return {
+        "score": round(grade.points, 2),
+        "execution_time": round(grade.seconds),
+        "output": _summary(grade),
+        **dict.fromkeys(("output_format", "test_output_format", "test_name_format"), "text"),
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": tests,
+    }
+
+
+def prairielearn(grade: Grade, checks: Checks) -> dict[str, Any]:
+    tests = []
+    for part, name, points, most, feedback in lines(grade, checks):
+        told = {"name": name, "description": f"part: {part}", "points": round(points, 4), "max_points": round(most, 4)}
+        tests.append({**told, "output": feedback})
+    score = round(min(1.0, grade.points / 100), 6)
+    return {"gradable": True, "score": score, "message": _summary(grade), "tests": tests}
+
+
+def feedback(grade: Grade, checks: Checks) -> str:
+    """For a student, where there is no service."""
+    told = [grade.submission, _summary(grade)]
+    for _, name, points, most, words in lines(grade, checks):
+        told.append(f"\n{points:.2f} of {most:.2f}  {name}\n" + indent(words, "    "))
+    return "\n".join(told).rstrip() + "\n"
+
+
+def failures(graded: Sequence[tuple[Grade, Checks]]) -> list[dict[str, Any]]:
+    """By check: how many handed its file in, and how many of these do not have all of its points; most first."""
+    handed_in, failed = Counter[str](), Counter[str]()
+    for grade, checks in graded:
+        for part, name, points, most, _ in lines(grade, checks):
+            if part in checks:
+                handed_in[name] += 1
+                failed[name] += points < most - 1e-9
+    return [{"check": name, "failed": failed[name], "handed_in": handed_in[name]} for name, _ in failed.most_common()]
+
+
+FORMATS = {"gradescope": gradescope, "prairielearn": prairielearn}
+
+
+def _summary(grade: Grade) -> str:
+    how = "Tests that fail say what is wrong and what to read again."
+    return f"{grade.points:.1f} of 100 points. {how}\nFiles: {grade.files}. {grade.remarks}"

@@ -69,7 +69,7 @@ def pack_handout(folder: Path) -> None:
         text = text.replace(_ON_PATH, f"PATH={here}/bin:$PATH")
         text = _LINK.sub(lambda to: f"[{to[1]}]({Path(to[2]).name})" if Path(to[2]).name in packed else to[1], text)
         write_whole(folder / Path(name).name, text)
-    expose(folder / "project", "classroom.quality")
+    expose(folder / "project", "classroom.checks")
     write_whole(folder / "check.py", (ROOT / "classroom" / "check.py").read_bytes())
     write_whole(folder / "cases.json", asked + "\n")
 
@@ -81,8 +81,7 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
     """
     if not (ROOT / "setup" / "requirements.lock").is_file():
         raise ValueError("the grader is packed from a clone of the project, which this is not")
-    from classroom.formats import FORMATS
-    from classroom.grading import Grade
+    from classroom.grading import FORMATS, Grade
 
     place, submission, results = _PLACES[service]
     nothing = Grade("", 0.0, None, None, None, None, None, None, 0.0, "not looked at", _FAILED)

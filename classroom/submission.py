@@ -13,11 +13,10 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,7 +96,7 @@ def as_code(file: str, data: bytes, attribute: str) -> Code:
 
 Question = dict[str, Any]
 """``hosts``, ``src`` and ``dst``: of an estimate. Or ``k`` and ``search`` (seed and iterations), of a scheduler that is
-made anew; and what it is asked: a ``history`` (`classroom.histories`), or ``periods`` of flows."""
+made anew; and what it is asked: a ``history`` (`classroom.answering`), or ``periods`` of flows."""
 
 
 @dataclass(frozen=True)
@@ -147,41 +146,60 @@ def _answer(told: dict[str, Any]) -> Answer:
 
 
 class _Process:
-    """A process started as ``start`` says, with a request to read."""
+    """A process started as ``start`` says. It reads a request from one file, and writes its answers to another."""
 
     def __init__(self, start: Start, budget: Budget, request: bytes) -> None:
-        self._start, self._budget, self._looked_s = start, budget, 0.0
-        self.ends_s = time.monotonic() + budget.left_s
-        alone: dict[str, Any] = {"env": start.environment, "start_new_session": True, "cwd": "/"}
-        with tempfile.TemporaryFile() as asked:  # a pipe could fill before it is read
-            asked.write(request)
-            asked.seek(0)
-            errors = subprocess.DEVNULL if start.others else None
-            pipes: dict[str, Any] = {"stdin": asked, "stdout": subprocess.PIPE, "stderr": errors}
-            self._process = subprocess.Popen(start.command, **pipes, **alone)
-        assert self._process.stdout is not None
-        self._heard: SimpleQueue[bytes] = SimpleQueue()
-        # Only a thread can wait for a pipe with a deadline on every system.
-        self._hearing = Thread(target=_hear, args=(self._process.stdout, self._heard), daemon=True)
-        self._hearing.start()
+        self._start, self._budget = start, budget
+        self._ends_s = time.monotonic() + budget.left_s
+        self._folder = tempfile.TemporaryDirectory(prefix="hedera-answers-", ignore_cleanup_errors=True)
+        asked, answered = (Path(self._folder.name, name) for name in ("asked", "answered"))
+        asked.write_bytes(request)
+        # Files and no pipes: a pipe could fill before it is read, and not every system reads one with a deadline.
+        with asked.open("rb") as stdin, answered.open("ab") as stdout:
+            self._process = subprocess.Popen(
+                start.command,
+                env=start.environment,
+                cwd="/",
+                start_new_session=True,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=subprocess.DEVNULL if start.others else None,
+            )
+        self._answers = answered.open("rb")
 
-    def line(self, seconds: float, asked: bool) -> bytes:
+    def ready(self) -> None:
+        """Wait for its first line, before which no code of a submission runs. Raises Unfit if it does not come."""
+        try:
+            self.line(START_S, asked=False)
+        except Misbehaved as error:
+            if time.monotonic() > self._ends_s:
+                raise
+            raise Unfit(f"Python did not start to run a submission: {error}") from None
+
+    def line(self, seconds: float, asked: bool = True) -> bytes:
         """Its next line. Raises Misbehaved. ``asked``: it has begun to run the submission's code."""
-        due_s = time.monotonic() + seconds
+        due_s, line = time.monotonic() + seconds, b""
         while True:
-            with contextlib.suppress(Empty):
-                line = self._heard.get(timeout=WATCH_S)
-                if not line:
-                    raise Misbehaved("ended", self._how_it_ended())
-                if not line.endswith(b"\n"):
-                    raise Misbehaved("rubbish", RUBBISH)
+            ended = self._process.poll() is not None  # known before reading, so that nothing is missed
+            line += self._answers.readline(MAX_ANSWER + 1 - len(line))
+            if (
+                len(line) > MAX_ANSWER
+                or self._answers.tell() > MAX_ANSWERS
+                or (ended and line and not line.endswith(b"\n"))
+            ):
+                raise Misbehaved("rubbish", RUBBISH)
+            if line.endswith(b"\n"):
                 return line
-            self._look(asked)
-            if time.monotonic() > min(due_s, self.ends_s):
+            if ended:
+                raise Misbehaved("ended", self._how_it_ended())
+            self._watch(asked)
+            if time.monotonic() > min(due_s, self._ends_s):
                 late = f"it did not answer within {seconds:g} s"
-                raise Misbehaved("slow", self._budget.over if self.ends_s < due_s else late)
+                raise Misbehaved("slow", self._budget.over if self._ends_s < due_s else late)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(WATCH_S)
 
-    def _look(self, asked: bool) -> None:
+    def _watch(self, asked: bool) -> None:
         """Raise Misbehaved when its processes take too much together: the kernel's limits are for each of them."""
         if not self._start.others:
             return
@@ -200,7 +218,7 @@ class _Process:
         if over:
             raise Misbehaved("ended", over)
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Kill it and all that it has started; an isolated one has no process left when this returns."""
         process = self._process
         if process.poll() is None and self._start.closed:
@@ -215,31 +233,15 @@ class _Process:
             except (AttributeError, ProcessLookupError, PermissionError):  # Windows has no groups
                 process.kill()
         process.wait()
-        self._hearing.join(1.0)
-        if not self._hearing.is_alive():  # else something that left its session still has the pipe
-            process.stdout.close()  # type: ignore[union-attr]
+        self._answers.close()
+        self._folder.cleanup()
 
     def _how_it_ended(self) -> str:
         """Behind a shell or bubblewrap a signal is its number plus 128."""
-        try:
-            status = self._process.wait(2)
-        except subprocess.TimeoutExpired:
-            return "its process closed the line"
+        status = self._process.returncode
         number = -status if status < 0 else status - 128
         how = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
         return f"its process ended ({how})"
-
-
-def _hear(answers: IO[bytes], heard: SimpleQueue[bytes]) -> None:
-    """Pass on whole lines, something else in the place of one that is too long or too many, and nothing at the end."""
-    left = MAX_ANSWERS
-    with contextlib.suppress(OSError, ValueError):
-        while line := answers.readline(MAX_ANSWER + 1):
-            left -= len(line)
-            heard.put(line if left > 0 and len(line) <= MAX_ANSWER else b"?")
-            if left <= 0:
-                return
-    heard.put(b"")
 
 
 def _family(pid: int) -> Iterator[int]:
@@ -342,13 +344,13 @@ class Submission:
     def _ask(self, checks: Sequence[Sequence[Question]]) -> list[Replies]:
         """The replies of one process: to all checks, or up to the one that it did not survive."""
         asked = [(n, question) for n, check in enumerate(checks) for question in check]
-        answers = [list[Answer | Misbehaved]() for _ in asked]
-        at, ended, error, clock = 0, len(checks) - 1, self._unloaded, time.monotonic()
+        answers: list[list[Answer | Misbehaved]] = [[] for _ in asked]
+        at, last, error, clock = 0, len(checks) - 1, self._unloaded, time.monotonic()
         try:
             with contextlib.closing(self._lines([question for _, question in asked])) as lines:
-                for told in map(json.loads, () if error else lines):
-                    at = max(at, int(told["question"]))
-                    answers[at].append(self._heard(told))
+                for line in map(json.loads, () if error else lines):
+                    at = max(at, int(line["question"]))
+                    answers[at].append(self._heard(line))
         except Unfit:
             raise
         except Exception as wrong:  # noqa: BLE001, whatever it is that is wrong with an answer
@@ -357,48 +359,40 @@ class Submission:
             self.budget.left_s -= time.monotonic() - clock
         if error is not None and asked:
             if self._unloaded is None:
-                at += at + 1 < len(asked) and len(answers[at]) >= _expected(asked[at][1])
-                ended = asked[at][0]
-            for left in answers[at:]:
-                left.append(error)
-        return [Replies([a for (m, _), a in zip(asked, answers, strict=True) if m == n]) for n in range(ended + 1)]
+                if at + 1 < len(asked) and len(answers[at]) >= _expected(asked[at][1]):
+                    at += 1  # it was at the next question, of which nothing came
+                last = asked[at][0]
+            for rest in answers[at:]:
+                rest.append(error)
+        return [Replies([a for (m, _), a in zip(asked, answers, strict=True) if m == n]) for n in range(last + 1)]
 
     def _lines(self, questions: Sequence[Question]) -> Generator[bytes]:
-        """What its process says to these questions, line by line."""
-        file = one_line(self.code.file)
-        code = {"file": f"/submission/{file}", "source": self.code.source, "attribute": self.code.attribute}
-        with contextlib.closing(self._said(json.dumps({"code": code, "questions": questions}).encode())) as lines:
+        """What a process answers to these questions, line by line, once it has loaded the code. Raises Misbehaved."""
+        with contextlib.closing(self._said(self._request(questions))) as lines:
             try:
                 loaded = self._heard(json.loads(next(lines)))
                 if isinstance(loaded, Misbehaved):
                     raise loaded
                 if loaded.odd:
-                    raise Misbehaved("absent", f"there is no {self.code.attribute} in {file}")
+                    raise Misbehaved("absent", f"there is no {self.code.attribute} in {one_line(self.code.file)}")
             except Misbehaved as error:
                 self._unloaded = error
                 raise
-            for line in lines:
-                if line == DONE:
-                    return
-                yield line
+            yield from iter(partial(next, lines), DONE)
+
+    def _request(self, questions: Sequence[Question]) -> bytes:
+        code = {**asdict(self.code), "file": f"/submission/{one_line(self.code.file)}"}
+        return json.dumps({"code": code, "questions": questions}).encode()
 
     def _said(self, request: bytes) -> Generator[bytes]:
-        """Every line of a process, after the first one, which says that it is ready."""
+        """Every line of a process after the first one."""
         if self.budget.left_s <= 0:
             raise Misbehaved("slow", self.budget.over)
-        process = _Process(self.start(self.hash_seed), self.budget, request)
-        try:
-            try:
-                process.line(START_S, asked=False)
-            except Misbehaved as error:
-                if time.monotonic() > process.ends_s:
-                    raise
-                raise Unfit(f"Python did not start to run a submission: {error}") from None
-            yield process.line(START_S, asked=True)
+        with contextlib.closing(_Process(self.start(self.hash_seed), self.budget, request)) as process:
+            process.ready()
+            yield process.line(START_S)
             while True:
-                yield process.line(self.call_s, asked=True)
-        finally:
-            process.end()
+                yield process.line(self.call_s)
 
     def _heard(self, told: dict[str, Any]) -> Answer | Misbehaved:
         answer = _answer(told)

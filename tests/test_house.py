@@ -104,7 +104,9 @@ PRIVATE = {
     "hedera.compiled": "a cache of the user's own, private to them",
     **dict.fromkeys(("virtual.cache", "virtual.guest", "virtual.apt", "virtual.kernel"), "below the user's own cache"),
     **dict.fromkeys(("studies.hull.packets", "harness.jobs.world"), "the same"),
-    **dict.fromkeys(("studies.hifi.lab", "harness.jobs.cluster"), "in a temporary folder that is private"),
+    **dict.fromkeys(
+        ("studies.hifi.lab", "harness.jobs.cluster", "classroom.submission"), "in a temporary folder that is private"
+    ),
     **dict.fromkeys(("harness.network", "harness.run", "harness.jobs.root"), "below /run/hedera, or in a guest"),
     "harness.jobs.experiment": "the same",
     "harness.verdict.result": "a traceback, in a run's folder that is not published yet",

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from classroom import checks as contract
+from classroom.answering import History
 from classroom.cases import cases
-from classroom.histories import History
 from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, own, read_code
 
 ROOT = Path(__file__).parents[2]

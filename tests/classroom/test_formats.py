@@ -8,8 +8,7 @@ import pytest
 
 from classroom.cases import NO_FLOWS, ONE_PASS
 from classroom.checks import MOVES, RULES, Check
-from classroom.formats import FORMATS, lines
-from classroom.grading import Grade
+from classroom.grading import FORMATS, Grade, lines
 
 jsonschema = pytest.importorskip(
     "jsonschema", reason="python3-jsonschema is not installed (setup/apt-packages-check.txt)"

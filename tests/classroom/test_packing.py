@@ -10,12 +10,13 @@ from unittest.mock import Mock
 import pytest
 from click.testing import CliRunner
 
-from classroom import grading, quality
+from classroom import checks as judging
+from classroom import grading
 from classroom.cases import PUBLIC, cases
 from classroom.checks import Wrong
 from classroom.cli import SEED as VARIABLE
 from classroom.cli import SERVICES, assignment
-from classroom.formats import FORMATS
+from classroom.grading import FORMATS
 from classroom.intake import hand_ins
 from classroom.packing import SECONDS, pack_grader
 from classroom.sandbox import allowed_modules
@@ -32,7 +33,7 @@ def test_it_has_what_students_get_and_no_solution(handout):
     documents = {"handout.md", "rubric.md", "own-scheduler.md", "least_loaded.py"}
     assert files - modules == {"cases.json", "check.py", *documents, *NAMES}
     named = {name.removeprefix("project/").removesuffix(".py").removesuffix("/__init__") for name in modules}
-    assert {name.replace("/", ".") for name in named} == allowed_modules("classroom.quality")
+    assert {name.replace("/", ".") for name in named} == allowed_modules("classroom.checks")
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -87,7 +88,7 @@ def silent(text):
 def test_no_failed_check_tells_it(tmp_path, monkeypatch):
     """Templates, a mistake for each part, and a scheduler that fails in the simulator."""
     monkeypatch.setattr(grading, "Submission", lambda start, code, *_: Direct(code))
-    monkeypatch.setattr(quality, "reached", Mock(side_effect=Wrong("late")))
+    monkeypatch.setattr(judging, "reached", Mock(side_effect=Wrong("late")))
     for mistake in reversed(MISTAKES):
         (tmp_path / mistake.file).write_text(seeded(mistake))
     least = (ROOT / "docs/examples/least_loaded.py").read_text().replace("LeastLoaded", "Scheduler")

@@ -536,14 +536,14 @@ def test_slow_answers(arena):
 
 # --- answers that are none --------------------------------------------------------------------------------
 
-PIPE = """
+OPEN_FILE = """
 import os, stat
-def pipe(number):
+def regular(number):
     try:
-        return stat.S_ISFIFO(os.fstat(number).st_mode)
+        return stat.S_ISREG(os.fstat(number).st_mode)
     except OSError:
         return False
-answers = max(filter(pipe, range(3, 20)))
+answers = max(filter(regular, range(3, 20)))
 """
 
 
@@ -562,7 +562,7 @@ answers = max(filter(pipe, range(3, 20)))
 )
 def test_rubbish_on_the_line(grader, rubbish):
     """It writes to the line to the grader itself."""
-    attack = f"{PIPE}\ndef estimate_demands(src, dst, num_hosts):\n    os.write(answers, {rubbish})\n"
+    attack = f"{OPEN_FILE}\ndef estimate_demands(src, dst, num_hosts):\n    os.write(answers, {rubbish})\n"
     drip = "    import time\n    while True:\n        os.write(answers, b'x')\n        time.sleep(0.001)\n"
     words = grader.ask(attack + drip, call_s=3.0)
     assert words == "its process answers with something that is not an answer"
