@@ -93,14 +93,18 @@ def write_seen(seen: Observation, folder: Path) -> None:
 
 
 def read_seen(folder: Path) -> Observation:
-    """What was seen of the run whose files are in ``folder``. ValueError, one sentence, where they cannot be read."""
+    """What was seen of the run whose files are in ``folder``; that a tool wrote nothing that can be used is why the run
+    failed. ValueError, one sentence, where `SEEN` cannot be read."""
     try:
         seen = msgspec.json.decode(read_regular(folder / SEEN, MAX_BYTES), type=Observation)
-        if seen.failed is None:
-            seen.series = parse_samples(read_regular(folder / SAMPLES, MAX_BYTES).decode(errors="replace"))
-            seen.events = parse_events(read_regular(folder / LOG, MAX_BYTES)[: seen.log_bytes])
     except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"what was seen of the run cannot be read: {error}") from None
+    if seen.failed is None:
+        try:
+            seen.series = parse_samples(read_regular(folder / SAMPLES, MAX_BYTES).decode(errors="replace"))
+            seen.events = parse_events(read_regular(folder / LOG, MAX_BYTES)[: seen.log_bytes])
+        except ValueError as error:
+            seen.failed = f"what a tool of the run wrote cannot be used: {error}"
     return seen
 
 

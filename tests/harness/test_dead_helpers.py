@@ -37,7 +37,7 @@ def reasons_of(tmp_path, before, *, within):
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
     result = json.loads(done.stdout)
-    assert result["verdict"] == "invalid"
+    assert result["verdict"] == "invalid", result["reasons"]
     assert json.loads((tmp_path / "run" / "run.json").read_text()) == result
     return "; ".join(result["reasons"])
 
@@ -82,8 +82,8 @@ def test_a_run_stopped_by_its_deadline_leaves_nothing(tmp_path, clean):
     program = (
         "from harness.run.spec import RunSpec\nfrom harness.jobs import experiment\n"
         "experiment.longest_s = lambda spec: 8.0\n"
-        "spec = RunSpec('ecmp', 'stride:4', seconds=60, link_mbps=2, platform='os-ken')\n"
-        "print(experiment.run_experiment(spec, lambda raw: None).reasons)\n"
+        "spec = RunSpec('ecmp', 'stride:4', seconds=60, link_mbps=2, platform='os-ken').for_its_traffic()\n"
+        "experiment.run_experiment(spec, lambda raw: print((raw / 'seen.json').read_text()))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == "('the run did not end within 8 s: something hangs',)\n"
+    assert json.loads(done.stdout)["failed"] == "the run did not end within 8 s: something hangs"
