@@ -109,7 +109,7 @@ class Scheme:
 
     def placement(self, tree: Network, seed: int, options: Options | None = None) -> Placement | None:
         """The algorithm that re-places large flows, its draws fixed by ``seed`` alone; None for a static scheme."""
-        from traffic.streams import Stream, generator
+        from traffic.flows import Stream, generator
 
         if self.scheduler is None:
             return None
@@ -243,7 +243,7 @@ def scheme(name: str) -> Scheme:
 
     def routing(tree: Network, seed: int) -> Routing:
         from hedera.routing import OwnRouting
-        from traffic.streams import Stream, generator
+        from traffic.flows import Stream, generator
 
         return OwnRouting(f"scheme {name!r}", found, tree, generator(seed, Stream.PLACEMENT), Options())
 

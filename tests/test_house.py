@@ -55,7 +55,7 @@ GRAPH = nx.DiGraph((module, other) for module in MODULES for other in needs(modu
 
 def test_the_walk_sees_imports():
     assert {"topos.links", "hedera.linkstate"} <= set(GRAPH["hedera.global_first_fit"])
-    assert "traffic.streams" in GRAPH["hedera.schemes"], "inside a function"
+    assert "traffic.flows" in GRAPH["hedera.schemes"], "inside a function"
 
 
 @pytest.mark.parametrize("room", ROOMS)

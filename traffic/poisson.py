@@ -25,8 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from topos.arrays import Float64
-from traffic.flows import MAX_FLOW_BYTES, Flows, Matrix, columns
-from traffic.streams import Stream, generator
+from traffic.flows import MAX_FLOW_BYTES, Flows, Matrix, Stream, columns, generator
 from traffic.textfile import given, read_text, short
 
 SPELLINGS = ("web-search", "data-mining", "exponential:BYTES", "fixed:BYTES", "a CSV file's path")
@@ -193,6 +192,10 @@ class Arrivals:
     @property
     def senders(self) -> int:
         return self.num_hosts if self.matrix is None else int(np.unique(self.matrix.src).size)
+
+    def expected(self, seconds: float) -> float:
+        """How many flows there are on average."""
+        return self.flows_per_s * self.senders * seconds
 
     def blocks(self, seconds: float) -> Iterator[Flows]:
         """The flows that start before ``seconds``, in the order of their starts, some thousand at a time."""

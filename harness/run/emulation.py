@@ -22,7 +22,7 @@ from harness.run.traffic import Iperf, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
 from topos.faults import Fault, cables, links_down, moments
 from topos.network import NonBlocking, Own
-from traffic.bwmng import sample_command
+from traffic.programs import sample_command
 
 READY_DEADLINE = 15.0
 """Seconds the controller has to connect every switch and confirm its rules."""

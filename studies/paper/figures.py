@@ -45,8 +45,7 @@ from studies.study import (
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
-from traffic.flows import Flows, Matrix, columns
-from traffic.streams import Stream, generator
+from traffic.flows import Flows, Matrix, Stream, columns, generator
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -61,7 +61,7 @@ def test_a_pattern_alone_is_its_matrix_with_the_ports_it_has_always_had(spec):
     assert not work.comes_and_goes
     flows = whole(work)
     assert flows.src.tolist() == matrix.src.tolist()
-    assert flows.src_port.tolist() == source_ports(matrix, 7).tolist()
+    assert flows.src_port.tolist() == source_ports(matrix.src, 7).tolist()
     assert (flows.size_bytes == LASTING).all()
     assert (flows.start_s == 0).all()
     assert work.expected_flows == len(matrix)
