@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from controllers.driver import FlowStat, until
-from controllers.eventlog import EventLog
-from controllers.packet import TCP, FiveTuple
+from controllers.driver import TCP, EventLog, FiveTuple, FlowStat, until
 from controllers.rules import LEARNED_COOKIE, entries
 from controllers.state import KnownFlows, Switches
 from topos.network import Network

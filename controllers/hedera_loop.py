@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from controllers.driver import FlowStat, until
-from controllers.eventlog import EventLog
+from controllers.driver import EventLog, FlowStat, until
 from controllers.flowstats import LearnedFlows, Measurements, Polls, Recall
 from controllers.settings import Settings
 from controllers.state import KnownFlow, KnownFlows, Switches

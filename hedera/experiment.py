@@ -23,7 +23,7 @@ from traffic.graph import PLACEMENTS
 
 if TYPE_CHECKING:
     from topos.arrays import Int32
-    from topos.faults import Fault
+    from topos.links import Fault
     from topos.network import Network
     from traffic.flows import Matrix
     from traffic.workload import Workload
@@ -36,7 +36,7 @@ class Experiment:
     """One traffic pattern under one scheme. Defaults are the paper's, where it gives any.
 
     The middle two thirds of ``seconds`` are measured (sections 5.5, 6.2). ``link_mbps`` is in 10^6 bit/s.
-    ``fail`` is in the notation of `topos.faults`.
+    ``fail`` is in the notation of `topos.links`.
 
     Raises ValueError, one sentence, for a value that makes no sense.
     """
@@ -223,7 +223,7 @@ class Experiment:
         """What fails in the network; nothing for the control, which has none of its links."""
         if not self.fail:
             return ()
-        from topos.faults import parse
+        from topos.links import parse
 
         return tuple(parse(text, self.topo, self.seconds) for text in self.fail)
 

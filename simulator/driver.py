@@ -29,8 +29,7 @@ from simulator.fair import MaxMinEngine
 from simulator.result import Result, RoundLog
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
-from topos.faults import Fault, cables, links_down, moments
-from topos.links import NO_LINK, Cores, link_rates, num_links, path_links
+from topos.links import NO_LINK, Cores, Fault, cables, link_rates, links_down, moments, num_links, path_links
 from topos.network import Network
 from traffic.flows import SERVER_PORT
 from traffic.graph import FlowGraph

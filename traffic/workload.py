@@ -18,7 +18,7 @@ can be pickled; nothing of its arrivals is kept in memory, and every walk over i
         print(flow.number, flow.start_s, flow.src, flow.dst, flow.src_port, flow.size_bytes, flow.after)
     for block in work.blocks():                  # the same as arrays, some thousand flows at a time
         print(len(block), block.start_s[0], block.size_bytes.sum())
-    work.expected_flows, work.comes_and_goes     # how many, and whether `work.matrix` says it all
+    work.expected_flows                          # how many; `work.matrix` is None unless it says it all
 
 Flows come in the order of ``start_s``. Those that wait for another's end (``after``) come first of all, in the block
 of the lasting flows. ``src_port`` is fixed by the seed. A host's sized flows take ports in turn, in a random order: a
@@ -89,11 +89,6 @@ class Workload:
     def graph(self) -> FlowGraph | None:
         """Flows of which each may wait for many: the first of `standing`, in its order."""
         return self.parts[0] if isinstance(self.parts[0], FlowGraph) else None
-
-    @property
-    def comes_and_goes(self) -> bool:
-        """Whether flows start or end in the middle of the run by themselves, so that `matrix` does not say it all."""
-        return self.matrix is None
 
     @property
     def expected_flows(self) -> float:

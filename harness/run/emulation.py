@@ -20,7 +20,7 @@ from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch
 from harness.run.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
 from harness.run.traffic import Iperf, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
-from topos.faults import Fault, cables, links_down, moments
+from topos.links import Fault, cables, links_down, moments
 from topos.network import NonBlocking, Own
 from traffic.programs import sample_command
 

@@ -9,7 +9,6 @@ from topos.fattree import FatTree
 from topos.network import NonBlocking
 from traffic import flowfile, textfile
 from traffic.flowfile import read_listed
-from traffic.patterns import draw
 from traffic.workload import read_files, workload
 
 TREE = FatTree(4)
@@ -85,24 +84,9 @@ def test_errors_name_file_and_line(write, content, message):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_a_file_without_permission(write):
-    path = write("src_host,dst_host\n0,1\n")
-    path.chmod(0)
-    with pytest.raises(ValueError, match="cannot be read: Permission denied"):
-        read_listed(path, TREE)
-
-
 def test_the_control_network_reads_the_same_file(write):
     path = write("10.0.0.2 10.3.1.3 5001\n")
     assert flows(read_listed(path, NonBlocking(16))) == [(0, 15)]
-
-
-def test_by_spec(write):
-    path = write("src_host,dst_host\n0,4\n")
-    matrix = draw(f"file:{path}", TREE, flows_per_host=2)
-    assert flows(matrix) == [(0, 4), (0, 4)]
-    assert matrix.name == f"file:{path}"
 
 
 # --- functions of the user's own ---

@@ -17,7 +17,7 @@ from harness.verdict.result import COUNTED, costs, describe
 from record.parts import Failure
 from tests.harness.verdict.fine import measured, placed, round_of
 from topos.fattree import FatTree
-from topos.faults import parse
+from topos.links import parse
 from topos.network import NonBlocking
 from topos.wire import payload_share
 from traffic.programs import Series
