@@ -303,8 +303,8 @@ class Simulation:
         before = time.perf_counter()
         decided = self.scheduler.round(now, table)
         spent = time.perf_counter() - before
-        moved = np.array([change.key for change in decided.changes], dtype=np.int32)
-        self.core[moved] = [change.core for change in decided.changes]
+        moved = decided.changed.astype(np.int32)
+        self.core[moved] = decided.new_core
         self._move(self._with_their_connections(moved))
         self.rounds.append(RoundLog(now, len(decided.large), moved.size, spent))
 
