@@ -18,7 +18,7 @@ from hedera.parameter import check, parameter
 from hedera.schemes import Options, Scheme, file_of, scheme
 from topos.fattree import FatTree
 from topos.links import link_rates
-from topos.network import LeafSpine, NonBlocking, Own
+from topos.network import LeafSpine, NonBlocking, PlannedNetwork
 from traffic.graph import PLACEMENTS
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ class Experiment:
         from traffic.workload import read_files
 
         found = read_files(self.traffic, self.topo, self.seed)
-        if self.topology is not None and isinstance(self.topo, Own):
+        if self.topology is not None and isinstance(self.topo, PlannedNetwork):
             found[self.topology] = self.topo.rows()
         path = file_of(self.scheme)
         return found if path is None else found | {str(path): read_text(path, MAX_CODE_BYTES)}
@@ -231,7 +231,7 @@ class Experiment:
 OPEN = "/proc/self/fd/"
 
 
-def own(spelled: str, oversubscribe: float | None) -> Own:
+def own(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
     """The network of that name: ``leaf-spine:LEAVES,SPINES,HOSTS``, or FILE.py:CLASS, which the user's own process
     alone runs. Whoever was given its rows, and a controller, which has them in an open file, make it of these.
     ValueError, one sentence, for one that is none."""
@@ -251,7 +251,7 @@ def own(spelled: str, oversubscribe: float | None) -> Own:
     raise ValueError(f"there is no topology {spelled!r}; there are leaf-spine:LEAVES,SPINES,HOSTS and FILE.py:CLASS")
 
 
-_made = lru_cache(maxsize=8)(Own)
+_made = lru_cache(maxsize=8)(PlannedNetwork)
 """Each once: an experiment asks for its network again and again."""
 
 

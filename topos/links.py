@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
-from topos.network import Network, Own
+from topos.network import Network, PlannedNetwork
 
 NO_LINK = -1
 """The entry of a path for a tier that the path does not reach."""
@@ -69,7 +69,7 @@ def num_links(network: Network) -> int:
 
 def link_rates(network: Network) -> Float64:
     """The rate of each directed link over that of the hosts' links: float64 (links,)."""
-    if isinstance(network, Own):
+    if isinstance(network, PlannedNetwork):
         return np.tile(network.rates, 2)
     rates = np.full((6, network.num_hosts), network.uplink)
     rates[[0, 5]] = 1.0
@@ -88,7 +88,7 @@ def path_links(network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike
     hold NO_LINK. Nothing is checked: hosts and cores must exist, and the two hosts differ.
     """
     s, d = np.asarray(src, dtype=np.int64), np.asarray(dst, dtype=np.int64)
-    if isinstance(network, Own):
+    if isinstance(network, PlannedNetwork):
         middle = network.middle[network.edge[s], network.edge[d], np.asarray(core)]
         return np.hstack([s[:, None], middle, network.num_cables + d[:, None]]).astype(np.int32)
     half = network.half
@@ -107,7 +107,7 @@ def canonical_cores(tree: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLi
     core numbers mean the same path there. Arguments have shape (flows,).
     """
     s, d, c = (np.asarray(x, dtype=np.int32) for x in (src, dst, core))
-    if isinstance(tree, Own):
+    if isinstance(tree, PlannedNetwork):
         return (c % tree.count[tree.edge[s], tree.edge[d]]).astype(np.int32)
     climbed = climb(s, d, tree.half)
     return np.where(climbed == 2, c, np.where(climbed == 1, c - c % tree.half, 0)).astype(np.int32)
@@ -151,7 +151,7 @@ def links_of_switch(network: Network, name: str) -> list[int]:
 
 
 def _opposite(network: Network, link: int) -> int:
-    if isinstance(network, Own):
+    if isinstance(network, PlannedNetwork):
         return (link + network.num_cables) % num_links(network)
     block, offset = divmod(link, network.num_hosts)
     return (5 - block) * network.num_hosts + offset

@@ -21,7 +21,7 @@ from harness.run.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, la
 from harness.run.traffic import Iperf, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
 from topos.links import Fault, cables, links_down, moments
-from topos.network import NonBlocking, Own
+from topos.network import NonBlocking, PlannedNetwork
 from traffic.programs import sample_command
 
 READY_DEADLINE = 15.0
@@ -108,7 +108,7 @@ class Emulation:
             "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
         }
         where = (fabric.control, options, self._raw, children)
-        rows = spec.topo.rows() if isinstance(spec.topo, Own) else None
+        rows = spec.topo.rows() if isinstance(spec.topo, PlannedNetwork) else None
         controller = Controller(spec.platform, CONTROLLER_ADDRESS, *where, self._run_as, rows)
         fabric.build()
         started = controller.wait_for("start", START_S)

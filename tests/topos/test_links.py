@@ -22,10 +22,10 @@ from topos.links import (
     path_links,
     sending_ports,
 )
-from topos.network import LeafSpine, NonBlocking, Own
+from topos.network import LeafSpine, NonBlocking, PlannedNetwork
 from topos.wire import payload_share
 
-OWN = Own("leaf-spine", LeafSpine(3, 2, 2))
+OWN = PlannedNetwork("leaf-spine", LeafSpine(3, 2, 2))
 
 
 @pytest.mark.parametrize("topo", [FatTree(4), FatTree(8), NonBlocking(16), OWN])
