@@ -27,7 +27,7 @@ from hedera.schemes import Options
 from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.links import canonical_cores, links_between
-from traffic.streams import Stream, generator
+from traffic.flows import Stream, generator
 from traffic.textfile import module_of
 
 _REPORTED = ("core_of", "energy", "initial_energy")

@@ -11,10 +11,19 @@ import time
 from collections.abc import Iterable
 from functools import partial
 
-from controllers.driver import DELETED, LAST_PORT, Driver, FlowStat, until
-from controllers.eventlog import EventLog
+from controllers.driver import (
+    DELETED,
+    LAST_PORT,
+    ArpRequest,
+    Driver,
+    EventLog,
+    FiveTuple,
+    FlowStat,
+    arp_reply,
+    parse,
+    until,
+)
 from controllers.flowstats import RECALL_S, LearnedFlows, Polls, Recall
-from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
 from controllers.rules import LearnRules, spread_rules
 from controllers.settings import FLAGS, Settings
 from controllers.state import Failures, KnownFlow, KnownFlows, Switches

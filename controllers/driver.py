@@ -1,4 +1,5 @@
-"""The boundary between the neutral controller and an OpenFlow 1.0 platform: plain values both ways.
+"""The boundary between the neutral controller and an OpenFlow 1.0 platform: plain values both ways, the few frames that
+it reads and writes (IPv4 5-tuples in, ARP replies out), and its log.
 
 The controller calls a `Driver`; the platform's adapter calls the controller's methods (`switch_up`,
 `packet_in`, ...) from one thread only. Nothing here knows POX or os-ken.
@@ -7,12 +8,17 @@ The controller calls a `Driver`; the platform's adapter calls the controller's m
 from __future__ import annotations
 
 import functools
+import json
 import logging
+import socket
+import struct
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Protocol
 
-from controllers.packet import FiveTuple
+from topos.wire import ETHERNET_HEADER, IP_HEADER
 
 CONTROLLER_PORT = 0xFFFD
 """OFPP_CONTROLLER: as an out port, the whole packet goes to the controller."""
@@ -22,6 +28,25 @@ LAST_PORT = 0xFF00
 
 DELETED = 2
 """OFPRR_DELETE: the reason of a flow-removed message that a delete caused, not a timeout."""
+IPV4, ARP = 0x0800, 0x0806
+ICMP, TCP, UDP = 1, 6, 17
+
+_ARP_FIXED = struct.pack("!HHBB", 1, IPV4, 6, 4)  # Ethernet and IPv4, with their address lengths
+_ARP_REQUEST, _ARP_REPLY = 1, 2
+
+
+class FiveTuple(NamedTuple):
+    """What identifies a flow. For ICMP the ports are type and code, as OpenFlow 1.0 has it (section 5.2.3).
+
+    Addresses are dotted strings. Ports are 0 for other protocols and for every fragment: that is what
+    Open vSwitch matches a fragment with.
+    """
+
+    protocol: int
+    src_ip: str
+    dst_ip: str
+    src_port: int
+    dst_port: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +171,116 @@ def until(now: float, every_s: float, past_s: float = 0.0) -> float:
     do not decide what comes first.
     """
     return (past_s - now) % every_s
+
+
+# --- frames ---
+
+
+class ArpRequest(NamedTuple):
+    """Who asks (MAC as bytes, address as dotted string), and for whom."""
+
+    sender_mac: bytes
+    sender_ip: str
+    target_ip: str
+
+
+def parse(frame: bytes) -> FiveTuple | ArpRequest | None:
+    """What a frame is about; None for anything but a whole IPv4 packet or an ARP request.
+
+    A frame cut short by the switch is None as well: sending it on would deliver a broken packet.
+    """
+    if len(frame) < ETHERNET_HEADER + IP_HEADER:
+        return None
+    ethertype = frame[12] << 8 | frame[13]
+    if ethertype == IPV4:
+        return _parse_ipv4(frame)
+    if ethertype == ARP:
+        return _parse_arp(frame)
+    return None
+
+
+def _parse_ipv4(frame: bytes) -> FiveTuple | None:
+    version_ihl, _, length, _, fragment, _, protocol = struct.unpack_from("!BBHHHBB", frame, ETHERNET_HEADER)
+    header = (version_ihl & 0xF) * 4
+    if version_ihl >> 4 != 4 or header < IP_HEADER or length < header or len(frame) < ETHERNET_HEADER + length:
+        return None
+    src, dst = socket.inet_ntoa(frame[26:30]), socket.inet_ntoa(frame[30:34])
+    transport = ETHERNET_HEADER + header
+    is_fragment = fragment & 0x3FFF  # more-fragments flag or an offset; the don't-fragment flag aside
+    ports = (0, 0)
+    if not is_fragment and length >= header + 4:
+        if protocol in (TCP, UDP):
+            ports = struct.unpack_from("!HH", frame, transport)
+        elif protocol == ICMP:
+            ports = (frame[transport], frame[transport + 1])
+    return FiveTuple(protocol, src, dst, *ports)
+
+
+def _parse_arp(frame: bytes) -> ArpRequest | None:
+    arp = frame[ETHERNET_HEADER:]
+    if len(arp) < 28 or arp[:6] != _ARP_FIXED or arp[6:8] != struct.pack("!H", _ARP_REQUEST):
+        return None
+    return ArpRequest(arp[8:14], socket.inet_ntoa(arp[14:18]), socket.inet_ntoa(arp[24:28]))
+
+
+def arp_reply(request: ArpRequest, target_mac: str) -> bytes:
+    """The frame that answers ``request``: its target address is at ``target_mac`` (colon notation)."""
+    mac = bytes.fromhex(target_mac.replace(":", ""))
+    return (
+        request.sender_mac
+        + mac
+        + struct.pack("!H", ARP)
+        + _ARP_FIXED
+        + struct.pack("!H", _ARP_REPLY)
+        + mac
+        + socket.inet_aton(request.target_ip)
+        + request.sender_mac
+        + socket.inet_aton(request.sender_ip)
+    )
+
+
+# --- the log ---
+
+
+class EventLog:
+    """The controller's log: one JSON object per line, written through at once, because others read it live.
+
+    Every event has ``t`` (seconds since the epoch) and ``event``. Hosts, cores, rounds and keys are numbers; rates
+    and demands are fractions of the NIC rate; times ending in ``_s`` are seconds.
+
+        start     scheme, platform, platform_version, k, seed, interval_s, bw_mbps, threshold, large_flows, new_flows,
+                  iterations, listen
+        alive     every second: processor_s, packet_ins, packet_outs, flow_mods, statistics_requests,
+                  statistics_bytes, all since the start
+        switch    dpid, name, state: up or down
+        port      dpid, name, port, state: up or down
+        ready     switches: all are connected, and all have confirmed their rules
+        flow      key, src, dst, src_ip, dst_ip, proto, src_port, dst_port, core, reason: hashed, or adopted when it
+                  was known again from a switch's entry, or learned when the switches had placed it by themselves, age_s
+                  before
+        reroute   key, core, round: None when a failure was the reason
+        expired   key
+        round     round, polled_s (first request to last reply), compute_s, install_s (to the last confirmation),
+                  flows (all known), large, placed (large flows off their hashed path), changed, large_flows: key,
+                  src, dst, rate, demand, core of each
+        error     message
+
+    Without a path nothing is written. ``clock`` gives seconds since the epoch.
+
+    Raises OSError when the file cannot be opened.
+    """
+
+    def __init__(self, path: str | Path | None, clock: Callable[[], float] = time.time):
+        self._file: IO[str] | None = open(path, "a", buffering=1) if path else None  # noqa: SIM115
+        self._clock = clock
+
+    def __call__(self, event: str, **fields: Any) -> None:
+        """Write one event with its time ``t``."""
+        if self._file is not None:
+            line = json.dumps({"t": self._clock(), "event": event, **fields}, separators=(",", ":"))
+            self._file.write(line + "\n")
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None

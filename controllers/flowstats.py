@@ -8,9 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from controllers.driver import FlowStat, until
-from controllers.eventlog import EventLog
-from controllers.packet import TCP, FiveTuple
+from controllers.driver import TCP, EventLog, FiveTuple, FlowStat, until
 from controllers.rules import LEARNED_COOKIE, entries
 from controllers.state import KnownFlows, Switches
 from topos.network import Network
@@ -129,7 +127,7 @@ class Measurements:
         return _Seen(stat.packets, stat.bytes, stat.duration_s, rate, carries_data or stat.flow.protocol != TCP)
 
 
-class _Above:
+class _PortsFurtherOn:
     """The out ports of the entries of switches beyond the first, by switch and flow."""
 
     def __init__(self, topo: Network) -> None:
@@ -162,13 +160,13 @@ class Recall:
         self._flows = flows
         self._log = log
         self._tree = switches.topo
-        self._above = _Above(self._tree)
+        self._further_on = _PortsFurtherOn(self._tree)
         self._finished = False
 
     def finish(self) -> None:
         """All switches have told what they hold: what is known now is not changed again."""
         self._finished = True
-        self._above.ports.clear()
+        self._further_on.ports.clear()
 
     def know(self, switch: str, stat: FlowStat) -> None:
         """Know the flow of an entry on its way up from its source again, if it is a host's of ours.
@@ -180,16 +178,16 @@ class Recall:
             return
         src, dst = ends
         flow, edge = self._flows.find(t), self._tree.edge_of(src)
-        possible = self._above.paths(src, dst, switch, stat.out_port)
+        possible = self._further_on.paths(src, dst, switch, stat.out_port)
         if not possible:
             return  # it is on no path, and none of ours
         port = stat.out_port
         if switch != edge:
-            self._above.ports[switch][t] = port
+            self._further_on.ports[switch][t] = port
             port = next(iter(possible.values()))[edge] if flow is None else self._switches.entries(flow)[edge]
-            possible = self._above.paths(src, dst, edge, port)
+            possible = self._further_on.paths(src, dst, edge, port)
         static = self._flows.route(t, src, dst)
-        core, assumed = self._above.core(t, src, dst, port), static if flow is None else flow.core
+        core, assumed = self._further_on.core(t, src, dst, port), static if flow is None else flow.core
         if core is None:
             core = assumed if assumed in possible else next(iter(possible))
         if flow is None:
@@ -220,7 +218,7 @@ class LearnedFlows:
         self._driver = switches.driver
         self._flows = flows
         self._added = added
-        self._above = _Above(self._tree)
+        self._further_on = _PortsFurtherOn(self._tree)
         self._seen: dict[str, list[tuple[FlowStat, float]]] = {}  # entries of flows not known yet, and when seen
         self.polls = Polls(switches, self._polled)
         self._names = {name for name in self._tree.switches if self._tree.layer(name) != "core"}
@@ -238,7 +236,7 @@ class LearnedFlows:
     def read(self, switch: str, stats: list[FlowStat]) -> None:
         """Take a switch's whole reply. An aggregation switch has the same flows as the edge switches once more."""
         if self._tree.layer(switch) == "aggregation":
-            self._above.ports[switch] = {stat.flow: stat.out_port for stat in stats}
+            self._further_on.ports[switch] = {stat.flow: stat.out_port for stat in stats}
         else:
             now = self._driver.now()
             self._seen[switch] = [(stat, now) for stat in stats if self._flows.find(stat.flow) is None]
@@ -257,7 +255,7 @@ class LearnedFlows:
         hosts = self._flows.ends(switch, stat.flow)
         if hosts is None or self._flows.find(stat.flow) is not None:
             return True
-        core = self._above.core(stat.flow, *hosts, stat.out_port)
+        core = self._further_on.core(stat.flow, *hosts, stat.out_port)
         if nowhere := core is None and self._is_dropped(stat, *hosts):
             core = self._flows.route(stat.flow, *hosts)
         if core is None:
@@ -272,5 +270,7 @@ class LearnedFlows:
     def _is_dropped(self, stat: FlowStat, src: int, dst: int) -> bool:
         """Whether a switch on its way up had no port that was up when the flow came. What it learned then drops the
         flow, and lives for as long as packets come."""
-        held = self._above.paths(src, dst, self._tree.edge_of(src), stat.out_port).values()
-        return not stat.out_port or any(self._above.ports[name].get(stat.flow) == 0 for one in held for name in one)
+        held = self._further_on.paths(src, dst, self._tree.edge_of(src), stat.out_port).values()
+        return not stat.out_port or any(
+            self._further_on.ports[name].get(stat.flow) == 0 for one in held for name in one
+        )

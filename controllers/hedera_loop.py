@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 
-from controllers.driver import FlowStat, until
-from controllers.eventlog import EventLog
+from controllers.driver import EventLog, FlowStat, until
 from controllers.flowstats import LearnedFlows, Measurements, Polls, Recall
 from controllers.settings import Settings
 from controllers.state import KnownFlow, KnownFlows, Switches
 from hedera.linkstate import LinkState
 from hedera.placement import Placement
-from hedera.scheduler import ActiveFlows, RouteChange, Scheduler
+from hedera.scheduler import ActiveFlows, Round, Scheduler
 from topos.network import Network
 
 STARTS_EVERY_S = 0.25
@@ -119,7 +118,7 @@ class HederaLoop:
                 decided.index.tolist(), decided.demand.tolist(), decided.core.tolist(), strict=True
             )
         ]
-        moved = self._move(decided.changes)
+        moved = self._move(decided)
         times = {"polled_s": round(polled - self._asked_at, 6), "compute_s": round(computed - polled, 6)}
         counts = {
             "flows": len(self._flows),
@@ -139,20 +138,20 @@ class HederaLoop:
     def _rate(self, flow: KnownFlow) -> float:
         return self._measurements.rate(flow.source, flow.five_tuple)
 
-    def _move(self, changes: Iterable[RouteChange]) -> list[tuple[KnownFlow, tuple[str, ...]]]:
+    def _move(self, decided: Round) -> list[tuple[KnownFlow, tuple[str, ...]]]:
         """Put flows on their new cores, and say which switches have to change for each: downstream first.
 
         A flow stays where it is while a switch of its new path cannot be told.
         """
         moved = []
-        for change in changes:
-            flow = self._flows.get(change.key)
+        for key, core in zip(decided.changed.tolist(), decided.new_core.tolist(), strict=True):
+            flow = self._flows.get(key)
             if flow is None:
                 continue
             before = self._switches.entries(flow)
-            after = self._switches.entries(flow, change.core)
+            after = self._switches.entries(flow, core)
             if all(name in self._switches.connected for name in after):
-                flow.core = change.core
+                flow.core = core
                 flow.installed_at = self._driver.now()
                 moved.append((flow, tuple(name for name in after if before.get(name) != after[name])))
         return moved

@@ -30,9 +30,7 @@ from os_ken.ofproto import ofproto_v1_0 as of
 from os_ken.ofproto import ofproto_v1_0_parser as messages
 
 from controllers.core import Controller
-from controllers.driver import FlowStat, Match, Rule, guarded
-from controllers.eventlog import EventLog
-from controllers.packet import FiveTuple
+from controllers.driver import EventLog, FiveTuple, FlowStat, Match, Rule, guarded
 from controllers.rules import nicira_actions
 from controllers.settings import FLAGS, Settings
 from hedera.parameter import parameters_of

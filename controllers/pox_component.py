@@ -20,9 +20,7 @@ import pox.openflow.libopenflow_01 as of
 from pox.core import core
 
 from controllers.core import Controller
-from controllers.driver import FlowStat, Match, Rule, guarded
-from controllers.eventlog import EventLog
-from controllers.packet import FiveTuple
+from controllers.driver import EventLog, FiveTuple, FlowStat, Match, Rule, guarded
 from controllers.rules import nicira_actions
 from controllers.settings import Settings, from_ripl_pox
 

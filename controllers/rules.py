@@ -23,10 +23,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from controllers.driver import CONTROLLER_PORT, LearnAction, Match, Rule, Spread
-from controllers.packet import ARP, ICMP, IPV4, TCP, UDP, FiveTuple
-from hedera.hashing import switch_salts
-from hedera.routing import Ecmp, EcmpDestination, RandomPath, Routing, SpanningTree
+from controllers.driver import ARP, CONTROLLER_PORT, ICMP, IPV4, TCP, UDP, FiveTuple, LearnAction, Match, Rule, Spread
+from hedera.routing import Ecmp, EcmpDestination, RandomPath, Routing, SpanningTree, switch_salts
 from topos.fattree import FatTree
 from topos.network import Network
 

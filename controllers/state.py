@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
-from controllers.driver import Driver, Rule
-from controllers.eventlog import EventLog
-from controllers.packet import FiveTuple
+from controllers.driver import Driver, EventLog, FiveTuple, Rule
 from controllers.rules import entries, flow_rule, initial_rules
 from hedera.linkstate import LinkState
 from hedera.routing import Routing

@@ -33,8 +33,8 @@ import numpy as np
 from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
-from hedera.hashing import STEP, scatter
 from hedera.linkstate import LinkState
+from hedera.routing import STEP, scatter
 from topos import links
 from topos.arrays import Int32, Int64
 from topos.network import Network
@@ -139,20 +139,20 @@ tier_links = compiled(links.tier_links)
 climb = compiled(links.climb)
 
 
-Way = int | tuple[Int32, Int32]
-"""By what a path is found: half the ports of a fat-tree's switch, or `topos.network.Own.way`."""
+Layout = int | tuple[Int32, Int32]
+"""By what a path is found: half the ports of a fat-tree's switch, or `topos.network.PlannedNetwork.layout`."""
 Four = tuple[int, int, int, int]
 
 
 @compiled
-def choice_links(src: int, dst: int, core: int, way: Way) -> Four:
+def choice_links(src: int, dst: int, core: int, layout: Layout) -> Four:
     """The links of a path that its core decides, from edge switch to edge switch; NO_LINK for a tier not reached."""
-    if not isinstance(way, int):  # settled when it is compiled
-        edge, middle = way
+    if not isinstance(layout, int):  # settled when it is compiled
+        edge, middle = layout
         row = middle[edge[src], edge[dst], core]
         return (row[0], row[1], row[2], row[3])
-    _, edge_up, core_up, core_down, edge_down, _ = tier_links(src, dst, core, way)
-    climbed = climb(src, dst, way)
+    _, edge_up, core_up, core_down, edge_down, _ = tier_links(src, dst, core, layout)
+    climbed = climb(src, dst, layout)
     if climbed == 0:
         return (NO_LINK, NO_LINK, NO_LINK, NO_LINK)
     if climbed == 1:
@@ -164,13 +164,13 @@ def excess_of_links(tree: Network, src: Int32, dst: Int32, size: Int64, core: li
     """Load minus capacity, int64 (links,) in `hedera.placement.UNIT`, as ``size`` (flows,); a failed link has capacity
     0. Hosts' own links carry nothing here, for no core decides on them."""
     excess = np.where(state.up, -state.capacity, 0)
-    _add_load(excess, src, dst, size, core, tree.way)
+    _add_load(excess, src, dst, size, core, tree.layout)
     return excess
 
 
 @compiled
-def _add_load(load: Int64, src: Int32, dst: Int32, size: Int64, core: links.Cores, way: Way) -> None:
+def _add_load(load: Int64, src: Int32, dst: Int32, size: Int64, core: links.Cores, layout: Layout) -> None:
     for flow in range(size.size):
-        for link in choice_links(src[flow], dst[flow], core[flow], way):
+        for link in choice_links(src[flow], dst[flow], core[flow], layout):
             if link != NO_LINK:
                 load[link] += size[flow]

@@ -18,12 +18,12 @@ from hedera.parameter import check, parameter
 from hedera.schemes import Options, Scheme, file_of, scheme
 from topos.fattree import FatTree
 from topos.links import link_rates
-from topos.network import LeafSpine, NonBlocking, Own
+from topos.network import LeafSpine, NonBlocking, PlannedNetwork
 from traffic.graph import PLACEMENTS
 
 if TYPE_CHECKING:
     from topos.arrays import Int32
-    from topos.faults import Fault
+    from topos.links import Fault
     from topos.network import Network
     from traffic.flows import Matrix
     from traffic.workload import Workload
@@ -36,7 +36,7 @@ class Experiment:
     """One traffic pattern under one scheme. Defaults are the paper's, where it gives any.
 
     The middle two thirds of ``seconds`` are measured (sections 5.5, 6.2). ``link_mbps`` is in 10^6 bit/s.
-    ``fail`` is in the notation of `topos.faults`.
+    ``fail`` is in the notation of `topos.links`.
 
     Raises ValueError, one sentence, for a value that makes no sense.
     """
@@ -181,7 +181,7 @@ class Experiment:
         from traffic.workload import read_files
 
         found = read_files(self.traffic, self.topo, self.seed)
-        if self.topology is not None and isinstance(self.topo, Own):
+        if self.topology is not None and isinstance(self.topo, PlannedNetwork):
             found[self.topology] = self.topo.rows()
         path = file_of(self.scheme)
         return found if path is None else found | {str(path): read_text(path, MAX_CODE_BYTES)}
@@ -223,7 +223,7 @@ class Experiment:
         """What fails in the network; nothing for the control, which has none of its links."""
         if not self.fail:
             return ()
-        from topos.faults import parse
+        from topos.links import parse
 
         return tuple(parse(text, self.topo, self.seconds) for text in self.fail)
 
@@ -231,7 +231,7 @@ class Experiment:
 OPEN = "/proc/self/fd/"
 
 
-def own(spelled: str, oversubscribe: float | None) -> Own:
+def own(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
     """The network of that name: ``leaf-spine:LEAVES,SPINES,HOSTS``, or FILE.py:CLASS, which the user's own process
     alone runs. Whoever was given its rows, and a controller, which has them in an open file, make it of these.
     ValueError, one sentence, for one that is none."""
@@ -251,7 +251,7 @@ def own(spelled: str, oversubscribe: float | None) -> Own:
     raise ValueError(f"there is no topology {spelled!r}; there are leaf-spine:LEAVES,SPINES,HOSTS and FILE.py:CLASS")
 
 
-_made = lru_cache(maxsize=8)(Own)
+_made = lru_cache(maxsize=8)(PlannedNetwork)
 """Each once: an experiment asks for its network again and again."""
 
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedera.compiled import NO_LINK, Way, choice_links, compiled
+from hedera.compiled import NO_LINK, Layout, choice_links, compiled
 from hedera.linkstate import UNIT, LinkState
 from hedera.placement import LargeFlows, in_units
 from topos.arrays import Float64, Int32, Int64
@@ -45,7 +45,7 @@ class GlobalFirstFit:
         capacity = np.where(links.up, links.capacity, _FAILED)
         room = capacity.copy()
         core = self._recall(flows.key)
-        _first_fit(flows.src, flows.dst, in_units(flows.demand), core, room, self.tree.way)
+        _first_fit(flows.src, flows.dst, in_units(flows.demand), core, room, self.tree.layout)
         self.reserved = (capacity - room) / UNIT
         holding = np.flatnonzero(core != UNASSIGNED)
         holding = holding[np.argsort(flows.key[holding])]
@@ -60,7 +60,7 @@ class GlobalFirstFit:
 
 
 @compiled
-def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, way: Way) -> None:
+def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, layout: Layout) -> None:
     """Fill ``core`` in place: kept where assigned and working, else the first fit, else UNASSIGNED.
 
     ``room`` (links,) is the room on each link; assigned demands are subtracted from it.
@@ -68,7 +68,7 @@ def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, 
     settled = core != UNASSIGNED
     for flow in range(src.size):
         if core[flow] != UNASSIGNED:
-            links = choice_links(src[flow], dst[flow], core[flow], way)
+            links = choice_links(src[flow], dst[flow], core[flow], layout)
             least = demand[flow]
             for link in links:
                 if link != NO_LINK:
@@ -78,15 +78,15 @@ def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, 
                 take(room, links, least)
     for flow in range(src.size):
         if not settled[flow]:
-            core[flow] = first_path(src[flow], dst[flow], demand[flow], room, way)
+            core[flow] = first_path(src[flow], dst[flow], demand[flow], room, layout)
 
 
 @compiled
-def first_path(src: int, dst: int, demand: int, room: Int64, way: Way) -> int:
+def first_path(src: int, dst: int, demand: int, room: Int64, layout: Layout) -> int:
     """The first core by which ``demand`` fits, taken from ``room`` (links,); UNASSIGNED when there is none."""
-    if not isinstance(way, int):
-        for core in range(way[1].shape[2]):
-            links = choice_links(src, dst, core, way)
+    if not isinstance(layout, int):
+        for core in range(layout[1].shape[2]):
+            links = choice_links(src, dst, core, layout)
             for link in links:
                 if link != NO_LINK and room[link] < demand:
                     break
@@ -95,16 +95,16 @@ def first_path(src: int, dst: int, demand: int, room: Int64, way: Way) -> int:
                 return core
         return UNASSIGNED
     # The links by way of core 0. Edge links of higher aggregation indices and core links of higher cores follow them.
-    edge_up, core_up, core_down, edge_down = choice_links(src, dst, 0, way)
+    edge_up, core_up, core_down, edge_down = choice_links(src, dst, 0, layout)
     if edge_up == NO_LINK:
         return 0
-    for up in range(way):
+    for up in range(layout):
         # An edge link without room rules out all cores above that aggregation switch.
         if room[edge_up + up] >= demand and room[edge_down + up] >= demand:
             if core_up == NO_LINK:
                 take(room, (edge_up + up, NO_LINK, NO_LINK, edge_down + up), demand)
-                return up * way
-            for core in range(up * way, (up + 1) * way):
+                return up * layout
+            for core in range(up * layout, (up + 1) * layout):
                 if room[core_up + core] >= demand and room[core_down + core] >= demand:
                     take(room, (edge_up + up, core_up + core, core_down + core, edge_down + up), demand)
                     return core

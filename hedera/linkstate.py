@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from topos.arrays import Bool, Int64
 from topos.links import NO_LINK, Cores, canonical_cores, link_rates, num_links, path_links
-from topos.network import Network, Own
+from topos.network import Network, PlannedNetwork
 
 UNIT = 1 << 40
 """The capacity of a host's link in the whole-number units of placement."""
@@ -55,7 +55,7 @@ class LinkState:
         cores = self.tree.num_cores
         each = np.tile(np.arange(cores), s.size)
         usable = self.usable(np.repeat(s, cores), np.repeat(d, cores), each).reshape(s.size, cores)
-        if isinstance(self.tree, Own):  # each path once, for it may have more numbers than another
+        if isinstance(self.tree, PlannedNetwork):  # each path once, for it may have more numbers than another
             usable &= np.arange(cores) < self.tree.count[self.tree.edge[s], self.tree.edge[d]][:, None]
         return usable
 

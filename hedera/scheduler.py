@@ -7,7 +7,6 @@ real time, the simulator with simulated ones. Nothing here reads a clock or send
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +17,6 @@ from hedera.placement import LargeFlows, OwnPlacement, Placement
 from topos.arrays import Float64, Int32, Int64
 from topos.links import Cores, canonical_cores
 from topos.network import Network
-
-
-class RouteChange(NamedTuple):
-    """A flow and its new core."""
-
-    key: int
-    core: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +50,8 @@ class Round:
     """The result of one scheduling period.
 
     ``index`` (positions among the active flows), ``large`` (keys), ``demand`` and ``core`` have one entry per large
-    flow; ``changes`` lists the flows, large or not, whose path changes.
+    flow. ``changed`` int64 and ``new_core`` int32, of one shape (changes,): the keys of the flows, large or not, whose
+    path changes, and their new cores.
     """
 
     now: float
@@ -66,7 +59,8 @@ class Round:
     large: Int64
     demand: Float64
     core: Int32
-    changes: tuple[RouteChange, ...]
+    changed: Int64
+    new_core: Int32
 
 
 class Scheduler:
@@ -105,8 +99,7 @@ class Scheduler:
         planned[index] = self._place(large)
         planned = self._avoid_failures(flows, planned)
         changed = np.flatnonzero(planned != core)
-        changes = tuple(map(RouteChange, flows.key[changed].tolist(), planned[changed].tolist()))
-        return Round(now, index, large.key, demand, planned[index], changes)
+        return Round(now, index, large.key, demand, planned[index], flows.key[changed], planned[changed])
 
     def _large_flows(self, flows: ActiveFlows) -> tuple[NDArray[np.intp], Float64]:
         hosts = self.tree.num_hosts

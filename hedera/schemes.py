@@ -65,14 +65,11 @@ _ecmp = _static("Ecmp")
 class Scheme:
     """How paths are chosen.
 
-    ``label``: its name in pictures of the paper. ``routing(tree, seed)`` builds the static routing of all flows; None
+    ``routing(tree, seed)`` builds the static routing of all flows; None
     if there is no choice of path. ``scheduler(tree, rng, options)`` builds the algorithm that re-places large flows;
     None for a static scheme. ``hidden``: left out of "all" schemes. ``nonblocking``: runs on
     the control network instead of the fat-tree. ``clos``: a fat-tree whose links all have one rate is all it knows.
-    ``colour``: of its bars and lines (Okabe and Ito, 2008: distinct with
-    any kind of colour blindness). ``rank``: its place in the order expected from the paper, the best first.
-    ``column``: the column of the published Figure 9 that it is compared with; ``simulated``: whether the paper's
-    simulator has it as well. ``absolute``: its name for a process with another current folder.
+    ``absolute``: its name for a process with another current folder.
 
     ``own``: its routing is the user's, which no switch can do.
     ``subflows``: into how many each flow of a collective is split, with a connection for each. For the simulator
@@ -86,11 +83,6 @@ class Scheme:
     summary: str
     routing: Callable[[Network, int], Routing | None]
     scheduler: Callable[[Network, np.random.Generator, Options], Placement] | None = None
-    label: str = ""
-    colour: str = ""
-    rank: int | None = None
-    column: str = ""
-    simulated: bool = True
     hidden: bool = False
     nonblocking: bool = False
     clos: bool = False
@@ -109,7 +101,7 @@ class Scheme:
 
     def placement(self, tree: Network, seed: int, options: Options | None = None) -> Placement | None:
         """The algorithm that re-places large flows, its draws fixed by ``seed`` alone; None for a static scheme."""
-        from traffic.streams import Stream, generator
+        from traffic.flows import Stream, generator
 
         if self.scheduler is None:
             return None
@@ -117,65 +109,37 @@ class Scheme:
 
 
 _ALL = (
-    Scheme(
-        "nonblocking", "the control: all hosts on one switch", lambda tree, seed: None, nonblocking=True,
-        label="non-blocking", colour="#8a8a8a", rank=0, column="Non-blocking",
-    ),
-    Scheme(
-        "ecmp", "every switch hashes the flow's 5-tuple", _ecmp,
-        label="ECMP (5-tuple hash)", colour="#e69f00", rank=3, column="ECMP",
-    ),
-    Scheme(
-        "ecmp-dst", "every switch hashes the destination address", _static("EcmpDestination"),
-        label="ECMP (hash of the destination)", colour="#009e73", rank=4, column="ECMP", simulated=False,
-    ),
-    Scheme(
-        "spanning-tree", "all flows by way of one core", _static("SpanningTree"),
-        label="spanning tree", colour="#d55e00", rank=7, column="ECMP", simulated=False,
-    ),
+    Scheme("nonblocking", "the control: all hosts on one switch", lambda tree, seed: None, nonblocking=True),
+    Scheme("ecmp", "every switch hashes the flow's 5-tuple", _ecmp),
+    Scheme("ecmp-dst", "every switch hashes the destination address", _static("EcmpDestination")),
+    Scheme("spanning-tree", "all flows by way of one core", _static("SpanningTree")),
     Scheme(
         "ecmp-edge-pair", "every switch hashes the pair of edge switches, as some replications did",
-        _static("EdgePairHash"),
-        label="ECMP (hash of the edge switches)", rank=5, column="ECMP", simulated=False, hidden=True,
+        _static("EdgePairHash"), hidden=True,
     ),
-    Scheme(
-        "random", "a random path for each flow", _static("RandomPath"),
-        label="a random path per flow", colour="#cc79a7", rank=6,
-    ),
-    Scheme(
-        "hedera-gff", "Hedera with Global First Fit", _ecmp,
-        _placement("hedera.global_first_fit:GlobalFirstFit"),
-        label="Global First Fit", colour="#56b4e9", rank=2, column="Global First Fit",
-    ),
+    Scheme("random", "a random path for each flow", _static("RandomPath")),
+    Scheme("hedera-gff", "Hedera with Global First Fit", _ecmp, _placement("hedera.global_first_fit:GlobalFirstFit")),
     Scheme(
         "hedera-sa", "Hedera with Simulated Annealing", _ecmp,
         _placement(
             "hedera.simulated_annealing:SimulatedAnnealing", "rng", "iterations",
             elsewhere="hedera.simulated_annealing:FlowAnnealing",
         ),
-        label="Simulated Annealing", colour="#0072b2", rank=1, column="Simulated Annealing",
     ),
     Scheme(
         "hedera-clos", "Hedera with an edge colouring, optimal for flows of one size", _ecmp,
-        _placement("hedera.clos:ClosColouring"),
-        label="edge colouring", colour="#f0e442", hidden=True, clos=True,
+        _placement("hedera.clos:ClosColouring"), hidden=True, clos=True,
     ),
     Scheme(
         "hedera-flow-sa", "annealing with a core per flow (section 4.4)", _ecmp,
-        _placement("hedera.simulated_annealing:FlowAnnealing", "rng", "iterations"),
-        label="annealing per flow", hidden=True,
+        _placement("hedera.simulated_annealing:FlowAnnealing", "rng", "iterations"), hidden=True,
     ),
-    Scheme(
-        "spray", "every packet by a path of its own (emulated: in virtual time)", _ecmp,
-        label="packet spraying", colour="#44aa99", hidden=True, gap_us=0,
-    ),
+    Scheme("spray", "every packet by a path of its own (emulated: in virtual time)", _ecmp, hidden=True, gap_us=0),
     Scheme(
         "planned", "each step of a collective edge-coloured before it starts (simulator only)", _ecmp,
-        label="planned beforehand", colour="#000000", hidden=True, plans=True, clos=True,
+        hidden=True, plans=True, clos=True,
     ),
 )  # fmt: skip
-"""In the order of pictures and tables. All static schemes are compared with the published column ECMP; which of them
-it behaves like is a question that Figure 9 answers."""
 
 SCHEMES: dict[str, Scheme] = {scheme.name: scheme for scheme in _ALL}
 """All that have a name here."""
@@ -193,22 +157,12 @@ CONTROL = next(scheme.name for scheme in _ALL if scheme.nonblocking)
 """The scheme of the control runs, to which all others are compared."""
 
 
-def label(name: str) -> str:
-    return SCHEMES[name].label if name in SCHEMES else name
-
-
-def best_first() -> list[str]:
-    ranked = [scheme for scheme in _ALL if scheme.rank is not None]
-    return [scheme.name for scheme in sorted(ranked, key=lambda one: one.rank or 0)]
-
-
 def _split(one: Scheme, name: str, subflows: int) -> Scheme:
     if one.nonblocking or one.gap_us is not None or not 2 <= subflows <= MAX_SUBFLOWS:
         raise ValueError(
             f"there is no scheme {name!r}: from 2 to {MAX_SUBFLOWS} sub-flows, of a scheme that chooses one path"
         )
-    told = f"{one.label}, {subflows} sub-flows"
-    return replace(one, name=name, absolute=name, label=told, hidden=True, rank=None, column="", subflows=subflows)
+    return replace(one, name=name, absolute=name, hidden=True, subflows=subflows)
 
 
 def scheme(name: str) -> Scheme:
@@ -221,8 +175,7 @@ def scheme(name: str) -> Scheme:
     if (split := re.fullmatch(r"(.+)-x([1-9][0-9]?)", name)) and split[1] in SCHEMES:
         return _split(SCHEMES[split[1]], name, int(split[2]))
     if (gap := re.fullmatch("flowlet:([0-9]{1,8})", name, re.ASCII)) and int(gap[1]) <= MAX_GAP_US:
-        told, gap_us = "every flowlet by a path of its own", int(gap[1])
-        return Scheme(name, told, _ecmp, label=f"flowlets, {gap_us} us", hidden=True, gap_us=gap_us)
+        return Scheme(name, "every flowlet by a path of its own", _ecmp, hidden=True, gap_us=int(gap[1]))
     path = file_of(name)
     if path is None:
         names = ", ".join(SCHEMES)
@@ -243,7 +196,7 @@ def scheme(name: str) -> Scheme:
 
     def routing(tree: Network, seed: int) -> Routing:
         from hedera.routing import OwnRouting
-        from traffic.streams import Stream, generator
+        from traffic.flows import Stream, generator
 
         return OwnRouting(f"scheme {name!r}", found, tree, generator(seed, Stream.PLACEMENT), Options())
 

@@ -24,7 +24,7 @@ import numpy as np
 from hedera.compiled import (
     NO_LINK,
     Four,
-    Way,
+    Layout,
     below,
     bits,
     choice_links,
@@ -320,7 +320,7 @@ class FlowAnnealing:
             core,
             demand,
             excess,
-            tree.way,
+            tree.layout,
             tree.num_cores,
             self.iterations,
             acceptance_constant(tree.num_hosts),
@@ -337,7 +337,7 @@ def _anneal_flows(
     core: Cores,
     demand: Int64,
     excess: Int64,
-    way: Way,
+    layout: Layout,
     cores: int,
     iterations: int,
     acceptance: float,
@@ -358,8 +358,8 @@ def _anneal_flows(
         number = np.uint64(4 * temperature)
         flow = below(core.size, bits(seed, number))
         old, new = core[flow], np.int32(below(cores, bits(seed, number + np.uint64(1))))
-        before = choice_links(src[flow], dst[flow], old, way)
-        after = choice_links(src[flow], dst[flow], new, way)
+        before = choice_links(src[flow], dst[flow], old, layout)
+        after = choice_links(src[flow], dst[flow], new, layout)
         change = _reroute(excess, demand[flow], before, after)
         if change > 0 and (
             temperature == 0 or np.exp(-constant * change / temperature) <= fraction(bits(seed, number + np.uint64(2)))

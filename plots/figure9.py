@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from hedera.schemes import CONTROL, best_first
+from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.published import STATIC, Family, everything, families, family, published_bars, published_share
-from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save, short
+from plots.style import BEST_FIRST, DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save, short
 from plots.summary import ENOUGH, FEWEST, Summary, frame_of, means_of_trials, summarise
 from plots.trials import difference
 from record.published import CAPACITY_MBPS
@@ -118,7 +118,7 @@ def by_family(sweep: Sweep) -> Figure:
 
     summary = summarise(sweep)
     groups = [group for group in families(summary) if group.means] + [everything(summary)]
-    left_out = {scheme for scheme in best_first() if not scheme.startswith("hedera-")}.difference(_HELD_AGAINST)
+    left_out = {scheme for scheme in BEST_FIRST if not scheme.startswith("hedera-")}.difference(_HELD_AGAINST)
     static = [scheme for scheme in _HELD_AGAINST if scheme in summary.schemes]
     schemes = [*static, *(scheme for scheme in summary.schemes if scheme not in left_out.union(static))]
     figure = Figure(figsize=(1.2 * len(groups) + 0.8, 3.8), layout="constrained")

@@ -1,6 +1,6 @@
 """One style for all figures and tables: colours, labels, names of settings, and how a figure is saved.
 
-Schemes have the colours that `hedera.schemes` gives them. The control is grey, because it does not compete.
+The control is grey, because it does not compete.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Literal
 from markupsafe import Markup, escape
 
 from hedera.parameter import option_of
-from hedera.schemes import SCHEMES
 from record.files import write_whole
 from traffic.flowfile import file_of_own
 
@@ -24,8 +23,40 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = {scheme.name: scheme.colour for scheme in SCHEMES.values() if scheme.colour}
-"""The colour of each scheme, in the order in which schemes are shown."""
+COLOURS = {
+    "nonblocking": "#8a8a8a",
+    "ecmp": "#e69f00",
+    "ecmp-dst": "#009e73",
+    "spanning-tree": "#d55e00",
+    "random": "#cc79a7",
+    "hedera-gff": "#56b4e9",
+    "hedera-sa": "#0072b2",
+    "hedera-clos": "#f0e442",
+    "spray": "#44aa99",
+    "planned": "#000000",
+}
+"""The colour of each scheme's bars and lines, in the order in which schemes are shown (Okabe and Ito, 2008: distinct
+with any kind of colour blindness)."""
+
+_LABELS = {
+    "nonblocking": "non-blocking",
+    "ecmp": "ECMP (5-tuple hash)",
+    "ecmp-dst": "ECMP (hash of the destination)",
+    "spanning-tree": "spanning tree",
+    "ecmp-edge-pair": "ECMP (hash of the edge switches)",
+    "random": "a random path per flow",
+    "hedera-gff": "Global First Fit",
+    "hedera-sa": "Simulated Annealing",
+    "hedera-clos": "edge colouring",
+    "hedera-flow-sa": "annealing per flow",
+    "spray": "packet spraying",
+    "planned": "planned beforehand",
+}
+
+BEST_FIRST = (
+    "nonblocking", "hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "ecmp-edge-pair", "random", "spanning-tree",
+)  # fmt: skip
+"""Schemes in the order expected from the paper."""
 
 Value = bool | int | float | str | tuple[str, ...] | None
 """Of a setting."""
@@ -66,6 +97,11 @@ def scheme_order(schemes: Iterable[str]) -> list[str]:
     """Schemes in the order in which every figure and table shows them."""
     known = list(COLOURS)
     return sorted(set(schemes), key=lambda s: (known.index(s) if s in COLOURS else len(known), s))
+
+
+def scheme_label(scheme: str) -> str:
+    """A scheme's name in pictures of the paper; one without a name there as it is spelled."""
+    return _LABELS.get(scheme, scheme)
 
 
 def colour(scheme: str) -> str:

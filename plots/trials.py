@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from hedera.schemes import CONTROL, best_first
+from hedera.schemes import CONTROL
 from plots.load import Sweep
-from plots.style import scheme_order
+from plots.style import BEST_FIRST, scheme_order
 from plots.summary import FEWEST, SWEEPS_KEPT, frame_of, pattern_order
 from traffic.flowfile import file_of_own
 
@@ -84,7 +84,7 @@ def in_a_sentence(sweep: Sweep) -> str:
         {(each.first, each.second): each for each in every}
         for every in (compare_all(sweep), compare_all(sweep, all_tries=True))
     )
-    static = [name for name in best_first() if not name.startswith("hedera-")]
+    static = [name for name in BEST_FIRST if not name.startswith("hedera-")]
     schemes = [scheme for scheme in scheme_order(run.scheme for run in sweep.runs) if scheme not in static]
     schemes.sort(key=lambda scheme: not is_own(scheme))
     beside_base = [pair for scheme in schemes if (pair := compared.get((scheme, BASE))) and pair.patterns]
@@ -131,7 +131,7 @@ def is_own(scheme: str) -> bool:
 def first_to_last(schemes: Iterable[str]) -> list[str]:
     """The order in which schemes are compared: the control, those of the user's own, others without a rank, and the
     ranked ones, the one expected to be best first."""
-    ranked = best_first()
+    ranked = BEST_FIRST
     place = {name: number for number, name in enumerate(ranked)}
     return sorted(set(schemes), key=lambda s: (s != CONTROL, place.get(s, -1), not is_own(s), s))
 

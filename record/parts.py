@@ -58,7 +58,7 @@ class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     of the drawn flows that are kept; ``scale_sizes``: whether sizes of Poisson traffic were scaled with the link
     rate; ``new_flows``: what gave a flow its first path, ``controller`` or ``switch``. ``time`` is ``real`` or
     ``virtual``; ``platform`` and ``datapath`` have the choice made for ``auto``; ``fail`` is in the notation of
-    `topos.faults`. ``controller_delay_ms``: the delay added to the controller's messages in virtual time;
+    `topos.links`. ``controller_delay_ms``: the delay added to the controller's messages in virtual time;
     ``start_spread_ms``: the time within which lasting flows started there. ``sack``:
     whether TCP used selective acknowledgements; ``min_rto_ms``: its shortest retransmission timeout, 200 in Linux.
     ``sink``: what took in flows that last, iperf's server or ``blocks``.

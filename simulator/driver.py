@@ -29,12 +29,10 @@ from simulator.fair import MaxMinEngine
 from simulator.result import Result, RoundLog
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
-from topos.faults import Fault, cables, links_down, moments
-from topos.links import NO_LINK, Cores, link_rates, num_links, path_links
+from topos.links import NO_LINK, Cores, Fault, cables, link_rates, links_down, moments, num_links, path_links
 from topos.network import Network
-from traffic.flows import SERVER_PORT, Flows, Matrix, source_ports
+from traffic.flows import SERVER_PORT
 from traffic.graph import FlowGraph
-from traffic.workload import connections
 
 if TYPE_CHECKING:
     from hedera.clos import ClosColouring
@@ -75,11 +73,11 @@ class Simulation:
         self.breakage: Breakage | None = None
         if config.fail and self.routing:
             self.breakage = Breakage(config.faults, self.routing.links)
-        self.ports = _ports(self.work, tree.num_hosts, config.seed)
+        self.ports = self.work.src_port
         self.hashed = self._static(np.arange(len(self.work)))
         self.core = self.hashed.copy()
         self._plan_paths(np.arange(len(self.work)))
-        self._connection = None if self.graph is None else connections(self.graph)[1]
+        self._connection = None if self.graph is None else self.graph.connections()[1]
         self.links = self._paths(np.arange(len(self.work), dtype=np.int32))
         self.engine = self._engine()
         placement = chosen.placement(tree, config.seed, config.options)
@@ -305,16 +303,10 @@ class Simulation:
         before = time.perf_counter()
         decided = self.scheduler.round(now, table)
         spent = time.perf_counter() - before
-        moved = np.array([change.key for change in decided.changes], dtype=np.int32)
-        self.core[moved] = [change.core for change in decided.changes]
+        moved = decided.changed.astype(np.int32)
+        self.core[moved] = decided.new_core
         self._move(self._with_their_connections(moved))
         self.rounds.append(RoundLog(now, len(decided.large), moved.size, spent))
-
-
-def _ports(work: Flows, num_hosts: int, seed: int) -> Int32:
-    if work.src_port.all():  # traffic has given them already
-        return work.src_port
-    return source_ports(Matrix(work.src, work.dst, num_hosts), seed)
 
 
 ORDERS = 16

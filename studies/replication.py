@@ -16,10 +16,10 @@ import click
 import numpy as np
 
 from hedera.options import field_options
-from hedera.schemes import CONTROL, label
+from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from plots.load import load_sweep
-from plots.style import DASHES, INK, MUTED, colour
+from plots.style import DASHES, INK, MUTED, colour, scheme_label
 from plots.trials import in_a_sentence
 from record.run import Run
 from simulator.config import Config
@@ -148,7 +148,7 @@ def draw(number: str, note: str, rows_by_file: Rows, path: Path) -> None:
             axes.axhline(160, color=INK, lw=0.8, ls=DASHES)
             axes.set(ylim=(0, 168), xlim=(-0.6, len(shown) - 0.4), ylabel="Mb/s")
             axes.set_xticks(np.arange(len(shown)), [name.replace("(", "\n(") for name in shown], fontsize=8)
-        handles = [Patch(color=colour(scheme), label=label(scheme).rpartition("/")[2]) for scheme in schemes]
+        handles = [Patch(color=colour(scheme), label=scheme_label(scheme).rpartition("/")[2]) for scheme in schemes]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(len(schemes), 5), fontsize=8.5)
 
 

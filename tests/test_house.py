@@ -55,7 +55,7 @@ GRAPH = nx.DiGraph((module, other) for module in MODULES for other in needs(modu
 
 def test_the_walk_sees_imports():
     assert {"topos.links", "hedera.linkstate"} <= set(GRAPH["hedera.global_first_fit"])
-    assert "traffic.streams" in GRAPH["hedera.schemes"], "inside a function"
+    assert "traffic.flows" in GRAPH["hedera.schemes"], "inside a function"
 
 
 @pytest.mark.parametrize("room", ROOMS)
@@ -100,7 +100,7 @@ PRIVATE = {
     "virtual.results": "beside a folder that it has opened, by a function of the caller's",
     "plots.style": "into memory",
     **dict.fromkeys(("plots.summary", "classroom.intake"), "columns of a table; a pipe"),
-    "controllers.eventlog": "in a run's own folder",
+    "controllers.driver": "in a run's own folder",
     "hedera.compiled": "a cache of the user's own, private to them",
     **dict.fromkeys(("virtual.cache", "virtual.guest", "virtual.apt", "virtual.kernel"), "below the user's own cache"),
     **dict.fromkeys(("studies.hull.packets", "harness.jobs.world"), "the same"),

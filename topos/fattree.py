@@ -45,7 +45,7 @@ class Place(NamedTuple):
     position: int
 
 
-class Listed:
+class Cabling:
     """What follows from a network's names, numbers and cables."""
 
     @cached_property
@@ -86,7 +86,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class FatTree(Listed):
+class FatTree(Cabling):
     """A fat-tree of k-port switches: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores.
 
     Hosts, cores and switches are counted from 0. Core ``c`` is the ``c % (k/2)``-th core above aggregation
@@ -114,7 +114,7 @@ class FatTree(Listed):
         return self
 
     @property
-    def way(self) -> int:
+    def layout(self) -> int:
         """By what compiled loops find a path (`hedera.compiled.choice_links`)."""
         return self.half
 

@@ -11,8 +11,8 @@ upper, rate) for each cable: a host is its number, a switch its name, the rate a
 ``paths(src, dst)`` gives the paths between two hosts that do not share a switch, each as the names of its switches in
 order; their order numbers them. Hosts of one switch are alike: it is asked for one pair of each two switches.
 
-`Own` checks a plan and makes tables of it. A path's number takes the place of a core. Directed links are all cables
-upwards in the order of ``links()``, hosts' first, and then all downwards.
+`PlannedNetwork` checks a plan and makes tables of it. A path's number takes the place of a core. Directed links are
+all cables upwards in the order of ``links()``, hosts' first, and then all downwards.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from topos.arrays import Float64, Int32
-from topos.fattree import FatTree, Link, Listed
+from topos.fattree import Cabling, FatTree, Link
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -61,7 +61,7 @@ class LeafSpine(NamedTuple):
         return [(f"leaf{a}", f"spine{spine}", f"leaf{b}") for spine in range(self.spines)]
 
 
-class Own(Listed):
+class PlannedNetwork(Cabling):
     """A plan, what a class of them makes without arguments, or the `rows` of one, as tables. Hosts are named and
     addressed as in ``tree``, the smallest fat-tree that has so many: traffic and results name them alike everywhere.
 
@@ -188,7 +188,7 @@ class Own(Listed):
         return len(self._cables)
 
     @property
-    def way(self) -> tuple[Int32, Int32]:
+    def layout(self) -> tuple[Int32, Int32]:
         """By what compiled loops find a path (`hedera.compiled.choice_links`)."""
         return self.edge, self.middle
 
@@ -246,7 +246,7 @@ def written(rows: Rows) -> str:
     return msgspec.json.encode(rows).decode()
 
 
-class NonBlocking(Own):
+class NonBlocking(PlannedNetwork):
     """n hosts on one switch, ``0_0_1``: host i is on its port i + 1. Raises ValueError when n is below 2."""
 
     SWITCH = "0_0_1"
@@ -260,7 +260,7 @@ class NonBlocking(Own):
         return "core" if name == self.SWITCH else "host"
 
 
-Network = FatTree | Own
+Network = FatTree | PlannedNetwork
 
 
 def graph(network: Network) -> nx.Graph:

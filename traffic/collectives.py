@@ -1,18 +1,19 @@
 """Collectives as graphs of flows: what a group of accelerators sends, step by step.
 
-All hosts are ranks, in groups of the size asked for (what is left over is idle); all groups are at work at once. A
-rank is the host of its number (``compact``), or hosts are drawn from the seed (``random``): what a scheduler of jobs
-leaves one with. BYTES is the size of every rank's buffer. In all of them a flow waits for what its sender has to get
-before, and for the flow that its sender sends before.
+All hosts are ranks, in groups of the
+size asked for (what is left over is idle); all groups are at work at once. A rank is the host of its number
+(``compact``), or hosts are drawn from the seed (``random``): what a scheduler of jobs leaves one with. BYTES is the
+size of every rank's buffer. In all of them a flow waits for what its sender has to get before, and for the flow that
+its sender sends before.
 
 * ``ring``: an all-reduce in 2 (GROUP - 1) steps; in each, every rank sends 1/GROUP of the buffer to the next.
 * ``halving-doubling``: an all-reduce in 2 log2(GROUP) steps with partners half the group away, a quarter and so on,
   of a half of the buffer, a quarter and so on; and back.
 * ``all-to-all``: every rank sends 1/GROUP of its buffer to every other one, all at once.
 * ``pipeline``: GROUP stages; as many micro-batches of BYTES go through them forward, and back.
-* ``goal:FILE``: what a file of GOAL text says (`traffic.schedules`).
-* ``htsim:FILE.cm``: what a connection matrix of htsim says (`traffic.schedules`).
-* ``chakra:PREFIX``: what Chakra's traces say, PREFIX.0.et for rank 0 and so on (`traffic.chakra`).
+* ``goal:FILE``: what a file of GOAL text says (`traffic.traces`).
+* ``htsim:FILE.cm``: what a connection matrix of htsim says (`traffic.traces`).
+* ``chakra:PREFIX``: what Chakra's traces say, PREFIX.0.et for rank 0 and so on (`traffic.traces`).
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ from collections.abc import Callable
 import numpy as np
 
 from topos.network import Network
+from traffic.flows import Stream, generator
 from traffic.graph import FlowGraph, all_to_all, around, bounded, in_steps, part
-from traffic.streams import Stream, generator
+from traffic.traces import READERS
 
 SPELLINGS = {
     "ring:GROUP,BYTES": "all-reduce of BYTES in groups of GROUP hosts, around a ring",
@@ -53,18 +55,8 @@ def collective(
     A pipeline computes in every stage instead. Raises ValueError, one sentence, for whatever makes no sense.
     """
     name, _, argument = text.partition(":")
-    if name == "goal":
-        from traffic.schedules import read_goal
-
-        graph = read_goal(argument, text)
-    elif name == "htsim":
-        from traffic.schedules import read_htsim
-
-        graph = read_htsim(argument, text)
-    elif name == "chakra":
-        from traffic.chakra import read_chakra
-
-        graph = read_chakra(argument, text)
+    if name in READERS:
+        graph = READERS[name](argument, text)
     else:
         found = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,15})", argument)
         if not found or int(found[2]) == 0:
@@ -111,7 +103,7 @@ def _halving_doubling(name: str, group: int, groups: int, size: int) -> FlowGrap
 def _pipeline(name: str, stages: int, groups: int, size: int, compute_s: float) -> FlowGraph:
     hops = stages - 1
     bounded(name, 2 * stages * hops * groups, 4 * stages * hops * groups)
-    batch, hop = (part.ravel() for part in np.mgrid[0:stages, 0:hops])
+    batch, hop = (axis.ravel() for axis in np.mgrid[0:stages, 0:hops])
     forward, backward = batch * hops + hop, batch * hops + hop + stages * hops
     edges = [
         (forward[hop > 0], forward[hop > 0] - 1),  # the stage has got the batch

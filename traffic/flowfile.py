@@ -38,8 +38,7 @@ from typing import Any
 import numpy as np
 
 from topos.network import Network, NonBlocking
-from traffic.flows import LASTING, MAX_FLOW_BYTES, Flows, columns
-from traffic.streams import Stream, generator
+from traffic.flows import LASTING, MAX_FLOW_BYTES, Flows, Stream, columns, generator
 from traffic.textfile import given, own_code, read_text, running_own_code, short
 
 MAX_CSV_BYTES = 20_000_000

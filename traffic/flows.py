@@ -3,19 +3,21 @@ ports drawn from the seed, so that hash-based routing chooses the same paths eve
 
 iperf clients are bound to these ports. Were they left to the kernel, every repetition of a run would see other ECMP
 paths; were they consecutive, a weak hash would look better or worse than it is.
+
+A seed stands for streams of random numbers: each kind of draw has its own, so none disturbs another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from enum import IntEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from topos.arrays import Bool, Float64, Int32, Int64
-from traffic.streams import Stream, generator
 
 MAX_FLOW_BYTES = 10**15
 """No flow is larger, wherever its size comes from."""
@@ -25,6 +27,25 @@ WAITS = np.inf
 """The start of a flow that begins when another has ended."""
 NOBODY = -1
 """Stands in ``after`` for a flow that waits for no other."""
+
+
+class Stream(IntEnum):
+    """What is drawn. The numbers are part of what a seed means: with others, every seed would give other flows."""
+
+    PATTERN = 1
+    SOURCE_PORTS = 2
+    SIMULATED_ARRIVALS = 3
+    PLACEMENT = 4
+    POISSON = 5
+    PORT_CYCLE = 6
+    OWN_PATTERN = 7
+    RANKS = 8
+    STARTS = 9
+
+
+def generator(seed: int, stream: Stream, *part: int) -> np.random.Generator:
+    """The numbers of one stream of a seed, or of one ``part`` of it, from the first."""
+    return np.random.default_rng((seed, int(stream), *part))
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +74,17 @@ class Matrix:
     def sequential(self) -> bool:
         """Whether flows have sizes and take turns, instead of lasting for the whole run."""
         return self.size_bytes is not None
+
+    def flows(self) -> Flows:
+        """All start at time 0, but those of a later turn, which wait for the one before."""
+        size = np.full(len(self), LASTING) if self.size_bytes is None else self.size_bytes.astype(np.float64)
+        flows = columns(self.src, self.dst, np.zeros(len(self)), size)
+        if self.turn is not None:
+            order = np.lexsort((self.turn, self.src))
+            follows = np.diff(self.src[order]) == 0
+            flows.after[order[1:][follows]] = order[:-1][follows]
+            flows.start_s[order[1:][follows]] = WAITS
+        return flows
 
 
 class Flow(NamedTuple):
@@ -105,6 +137,10 @@ class Flows:
                 None if after == NOBODY else after,
             )
 
+    def numbered_from(self, first: int) -> Flows:
+        """The same flows behind ``first`` others: what they wait for is numbered anew."""
+        return replace(self, after=np.where(self.after == NOBODY, NOBODY, self.after + first))
+
     def take(self, which: NDArray[np.intp] | Bool | slice) -> Flows:
         """The flows at these positions. They are no longer numbered in turn, so ``first`` says nothing then."""
         return replace(self, **{name: getattr(self, name)[which] for name in COLUMNS})
@@ -138,20 +174,20 @@ SERVER_PORT = 5001
 _MIDDLE = (FIRST_PORT + LAST_PORT + 1) // 2
 
 
-def source_ports(matrix: Matrix, seed: int, *, beside_others: bool = False) -> Int32:
-    """A source port for every flow, int32 of shape (flows,), from 20000 to 59999, no two alike on one host.
+def source_ports(senders: Int32, seed: int, *, beside_others: bool = False) -> Int32:
+    """A source port for the flow of each of ``senders``, hosts as int32 (flows,); the same shape.
 
-    ``beside_others``: leave the upper half to a `PortCycle`. Raises ValueError when a host sends more flows than half
-    of the ports there are: 20,000, or 10,000.
+    Ports go from 20000 to 59999, no two alike on one host. ``beside_others``: leave the upper half to a `PortCycle`.
+    Raises ValueError when a host sends more flows than half of the ports there are: 20,000, or 10,000.
     """
     end = _MIDDLE if beside_others else LAST_PORT + 1
     most = (end - FIRST_PORT) // 2  # redrawing clashes then ends quickly
-    busiest = int(np.bincount(matrix.src).max())
+    busiest = int(np.bincount(senders).max())
     if busiest > most:
         raise ValueError(f"a host sends {busiest} flows, but has source ports for {most} only")
     rng = generator(seed, Stream.SOURCE_PORTS)
-    ports = rng.integers(FIRST_PORT, end, len(matrix), dtype=np.int64)
-    src = matrix.src.astype(np.int64)
+    ports = rng.integers(FIRST_PORT, end, senders.size, dtype=np.int64)
+    src = senders.astype(np.int64)
     while True:
         key = src * 65_536 + ports
         _, first = np.unique(key, return_index=True)

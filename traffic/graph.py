@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topos.arrays import Bool, Float64, Int32, Int64
+from traffic.flows import WAITS, Flows, columns
 
 MAX_NODES = 5_000_000
 MAX_EDGES = 20_000_000
@@ -92,6 +93,24 @@ class FlowGraph:
         """Which nodes are computing, and no flow: bool (nodes,)."""
         nothing: Bool = self.size_bytes == 0
         return nothing
+
+    def flows(self) -> Flows:
+        """All nodes as flows, the first of a workload. Those that wait for another start some time; computing is a
+        flow of no bytes. No source port is given yet."""
+        start = np.where(self.level == 0, self.delay_s, WAITS)
+        return columns(self.src, self.dst, start, self.size_bytes.astype(np.float64))
+
+    def connections(self) -> tuple[Int32, Int64]:
+        """The connections of the flows: the sender of each, int32 (connections,); and which is each node's.
+
+        int64 (nodes,), -1 for computing. There is one for every pair of hosts, or for every sub-flow of theirs.
+        """
+        flows = np.flatnonzero(~self.computes)
+        key = (self.lane[flows].astype(np.int64) * self.num_hosts + self.src[flows]) * self.num_hosts + self.dst[flows]
+        pairs, which = np.unique(key, return_inverse=True)
+        number = np.full(len(self), -1, dtype=np.int64)
+        number[flows] = which
+        return (pairs // self.num_hosts % self.num_hosts).astype(np.int32), number
 
     def on(self, host: Int32, num_hosts: int, name: str) -> FlowGraph:
         """The same graph with node number n of today on ``host[n]``."""

@@ -29,8 +29,7 @@ from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.network import Network, NonBlocking
 from traffic.flowfile import read_listed
-from traffic.flows import Matrix
-from traffic.streams import Stream, generator
+from traffic.flows import Matrix, Stream, generator
 
 MAX_FLOWS = 2_000_000
 """More flows than this are refused: all-to-all among 27,648 hosts would be 764 million."""

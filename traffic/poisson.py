@@ -25,14 +25,12 @@ from pathlib import Path
 import numpy as np
 
 from topos.arrays import Float64
-from traffic.flows import MAX_FLOW_BYTES, Flows, Matrix, columns
-from traffic.streams import Stream, generator
+from traffic.flows import MAX_FLOW_BYTES, Flows, Matrix, Stream, columns, generator
 from traffic.textfile import given, read_text, short
 
 SPELLINGS = ("web-search", "data-mining", "exponential:BYTES", "fixed:BYTES", "a CSV file's path")
-MAX_POINTS = 100_000
-"""A file with more is refused, as one that is larger than MAX_CSV_BYTES."""
 MAX_CSV_BYTES = 10_000_000
+"""Larger files are refused."""
 
 _FILE = Path(__file__).with_name("flow_sizes.csv")
 _COLUMNS = ["bytes", "cumulative_probability"]
@@ -120,8 +118,6 @@ def _points(path: Path, text: str) -> list[tuple[float, float]]:
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     if not lines or [name.strip() for name in lines[0].split(",")] != _COLUMNS:
         raise ValueError(f"{path} holds no distribution: its header must be {','.join(_COLUMNS)}")
-    if len(lines) > MAX_POINTS:
-        raise ValueError(f"{path} has more than {MAX_POINTS:,} lines")
     return [_point(path, line) for line in lines[1:]]
 
 
@@ -193,6 +189,10 @@ class Arrivals:
     @property
     def senders(self) -> int:
         return self.num_hosts if self.matrix is None else int(np.unique(self.matrix.src).size)
+
+    def expected(self, seconds: float) -> float:
+        """How many flows there are on average."""
+        return self.flows_per_s * self.senders * seconds
 
     def blocks(self, seconds: float) -> Iterator[Flows]:
         """The flows that start before ``seconds``, in the order of their starts, some thousand at a time."""

@@ -18,7 +18,7 @@ can be pickled; nothing of its arrivals is kept in memory, and every walk over i
         print(flow.number, flow.start_s, flow.src, flow.dst, flow.src_port, flow.size_bytes, flow.after)
     for block in work.blocks():                  # the same as arrays, some thousand flows at a time
         print(len(block), block.start_s[0], block.size_bytes.sum())
-    work.expected_flows, work.comes_and_goes     # how many, and whether `work.matrix` says it all
+    work.expected_flows                          # how many; `work.matrix` is None unless it says it all
 
 Flows come in the order of ``start_s``. Those that wait for another's end (``after``) come first of all, in the block
 of the lasting flows. ``src_port`` is fixed by the seed. A host's sized flows take ports in turn, in a random order: a
@@ -39,27 +39,13 @@ from pathlib import Path
 
 import numpy as np
 
-from topos.arrays import Int32, Int64
 from topos.network import Network, NonBlocking
 from traffic import collectives, flowfile, patterns, poisson
-from traffic.flowfile import read_listed
-from traffic.flows import (
-    FIRST_PORT,
-    LASTING,
-    NOBODY,
-    NOTHING,
-    WAITS,
-    Flow,
-    Flows,
-    Matrix,
-    PortCycle,
-    columns,
-    joined,
-    source_ports,
-)
+from traffic.flows import FIRST_PORT, LASTING, NOTHING, Flow, Flows, Matrix, PortCycle, joined, source_ports
 from traffic.graph import MAX_FILE_BYTES, FlowGraph
 from traffic.poisson import Arrivals
 from traffic.textfile import read_bytes, read_text
+from traffic.traces import traces_of
 
 SPELLINGS: dict[str, str] = {
     **patterns.SPELLINGS,
@@ -71,15 +57,18 @@ SPELLINGS: dict[str, str] = {
 }
 """How each workload is spelled, and what it means."""
 
+Part = Matrix | FlowGraph | Flows | Arrivals
+"""What a term of a spec becomes: flows that last or take turns, a collective, the flows of a file that have starts or
+sizes of their own, Poisson arrivals."""
+
 
 @dataclass(frozen=True, eq=False)
 class Workload:
     """The flows of one run of ``seconds``; made by `workload`.
 
-    ``name``: as the user spelled it. ``size_scale``: what sizes of ``poisson`` were multiplied by. ``matrix``: who
-    sends to whom, when that says it all, as all flows last, or take turns; else None. ``standing``: flows that last
-    or take turns; ``listed``: flows of files with starts or sizes of their own; ``arrivals``: drawn on the way.
-    ``graph``: flows of which each may wait for many; they are the first of the standing ones, in its order.
+    ``name``: as the user spelled it. ``size_scale``: what sizes of ``poisson`` were multiplied by. ``parts``: what the
+    terms of the spec became, a collective (there is one at most) first. ``standing``: the flows that are there from
+    the start, all of a collective and those that last or take turns; ``listed``: those of files with starts or sizes.
     """
 
     name: str
@@ -87,22 +76,24 @@ class Workload:
     seed: int
     seconds: float
     size_scale: float
-    matrix: Matrix | None
+    parts: tuple[Part, ...]
     standing: Flows
     listed: Flows
-    arrivals: tuple[Arrivals, ...]
-    graph: FlowGraph | None = None
 
     @property
-    def comes_and_goes(self) -> bool:
-        """Whether flows start or end in the middle of the run by themselves, so that `matrix` does not say it all."""
-        return self.matrix is None
+    def matrix(self) -> Matrix | None:
+        """Who sends to whom, when that says it all, as all flows last, or take turns; else None."""
+        return self.parts[0] if len(self.parts) == 1 and isinstance(self.parts[0], Matrix) else None
+
+    @property
+    def graph(self) -> FlowGraph | None:
+        """Flows of which each may wait for many: the first of `standing`, in its order."""
+        return self.parts[0] if isinstance(self.parts[0], FlowGraph) else None
 
     @property
     def expected_flows(self) -> float:
         """How many flows there are, those of Poisson arrivals on average."""
-        drawn = sum(one.flows_per_s * one.senders * self.seconds for one in self.arrivals)
-        return len(self.standing) + len(self.listed) + drawn
+        return sum(part.expected(self.seconds) if isinstance(part, Arrivals) else len(part) for part in self.parts)
 
     def bounded(self, most_flows: int) -> Workload:
         """Itself, for a backend that keeps a record of every flow; ValueError for more flows than it can hold."""
@@ -122,17 +113,14 @@ class Workload:
         if len(self.standing):
             yield self.standing
         number = len(self.standing)
-        sources = [one.blocks(self.seconds) for one in self.arrivals]
+        sources = [part.blocks(self.seconds) for part in self.parts if isinstance(part, Arrivals)]
         if len(self.listed):
             sources.append(iter([self.listed]))
-        cycle = PortCycle(self.num_hosts, self.seed, beside_others=self._some_keep_their_ports)
+        ports_are_kept = bool(len(self.standing) or self.listed.src_port.any())
+        cycle = PortCycle(self.num_hosts, self.seed, beside_others=ports_are_kept)
         for block in _in_order(sources):
             yield replace(block, src_port=cycle.ports(block.src, block.src_port), first=number)
             number += len(block)
-
-    @property
-    def _some_keep_their_ports(self) -> bool:
-        return bool(len(self.standing) or self.listed.src_port.any())
 
 
 def workload(
@@ -159,46 +147,29 @@ def workload(
     """
     network = NonBlocking(topology) if isinstance(topology, int) else topology
     scale = size_scale(link_mbps, scale_sizes)
-    matrices: list[Matrix] = []
-    listed: list[Flows] = []
-    arrivals: list[Arrivals] = []
-    graph: FlowGraph | None = None
-    texts = _parts(spec)
     as_drawn = flows_per_host == 1 and keep == 1
-    for text in texts:
+    parts: list[Part] = []
+    for text in _terms(spec):
         name, _, argument = text.partition(":")
         if collectives.is_collective(text):
-            if graph is not None or not as_drawn:
+            if not as_drawn or any(isinstance(part, FlowGraph) for part in parts):
                 raise ValueError(
                     f"traffic {text!r}: there is one collective at a time, with 1 flow per host and keep 1"
                 )
-            graph = collectives.collective(
+            collective = collectives.collective(
                 text, network, seed, placement=placement, compute_s=compute_s, repeats=repeats
-            ).split(subflows)
+            )
+            parts.insert(0, collective.split(subflows))
         elif name == "poisson":
-            arrivals.append(_arrivals(text, argument, network, seed, len(arrivals), link_mbps, scale))
+            number = sum(isinstance(part, Arrivals) for part in parts)
+            parts.append(_arrivals(text, argument, network, seed, number, link_mbps, scale))
         elif name == "file" or flowfile.file_of_own(text):
-            found = read_listed(argument, network) if name == "file" else flowfile.own_flows(text, network, seed)
-            lasting = not found.start_s.any() and (found.size_bytes == LASTING).all()
-            if not as_drawn and (name != "file" or not lasting):
-                raise ValueError(
-                    f"traffic {text!r}: it decides itself how many flows there are, so 1 flow per host and keep 1 "
-                    "are the only choice"
-                )
-            if lasting and name == "file":
-                matrices.append(patterns.draw(text, network, seed, flows_per_host, keep))
-            elif lasting:
-                matrices.append(Matrix(found.src, found.dst, network.num_hosts, text))
-            else:
-                before_end = np.argsort(found.start_s, kind="stable")[: int((found.start_s < seconds).sum())]
-                listed.append(found.take(before_end))
+            parts.append(_of_file(text, network, seed, seconds, flows_per_host, keep))
         elif name in patterns.NAMES:
-            matrices.append(patterns.draw(text, network, seed, flows_per_host, keep))
+            parts.append(patterns.draw(text, network, seed, flows_per_host, keep))
         else:
             raise ValueError(f"there is no traffic pattern {text!r}; traffic is spelled {'  '.join(SPELLINGS)}")
-    alone = matrices[0] if len(texts) == len(matrices) == 1 else None
-    standing, timed = _with_ports(matrices, listed, seed, alone is not None, graph)
-    return Workload(spec, network.num_hosts, seed, seconds, scale, alone, standing, timed, tuple(arrivals), graph)
+    return Workload(spec, network.num_hosts, seed, seconds, scale, tuple(parts), *_with_ports(parts, seed))
 
 
 def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
@@ -206,23 +177,21 @@ def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
 
     ValueError, one sentence, where one cannot be read.
     """
-    found: dict[str, str] = {}
-    for text in _parts(spec):
+    files: dict[str, str] = {}
+    for text in _terms(spec):
         name, _, argument = text.partition(":")
         if flowfile.file_of_own(text):
-            found[text] = flowfile.own_rows(text, network, seed)
+            files[text] = flowfile.own_rows(text, network, seed)
         elif name == "chakra":
-            from traffic.chakra import traces_of
-
-            found |= {str(path): read_bytes(path, MAX_FILE_BYTES).decode("latin-1") for path in traces_of(argument)}
+            files |= {str(path): read_bytes(path, MAX_FILE_BYTES).decode("latin-1") for path in traces_of(argument)}
         elif name in ("file", "goal", "htsim"):
-            found[str(Path(argument))] = read_text(Path(argument), MAX_FILE_BYTES)
+            files[str(Path(argument))] = read_text(Path(argument), MAX_FILE_BYTES)
         elif name == "poisson":
-            found |= {str(path): read_text(path, MAX_FILE_BYTES) for path in poisson.files_of(argument)}
-    return found
+            files |= {str(path): read_text(path, MAX_FILE_BYTES) for path in poisson.files_of(argument)}
+    return files
 
 
-def _parts(spec: str) -> list[str]:
+def _terms(spec: str) -> list[str]:
     return [text.strip() for text in re.split(r"\s\+\s", spec)]
 
 
@@ -245,67 +214,53 @@ def _arrivals(
     return Arrivals(network.num_hosts, matrix, sizes, scale, flows_per_s, seed, part)
 
 
-def _with_ports(
-    matrices: list[Matrix], listed: list[Flows], seed: int, alone: bool, graph: FlowGraph | None
-) -> tuple[Flows, Flows]:
-    """The standing flows and the listed ones; those that last, or take turns, have got their source ports.
+def _of_file(
+    text: str, network: Network, seed: int, seconds: float, flows_per_host: int, keep: float
+) -> Matrix | Flows:
+    """The flows of a file or of the user's function; a matrix when none of them has a start or a size."""
+    own = flowfile.file_of_own(text) is not None
+    flows = flowfile.own_flows(text, network, seed) if own else flowfile.read_listed(text.partition(":")[2], network)
+    lasting = not flows.start_s.any() and (flows.size_bytes == LASTING).all()
+    if (own or not lasting) and (flows_per_host, keep) != (1, 1):
+        raise ValueError(
+            f"traffic {text!r}: it decides itself how many flows there are, so 1 flow per host and keep 1 "
+            "are the only choice"
+        )
+    if not lasting:
+        return flows.take(np.argsort(flows.start_s, kind="stable")[: int((flows.start_s < seconds).sum())])
+    if own:
+        return Matrix(flows.src, flows.dst, network.num_hosts, text)
+    return patterns.draw(text, network, seed, flows_per_host, keep)
 
-    All flows of a graph from one host to another are one connection, with one port: so do libraries of collectives.
+
+def _with_ports(parts: list[Part], seed: int) -> tuple[Flows, Flows]:
+    """The standing flows and the listed ones; those that last, take turns or wait have got their source ports.
+
+    All flows of a collective from one host to another are one connection, with one port, as libraries of collectives
+    have it. Raises ValueError where a host has not got so many ports.
     """
-    standing = joined([standing_flows(matrix) for matrix in matrices] or [NOTHING])
-    offset = 0
-    for matrix in matrices:
-        waiting = standing.after[offset : offset + len(matrix)]
-        waiting[waiting != NOBODY] += offset
-        offset += len(matrix)
-    timed = joined(list(_in_order([iter([part]) for part in listed])) or [NOTHING])
+    standing, flows_before = [NOTHING], 0
+    for part in parts:
+        if isinstance(part, Matrix | FlowGraph):
+            standing.append(part.flows().numbered_from(flows_before))
+            flows_before += len(part)
+    early = joined(standing)
+    timed = joined([NOTHING, *_in_order([iter([part]) for part in parts if isinstance(part, Flows)])])
     lasting = np.flatnonzero(timed.size_bytes == LASTING)
-    src = np.concatenate([standing.src, timed.src[lasting]])
-    dst = np.concatenate([standing.dst, timed.dst[lasting]])
-    if graph is not None:
-        pairs, number = connections(graph)
-        src, dst = np.concatenate([pairs[0], src]), np.concatenate([pairs[1], dst])
-    if src.size:
-        hosts = int(max(src.max(), dst.max())) + 1
-        ports = source_ports(Matrix(src, dst, hosts), seed, beside_others=not alone)
-        own = ports[src.size - len(standing) - lasting.size :]
-        standing.src_port[:], timed.src_port[lasting] = own[: len(standing)], own[len(standing) :]
-    if graph is not None:
-        start = np.where(graph.level == 0, graph.delay_s, WAITS)
-        of_graph = columns(graph.src, graph.dst, start, graph.size_bytes.astype(np.float64))
-        flows = np.flatnonzero(number >= 0)
-        of_graph.src_port[:] = FIRST_PORT  # computing has none; 0 would ask for one
-        of_graph.src_port[flows] = ports[number[flows]]
-        after = np.where(standing.after == NOBODY, NOBODY, standing.after + len(graph))
-        standing = joined([of_graph, replace(standing, after=after)])
-    return standing, timed
-
-
-def connections(graph: FlowGraph) -> tuple[tuple[Int32, Int32], Int64]:
-    """The connections of a graph's flows: senders and receivers, int32 (connections,); and which is each node's.
-
-    int64 (nodes,), -1 for computing. There is one for every pair of hosts, or for every sub-flow of theirs.
-    """
-    flows = np.flatnonzero(~graph.computes)
-    hosts = graph.num_hosts
-    key = (graph.lane[flows].astype(np.int64) * hosts + graph.src[flows]) * hosts + graph.dst[flows]
-    found, which = np.unique(key, return_inverse=True)
-    pairs = found % (hosts * hosts)
-    number = np.full(len(graph), -1, dtype=np.int64)
-    number[flows] = which
-    return ((pairs // graph.num_hosts).astype(np.int32), (pairs % graph.num_hosts).astype(np.int32)), number
-
-
-def standing_flows(matrix: Matrix) -> Flows:
-    """A matrix as flows: all start at time 0, but those of a later turn, which wait for the one before."""
-    size = np.full(len(matrix), LASTING) if matrix.size_bytes is None else matrix.size_bytes.astype(np.float64)
-    flows = columns(matrix.src, matrix.dst, np.zeros(len(matrix)), size)
-    if matrix.turn is not None:
-        order = np.lexsort((matrix.turn, matrix.src))
-        follows = np.diff(matrix.src[order]) == 0
-        flows.after[order[1:][follows]] = order[:-1][follows]
-        flows.start_s[order[1:][follows]] = WAITS
-    return flows
+    senders = np.concatenate([early.src, timed.src[lasting]])
+    connection = np.arange(senders.size)
+    if isinstance(parts[0], FlowGraph):
+        nodes = len(parts[0])
+        of_graph, number = parts[0].connections()
+        senders = np.concatenate([of_graph, senders[nodes:]])
+        connection = np.concatenate([number, connection[nodes:] - nodes + of_graph.size])
+    if senders.size:
+        alone = len(parts) == 1 and isinstance(parts[0], Matrix)
+        ports = source_ports(senders, seed, beside_others=not alone)
+        # Computing has no connection, but a port of 0 would ask for one.
+        port = np.where(connection >= 0, ports[connection], FIRST_PORT)
+        early.src_port[:], timed.src_port[lasting] = port[: len(early)], port[len(early) :]
+    return early, timed
 
 
 def _in_order(sources: list[Iterator[Flows]]) -> Iterator[Flows]:

@@ -1,4 +1,4 @@
-"""Takes in the lasting flows of all hosts, and reports them as iperf's server does (`traffic.iperf`).
+"""Takes in the lasting flows of all hosts, and reports them as iperf's server does (`traffic.programs`).
 
     python -I -S sink.py SOCKET... > report
 

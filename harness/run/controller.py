@@ -138,8 +138,8 @@ class Restart:
 class Controller:
     """A running controller and the events it has logged so far (``events``, oldest first).
 
-    ``rows``: its network's plan (`Own.rows`); None: a fat-tree. ``run_as``: the user and group that it runs as; None:
-    ours. ``restarts``: what `supervise` had to do; ``lost``: why there is no controller any longer, or None;
+    ``rows``: its network's plan (`PlannedNetwork.rows`); None: a fat-tree. ``run_as``: the user and group that it runs
+    as; None: ours. ``restarts``: what `supervise` had to do; ``lost``: why there is no controller any longer, or None;
     ``log_bytes``: how much of its log has been read.
     """
 

@@ -20,9 +20,9 @@ from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch
 from harness.run.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
 from harness.run.traffic import Iperf, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
-from topos.faults import Fault, cables, links_down, moments
-from topos.network import NonBlocking, Own
-from traffic.bwmng import sample_command
+from topos.links import Fault, cables, links_down, moments
+from topos.network import NonBlocking, PlannedNetwork
+from traffic.programs import sample_command
 
 READY_DEADLINE = 15.0
 """Seconds the controller has to connect every switch and confirm its rules."""
@@ -108,7 +108,7 @@ class Emulation:
             "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
         }
         where = (fabric.control, options, self._raw, children)
-        rows = spec.topo.rows() if isinstance(spec.topo, Own) else None
+        rows = spec.topo.rows() if isinstance(spec.topo, PlannedNetwork) else None
         controller = Controller(spec.platform, CONTROLLER_ADDRESS, *where, self._run_as, rows)
         fabric.build()
         started = controller.wait_for("start", START_S)

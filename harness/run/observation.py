@@ -18,7 +18,7 @@ import msgspec
 from harness.run.controller import LOG, Event, Restart, parse_events
 from harness.run.traffic import EmulatedFlow
 from record.parts import Collective
-from traffic.bwmng import Series, parse_samples
+from traffic.programs import Series, parse_samples
 from traffic.textfile import read_regular
 
 if TYPE_CHECKING:

@@ -246,7 +246,7 @@ class RunSpec(Experiment):
 
 def _alone(work: Workload, graph: FlowGraph) -> None:
     """ValueError for a collective that the hosts' programs cannot carry out."""
-    if len(work.standing) > len(graph) or len(work.listed) or work.arrivals:
+    if len(work.parts) > 1:
         raise ValueError(
             f"traffic {work.name!r}: other traffic beside a collective is for the simulator only (hedera simulate)"
         )

@@ -36,10 +36,9 @@ from harness.run.spec import LINGER_S, RunSpec, linger_s
 from record.completion import completed
 from record.parts import Collective
 from topos.wire import ETHERNET_HEADER
-from traffic.flows import SERVER_PORT, Matrix, source_ports
+from traffic.flows import SERVER_PORT, Matrix, Stream, generator, source_ports
 from traffic.graph import FlowGraph, ranks
-from traffic.iperf import FlowReport, Interval, client_command, parse_report, server_command
-from traffic.streams import Stream, generator
+from traffic.programs import FlowReport, Interval, client_command, parse_report, server_command
 from traffic.workload import Workload
 
 if TYPE_CHECKING:
@@ -208,7 +207,7 @@ class Iperf(Traffic):
         super().__init__(fabric, spec, directory, children)
         self.flows = [
             EmulatedFlow(int(src), int(dst), int(port))
-            for src, dst, port in zip(matrix.src, matrix.dst, source_ports(matrix, spec.seed), strict=True)
+            for src, dst, port in zip(matrix.src, matrix.dst, source_ports(matrix.src, spec.seed), strict=True)
         ]
         self._clients: list[tuple[EmulatedFlow, subprocess.Popen[bytes]]] = []
 

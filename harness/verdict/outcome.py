@@ -30,8 +30,7 @@ from hedera.maxmin import alone_rates, most_possible
 from record.completion import by_class
 from record.parts import Collective, Completion, Failure, Phase, Turns
 from topos.arrays import Float64
-from topos.faults import cables, moments
-from topos.links import path_links
+from topos.links import cables, moments, path_links
 from topos.network import Network
 from topos.wire import (
     BARE_FRAME,

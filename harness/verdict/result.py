@@ -26,7 +26,7 @@ from record.parts import Cpu, Disagreement, Rates, Restart, Round, Settings, Tim
 from record.run import SCHEMA, Run, mean_over
 from topos.links import link_rates, sending_ports
 from topos.network import Network
-from traffic.bwmng import Series
+from traffic.programs import Series
 
 COUNTED = ("processor_s", "packet_ins", "packet_outs", "flow_mods", "statistics_requests", "statistics_bytes")
 """What a controller counts of itself."""

@@ -15,9 +15,9 @@ import numpy as np
 from msgspec import structs
 
 from hedera.options import field_options
-from hedera.schemes import CONTROL, label
+from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
-from plots.style import colour, logarithmic, scheme_order
+from plots.style import colour, logarithmic, scheme_label, scheme_order
 from record.completion import CLASSES, by_class
 from record.parts import Completion
 from simulator.config import Config
@@ -148,7 +148,7 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
         for threshold, ours in grouped(by_scheme[scheme], "threshold").items():
             other = threshold != usual and threshold is not None
             x, y = [row["flows_per_host"] for row in ours], [row["over_control"] for row in ours]
-            named = label(scheme) + (f", large from {threshold:.0%}" if other else "")
+            named = scheme_label(scheme) + (f", large from {threshold:.0%}" if other else "")
             axes.plot(x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named)
             if ours[0]["low"] is not None:
                 low, high = ([row[end] for row in ours] for end in ("low", "high"))
@@ -275,8 +275,8 @@ _CURVE = ("scheme", "interval_s", "detect_s")
 def overloaded(rows: Sequence[Row]) -> list[str]:
     missing = grouped((row for row in rows if row["flows"] and row["mean_slowdown"] is None), "scheme")
     return [
-        f"{label(scheme)}: not simulated from a load of {min(row['load'] for row in own):g} on, as flows would only "
-        "pile up"
+        f"{scheme_label(scheme)}: not simulated from a load of {min(row['load'] for row in own):g} on, as flows would "
+        "only pile up"
         for scheme, own in missing.items()
     ]
 
@@ -309,7 +309,7 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
                 style |= {"marker": "D" if detects else "o", "ms": 6} if alone else {}
                 ratios = [_value(row) / baseline.get(row["load"], math.nan) for row in ours]
                 when = ", upon detection" if detects else "" if period is None else f", {period:g} s"
-                style["label"] = label(scheme) + when
+                style["label"] = scheme_label(scheme) + when
                 for axes, statistic in zip(grid[:2, column], _SHOWN, strict=True):
                     _curve(axes, loads, ours, [_value(row, statistic) for row in ours], **style)
                 _curve(grid[2, column], loads, ours, ratios, **style)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from hedera.schemes import CONTROL, label
+from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
-from plots.style import colour, logarithmic
+from plots.style import colour, logarithmic, scheme_label
 from simulator.config import Config
 from studies.study import Row, Rows, Study, column, grouped, interval, means, picture, study, table
 from topos.arrays import Float64
@@ -162,7 +162,7 @@ def draw(rows: Rows, path: Path) -> None:
                     axes.errorbar(
                         np.array(sorted(by_size)) * 1.06 ** (number - 3), [mean.mean for mean in over], ends, fmt="o-",
                         markersize=3, linewidth=1, color=colour(scheme),
-                        label=label(scheme) + (f", {_PERIOD_S:g} s" if scheme in HEDERA else ""),
+                        label=scheme_label(scheme) + (f", {_PERIOD_S:g} s" if scheme in HEDERA else ""),
                     )  # fmt: skip
                 axes.set_title(f"{collective}, {placement}")
                 logarithmic(axes, "x")

@@ -39,7 +39,6 @@ from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
 from traffic.flows import SERVER_PORT, Matrix, source_ports
 from traffic.patterns import published
-from traffic.workload import standing_flows
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -80,11 +79,11 @@ def predict(case: Prediction) -> Float64:
 
 
 def _bisection_mbps(matrix: Matrix, routing: Routing, engine: str, seed: int) -> float:
-    cores = routing.cores(matrix.src, matrix.dst, source_ports(matrix, seed), SERVER_PORT)
+    cores = routing.cores(matrix.src, matrix.dst, source_ports(matrix.src, seed), SERVER_PORT)
     links = path_links(TREE, matrix.src, matrix.dst, cores)
     if engine == "maxmin":
         return float(max_min_rates(links, np.full(num_links(TREE), LINK_MBPS)).sum())
-    aimd = AimdEngine(standing_flows(matrix), links, num_links(TREE), tick_s=0.001, seed=seed)
+    aimd = AimdEngine(matrix.flows(), links, num_links(TREE), tick_s=0.001, seed=seed)
     begin, end = middle(AIMD_TICKS)
     return float(aimd.advance(AIMD_TICKS)[round(begin) : round(end)].mean())
 

@@ -15,10 +15,8 @@ from hedera.compiled import below, bits, choice_links, compiled
 from hedera.maxmin import max_min_rates
 from hedera.options import field_options
 from hedera.parameter import parameter
-from hedera.schemes import SCHEMES as BY_NAME
-from hedera.schemes import label
-from plots.style import INK, MUTED, colour, scheme_order
-from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL
+from plots.style import INK, MUTED, colour, scheme_label, scheme_order
+from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL, TESTBED_ALONE
 from simulator.config import Config
 from simulator.workload import MAX_FLOWS
 from studies.study import (
@@ -45,8 +43,7 @@ from studies.study import (
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
-from traffic.flows import Flows, Matrix, columns
-from traffic.streams import Stream, generator
+from traffic.flows import Flows, Matrix, Stream, columns, generator
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -227,7 +224,6 @@ def figure_3(k: int, max_flows: int, seeds: int) -> Study:
 # any order of the flows, but theirs has 11,064).
 
 FIGURE_9_SCHEMES = ("ecmp", "spanning-tree", "hedera-gff", "hedera-sa", "nonblocking")
-_TESTBED_ALONE = [name for name, scheme in BY_NAME.items() if not scheme.simulated]
 _PUBLISHED_BARS: dict[str, dict[str, Any]] = {
     "testbed": {"color": "#d4d4d4"},
     "simulator": {"facecolor": "white", "edgecolor": MUTED, "hatch": "////", "linewidth": 0.5},
@@ -245,7 +241,7 @@ def _bars(answers: dict[Config, list[float]]) -> Rows:
     rows = []
     for case, rates in answers.items():
         name, scheme = case.traffic.removeprefix("published:"), case.scheme
-        simulated = None if scheme in _TESTBED_ALONE else FIGURE_9_SIMULATED.get(name, {}).get(scheme)
+        simulated = None if scheme in TESTBED_ALONE else FIGURE_9_SIMULATED.get(name, {}).get(scheme)
         rows.append(
             {
                 "matrix": name, "scheme": scheme, "published_testbed_mbps": FIGURE_9[name].get(scheme),
@@ -262,7 +258,7 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
     names, shown = (list(dict.fromkeys(keys)) for keys in zip(*bars, strict=True))
     panels = {title: [s for s in schemes if s in shown] for title, schemes in _PANELS.items()}
     known = [scheme for schemes in _PANELS.values() for scheme in schemes]
-    panels |= {label(s): [s] for s in shown if s not in known}
+    panels |= {scheme_label(s): [s] for s in shown if s not in known}
     panels = {title: schemes for title, schemes in panels.items() if schemes}
     x = np.arange(len(names))
     with picture(path, 11, 1.2 + 2.0 * len(panels), "Figure 9, simulated: 16 hosts, 1 Gb/s links\n") as figure:
@@ -288,7 +284,7 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
         all_axes[-1].set_xticks(x, names, rotation=40, ha="right", rotation_mode="anchor")
         all_axes[-1].set_xlim(-0.6, len(names) - 0.4)
         handles = [Patch(**style, label=f"published, {source}") for source, style in _PUBLISHED_BARS.items()]
-        handles += [Patch(color=colour(s), label=f"simulated, {label(s)}") for s in shown]
+        handles += [Patch(color=colour(s), label=f"simulated, {scheme_label(s)}") for s in shown]
         figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8.5)
         note = f"bars: mean of {seeds} seeds; lines: lowest to highest, where they differ by more than 0.1 Gb/s"
         figure.supxlabel(note, fontsize=8.5, color=MUTED)
@@ -388,7 +384,7 @@ def _draw_shares(tree: FatTree, rows: Rows, path: Path) -> None:
             for place, scheme in enumerate(schemes):
                 heights = np.array([shares[pattern, scheme] for pattern in patterns])
                 at = x - 0.41 + (place + 0.5) * width
-                axes.bar(at, heights.mean(axis=1), width * 0.94, color=colour(scheme), label=label(scheme))
+                axes.bar(at, heights.mean(axis=1), width * 0.94, color=colour(scheme), label=scheme_label(scheme))
                 wide = np.ptp(heights, axis=1) > 0.5  # the others would be specks
                 low, high = heights[wide].min(axis=1), heights[wide].max(axis=1)
                 axes.vlines(at[wide], low, high, color=INK, lw=1)
@@ -508,7 +504,7 @@ def _draw_curves(subtitle: str, rows: Rows, path: Path) -> None:
             gbps = np.array([column(seeds, "gbps") for seeds in by_time.values()])
             times, shade, heavy = list(by_time), colour(scheme), scheme == "nonblocking"
             axes.fill_between(times, gbps.min(axis=1), gbps.max(axis=1), color=shade, alpha=0.18, lw=0)
-            axes.plot(times, gbps.mean(axis=1), color=shade, lw=2.6 if heavy else 1.4, label=label(scheme))
+            axes.plot(times, gbps.mean(axis=1), color=shade, lw=2.6 if heavy else 1.4, label=scheme_label(scheme))
         axes.set_xlim(0, curves[-1]["seconds"] + curves[0]["seconds"])
         axes.set_ylim(0)
         axes.set_xlabel("time [s]")

@@ -356,8 +356,7 @@ def scheduling_rounds(case: Round) -> list[float]:
         before = time.perf_counter()
         decided = scheduler.round(5.0 * number, active)
         spent.append(time.perf_counter() - before)
-        for change in decided.changes:
-            core[change.key] = change.core
+        core[decided.changed] = decided.new_core
     return spent[1:]
 
 

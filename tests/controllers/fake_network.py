@@ -16,8 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from controllers.core import Controller
-from controllers.driver import CONTROLLER_PORT, FlowStat, Rule, Spread
-from controllers.packet import FiveTuple
+from controllers.driver import CONTROLLER_PORT, FiveTuple, FlowStat, Rule, Spread
 from controllers.rules import flow_match
 from controllers.settings import Settings
 

@@ -5,8 +5,6 @@ import itertools
 import pytest
 
 from hedera.schemes import SCHEMES
-from simulator.config import Config
-from simulator.driver import Simulation
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import BROADCAST, Other, Packet, arp_request, between, mac_bytes
 
@@ -49,17 +47,6 @@ def test_every_pair_takes_the_path_its_scheme_chose(scheme, network):
     assert len({flow["key"] for flow in flows}) == len(flows) == 2 * len(pairs)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_random_gives_a_flow_the_simulator_s_path_whatever_came_before(seed):
-    work = Simulation(Config("random", "stride:4", seed=seed))
-    flows = list(zip(work.work.src.tolist(), work.work.dst.tolist(), work.ports.tolist(), work.core, strict=True))
-    for order in (flows, flows[::-1]):
-        net = FakeNetwork(scheme="random", k=4, seed=seed)
-        for src, dst, port, core in order:
-            net.send(src, between(net.topo, src, dst, src_port=port, dst_port=5001))
-            assert net.log[-1]["core"] == core
-
-
 def test_entries_sit_in_the_source_pod_alone():
     net = FakeNetwork(scheme="ecmp", k=4)
     for dst, where in ((1, {"0_0_1"}), (2, {"0_0_1"}), (4, {"0_0_1", "aggregation"})):
@@ -90,19 +77,6 @@ def test_any_protocol_gets_through(protocol, ports):
 
 
 # --- packets that come more than once, or where they should not
-
-
-@pytest.mark.parametrize("scheme", ["ecmp", "random"])
-def test_duplicate_packet_ins_change_nothing(scheme):
-    """Up to 15 follow the first. Each is sent on, by the same path; no entry is sent again."""
-    net = FakeNetwork(scheme=scheme, k=4)
-    packet = between(net.topo, 0, 15)
-    path = net.send(0, packet)
-    net.flow_mods()
-    ports = {net.packet_in(path[1], 2, packet) for _ in range(15)}
-    assert ports == {net.tables[net.topo.dpid(path[1])].lookup(2, packet).rule.out_port}
-    assert net.flow_mods() == []
-    assert len(net.log.of("flow")) == 1
 
 
 @pytest.mark.parametrize("switch", [1, 2])

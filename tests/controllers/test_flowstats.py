@@ -1,8 +1,7 @@
 import pytest
 
-from controllers.driver import FlowStat
+from controllers.driver import FiveTuple, FlowStat
 from controllers.flowstats import ACK_BYTES, IDLE_RATE, Measurements
-from controllers.packet import FiveTuple
 
 NIC = 10e6
 TCP, UDP, ICMP = (FiveTuple(protocol, "10.0.0.2", "10.1.0.2", 20000, 5001) for protocol in (6, 17, 1))

@@ -81,16 +81,6 @@ def test_collisions_are_resolved_within_two_rounds(scheme):
             assert path == net.topo.path(flow["src"], flow["dst"], logged[flow["key"]])
 
 
-def test_a_settled_network_is_left_alone(net, traffic):
-    traffic.start(0, 4)
-    traffic.start(5, 9)
-    traffic.run(4.5)
-    net.flow_mods()
-    traffic.run(4.0)
-    assert net.flow_mods() == []
-    assert net.log.of("round")[-1]["changed"] == 0
-
-
 def test_a_round_reports_what_it_did(net, traffic):
     traffic.start(0, 4, rate=0.6)
     traffic.run(4.5)
@@ -110,16 +100,6 @@ def test_rounds_keep_their_interval_however_long_one_takes(net, traffic):
     net.controller._hedera._scheduler.round = lambda now, flows: (times.append(now), schedule(now, flows))[1]
     net.advance(20.9)
     assert [later - earlier for earlier, later in itertools.pairwise(times)] == [2.0] * 9
-
-
-def test_acknowledgements_are_neither_scheduled_nor_demanding(net, traffic):
-    """0 sends to 4 and 4 to 8. The stream of acknowledgements from 4 must not halve what 4 is taken to want."""
-    traffic.start(0, 4)
-    traffic.start(4, 8)
-    traffic.run(6.5)
-    for report in net.log.of("round"):
-        assert {(flow["src"], flow["dst"]) for flow in report["large_flows"]} <= {(0, 4), (4, 8)}
-    assert [flow["demand"] for flow in net.log.of("round")[-1]["large_flows"]] == [1.0, 1.0]
 
 
 def test_a_flow_below_the_senders_own_switch_has_a_demand(net, traffic):

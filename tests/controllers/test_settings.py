@@ -1,4 +1,3 @@
-import json
 import os
 import re
 import subprocess
@@ -8,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from controllers import pox_main
-from controllers.eventlog import EventLog
 from controllers.pox_main import find_pox, pox_version, too_old
 from controllers.settings import Settings, from_ripl_pox
 from hedera.schemes import SCHEMES
@@ -87,21 +85,7 @@ def test_ripl_pox_arguments_that_make_no_sense(given):
         from_ripl_pox(given)
 
 
-def test_other_arguments_pass_untouched():
-    assert from_ripl_pox({"scheme": "ecmp"}) == ({"scheme": "ecmp"}, None)
-
-
-# --- the log, and where POX is
-
-
-def test_events_can_be_read_at_once(tmp_path):
-    log = EventLog(tmp_path / "log", clock=lambda: 12.5)
-    log("flow", key=1)
-    assert json.loads((tmp_path / "log").read_text()) == {"t": 12.5, "event": "flow", "key": 1}
-    log.close()
-    log("flow", key=2)
-    EventLog(None)("flow", key=3)
-    assert len((tmp_path / "log").read_text().splitlines()) == 1
+# --- where POX is
 
 
 GAR = "class C:\n  version = (0,7,0)\n  version_name = 'gar'\n"

@@ -21,7 +21,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from controllers.packet import FiveTuple
+from controllers.driver import FiveTuple
 from controllers.rules import FLOW_PRIORITY
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between

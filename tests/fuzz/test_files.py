@@ -5,15 +5,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.traffic import encoded
-from tests.traffic.test_iperf import CAPTURED
-from tests.traffic.test_schedules import FLOWS as MATRIX
+from tests.traffic.test_programs import CAPTURED
+from tests.traffic.test_traces import FLOWS as MATRIX
 from topos.fattree import FatTree
-from traffic.bwmng import parse_samples
-from traffic.chakra import read_chakra
 from traffic.flowfile import read_listed
-from traffic.iperf import parse_report
 from traffic.poisson import size_law
-from traffic.schedules import read_goal, read_htsim
+from traffic.programs import parse_report, parse_samples
+from traffic.traces import read_chakra, read_goal, read_htsim
 
 TREE = FatTree(4)
 CSV = b"src_host,dst_host,size\n0,4,1\n1,5,1\n# a comment\n15,0,2\n"

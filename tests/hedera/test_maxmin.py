@@ -11,8 +11,7 @@ from hedera import maxmin
 from hedera.maxmin import max_min_rates, most_possible
 from tests.hedera.reference import plain_max_min
 from topos.fattree import FatTree
-from topos.faults import parse
-from topos.links import num_links, path_links
+from topos.links import num_links, parse, path_links
 from topos.network import NonBlocking
 
 TREE = FatTree(4)

@@ -4,9 +4,9 @@ import pytest
 
 from record.run import decode
 from tests.record.test_run import text
-from tests.traffic.test_chakra import content, lay, trace, whole
-from tests.traffic.test_schedules import TWO
-from traffic.chakra import read_chakra
+from tests.traffic.encoded import content, trace, whole
+from tests.traffic.test_traces import TWO, lay
+from traffic.traces import read_chakra
 from traffic.workload import workload
 
 
@@ -27,7 +27,7 @@ def test_a_fact_that_a_terminal_obeys_is_refused(fact):
 
 def test_nodes_without_an_end_are_refused_where_the_limit_is(tmp_path, monkeypatch):
     """A Chakra node of a megabyte of dependencies."""
-    monkeypatch.setattr("traffic.chakra.MAX_WAITS", 1000)
+    monkeypatch.setattr("traffic.traces.MAX_WAITS", 1000)
     packed = trace(whole(1, 0) + content(5, bytes(10**6)))
     with pytest.raises(ValueError, match="have more than"):
         read_chakra(lay(tmp_path, packed))

@@ -8,7 +8,6 @@ from topos.links import num_links, path_links
 from topos.network import NonBlocking
 from traffic.flows import LASTING, NOBODY, WAITS, Flows
 from traffic.patterns import published
-from traffic.workload import standing_flows
 
 CYCLE = [500.0, 620.0, 740.0, 860.0, 980.0, 1000.0]
 
@@ -36,7 +35,7 @@ def spare(engine):
 def on_nonblocking(matrix, seed=1):
     topo = NonBlocking(matrix.num_hosts)
     links = path_links(topo, matrix.src, matrix.dst, 0)
-    return AimdEngine(standing_flows(matrix), links, num_links(topo), tick_s=0.001, seed=seed)
+    return AimdEngine(matrix.flows(), links, num_links(topo), tick_s=0.001, seed=seed)
 
 
 def test_a_lone_flow_doubles_from_120_and_then_cycles():

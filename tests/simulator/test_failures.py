@@ -11,8 +11,7 @@ from simulator.cli import simulate as command
 from simulator.config import Config
 from simulator.driver import simulate
 from topos.fattree import FatTree
-from topos.faults import parse
-from topos.links import path_links
+from topos.links import parse, path_links
 
 TREE = FatTree(4)
 FAT_TREE_SCHEMES = [name for name, scheme in SCHEMES.items() if name not in ("nonblocking", "spray", "planned")]

@@ -7,13 +7,12 @@ from simulator.workload import start_queue, waits
 from studies.paper.figures import poisson
 from traffic.flows import WAITS, Matrix
 from traffic.patterns import draw
-from traffic.workload import standing_flows
 
 
 def test_turns_wait_for_each_other():
     sizes, turns = np.array([10, 20, 30, 40]), np.array([2, 0, 1, 0])
     matrix = Matrix(np.array([0, 0, 0, 1]), np.array([1, 2, 3, 0]), 4, size_bytes=sizes, turn=turns)
-    work = standing_flows(matrix)
+    work = matrix.flows()
     first, follower, missing, delay = waits(work, None, 0.001)
     assert [follower[first[n] : first[n + 1]].tolist() for n in range(4)] == [[], [2], [0], []]
     assert missing.tolist() == [1, 0, 1, 0]
@@ -41,7 +40,7 @@ def test_poisson_arrivals_have_the_rate_the_sizes_and_the_gaps_asked_for():
 
 
 def test_the_start_queue_rounds_up_to_ticks_and_leaves_room_for_those_that_wait():
-    work = standing_flows(draw("shuffle:100", 4))
+    work = draw("shuffle:100", 4).flows()
     work.start_s[:] = WAITS
     work.start_s[[5, 1]] = [0.0101, 0.02]
     queue, due, known = start_queue(work, 0.01)

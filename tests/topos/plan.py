@@ -1,7 +1,7 @@
 """The fat-tree of 16 hosts as a plan."""
 
 from topos.fattree import FatTree
-from topos.network import Own
+from topos.network import PlannedNetwork
 
 TREE = FatTree(4)
 
@@ -17,4 +17,4 @@ class TreePlan:
         return [TREE.path(src, dst, core)[1:-1] for core in TREE.path_cores(src, dst)]
 
 
-SAME = Own("tree", TreePlan)
+SAME = PlannedNetwork("tree", TreePlan)

@@ -1,16 +1,31 @@
 """Link numbers against node names: the arrays must describe the same network as the strings."""
 
 import itertools
+import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from topos.fattree import FatTree
-from topos.links import NO_LINK, link_ends, links_between, links_of_switch, num_links, path_links, sending_ports
-from topos.network import LeafSpine, NonBlocking, Own
+from topos.links import (
+    NO_LINK,
+    Fault,
+    cables,
+    link_ends,
+    links_between,
+    links_down,
+    links_of_switch,
+    moments,
+    num_links,
+    parse,
+    path_links,
+    sending_ports,
+)
+from topos.network import LeafSpine, NonBlocking, PlannedNetwork
+from topos.wire import payload_share
 
-OWN = Own("leaf-spine", LeafSpine(3, 2, 2))
+OWN = PlannedNetwork("leaf-spine", LeafSpine(3, 2, 2))
 
 
 @pytest.mark.parametrize("topo", [FatTree(4), FatTree(8), NonBlocking(16), OWN])
@@ -63,3 +78,62 @@ def test_what_is_no_node():
     none = "0,0_0,0_0_0,0_0_4,0_2_2,0_4_1,4_0_1,4_1_0,4_3_1,4_1_3,5_1_1,00_0_1,0_0_+1,0_0_1 ,-1_0_1,٠_0_1,0_0_1_1,"
     for name in none.split(","):
         assert name not in tree
+
+
+TREE = FatTree(4)
+
+
+def test_a_link_is_its_cable_both_ways():
+    fault = parse("link:4_1_1-0_2_1@3.5", TREE, 10)
+    assert fault == Fault(("4_1_1", "0_2_1"), 3.5, math.inf)
+    assert {link_ends(TREE, link) for link in fault.links(TREE)} == {("0_2_1", "4_1_1"), ("4_1_1", "0_2_1")}
+    assert cables(TREE, fault.links(TREE)) == [("0_2_1", "4_1_1")]
+
+
+def test_a_switch_is_all_its_cables():
+    fault = parse("switch:0_0_1@2:5", TREE, 10)
+    assert (fault.at, fault.until, fault.what) == (2, 5, "switch:0_0_1")
+    assert len(fault.links(TREE)) == 8
+    assert len(cables(TREE, fault.links(TREE))) == 4
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "link:A-B@SECONDS"),
+        ("link:0_2_1-4_1_1", "link:A-B@SECONDS"),
+        ("switch:0_2_1-4_1_1@3", "link:A-B@SECONDS"),
+        ("link:0_0_1-0_0_2@3", "0_0_2 is a host"),
+        ("switch:9_9_9@3", "no switch '9_9_9'"),
+        ("link:0_2_1-4_2_1@3", "there is no cable between 0_2_1 and 4_2_1"),
+        ("switch:4_1_1@3:0", "end after it begins"),
+        ("switch:4_1_1@10", "outside the run"),
+        ("switch:4_1_1@nan", "a number"),
+        ("switch:4_1_1@٣", "link:A-B@SECONDS"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence(text, words):
+    with pytest.raises(ValueError, match=words) as error:
+        parse(text, TREE, 10)
+    assert "\n" not in str(error.value)
+
+
+def test_what_is_down_when():
+    faults = [parse(text, TREE, 10) for text in ("switch:4_1_1@2:6", "link:0_2_1-4_1_1@4", "link:0_2_1-4_1_2@4:8")]
+    assert moments(faults) == [2, 4, 6, 8]
+    core = faults[0].links(TREE)
+    assert links_down(faults, TREE, 1.9) == frozenset()
+    assert links_down(faults, TREE, 2) == core
+    assert links_down(faults, TREE, 4) == core | faults[2].links(TREE)
+    assert links_down(faults, TREE, 6) == faults[1].links(TREE) | faults[2].links(TREE), "still cut by itself"
+    assert links_down(faults, TREE, 9) == faults[1].links(TREE)
+
+
+def test_full_segments_at_the_usual_mtu():
+    assert payload_share() == 1448 / 1514
+    assert payload_share(cable=True) == 1448 / 1538
+
+
+@pytest.mark.parametrize("cable", [False, True])
+def test_larger_packets_waste_less(cable):
+    assert payload_share(1500, cable=cable) < payload_share(9000, cable=cable) < 1

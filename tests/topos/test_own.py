@@ -15,7 +15,7 @@ from tests.hedera.reference import excess, random_flows
 from tests.topos.plan import SAME, TREE
 from topos.fattree import FatTree
 from topos.links import NO_LINK, link_ends, link_rates, links_between, links_of_switch, path_links
-from topos.network import NonBlocking, Own
+from topos.network import NonBlocking, PlannedNetwork
 
 EXAMPLE = (Path(__file__).parents[2] / "docs/own-topology.md").read_text().split("```python\n")[1].split("```")[0]
 
@@ -32,7 +32,7 @@ def test_the_control_has_the_hosts_of_the_fat_tree_on_one_switch():
     assert path_links(net, [3, 0], [1, 2], 0).tolist() == [[3, 17], [0, 18]]
 
 
-@pytest.mark.parametrize("SAME", [SAME, Own("rows", SAME.rows())], ids=["plan", "rows"])
+@pytest.mark.parametrize("SAME", [SAME, PlannedNetwork("rows", SAME.rows())], ids=["plan", "rows"])
 def test_the_fat_tree_as_a_plan_has_its_paths(SAME):
     for src, dst in itertools.permutations(range(16), 2):
         cores = TREE.path_cores(src, dst)
@@ -78,7 +78,7 @@ def test_the_pages_example_is_a_network(tmp_path):
     net = own(f"{file}:Ring", None)
     slower = own(f"{file}:Ring", 4.0)
     assert link_rates(slower)[8:12].tolist() == [0.25] * 4, "two hosts, two cables"
-    again = Own("rows", slower.rows())
+    again = PlannedNetwork("rows", slower.rows())
     assert (again.switches, link_rates(again).tolist()) == (net.switches, link_rates(net).tolist())
     assert [len(net.path(0, dst, 0)) - 2 for dst in (1, 2, 4, 6)] == [1, 2, 3, 4], "to the right"
     assert [len(net.path(0, dst, 1)) - 2 for dst in (1, 2, 4, 6)] == [1, 4, 3, 2], "to the left"

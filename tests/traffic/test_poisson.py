@@ -67,15 +67,6 @@ def test_a_file_that_is_no_distribution(tmp_path, content, message):
     assert "\n" not in str(error.value)
 
 
-def test_a_file_has_a_hundred_thousand_lines_at_most(tmp_path):
-    path = tmp_path / "own.csv"
-    path.write_text(HEADER + "0,0\n" * 99_998 + "10,1\n")
-    assert size_law(str(path)).mean_bytes == 5
-    path.write_text(HEADER + "0,0\n" * 99_999 + "10,1\n")
-    with pytest.raises(ValueError, match="has more than 100,000 lines"):
-        size_law(str(path))
-
-
 @pytest.mark.parametrize(
     ("spelling", "message"),
     [

@@ -58,10 +58,10 @@ def test_a_longer_run_has_the_same_beginning():
 @pytest.mark.parametrize("spec", ["stride:4", "published:randx3", "all-to-all"])
 def test_a_pattern_alone_is_its_matrix_with_the_ports_it_has_always_had(spec):
     work, matrix = workload(spec, 16, 7, seconds=60.0), draw(spec, 16, 7)
-    assert not work.comes_and_goes
+    assert work.matrix is not None
     flows = whole(work)
     assert flows.src.tolist() == matrix.src.tolist()
-    assert flows.src_port.tolist() == source_ports(matrix, 7).tolist()
+    assert flows.src_port.tolist() == source_ports(matrix.src, 7).tolist()
     assert (flows.size_bytes == LASTING).all()
     assert (flows.start_s == 0).all()
     assert work.expected_flows == len(matrix)
@@ -130,7 +130,7 @@ def test_starts_and_sizes_from_a_file(tmp_path):
     path = tmp_path / "flows.csv"
     path.write_text("src_host,dst_host,size_bytes,start_s\n0,4,1000,2.5\n1,5,,1\n2,6,0,0\n3,7,77,9.5\n")
     work = workload(f"file:{path}", TREE, 1, seconds=5.0)
-    assert work.comes_and_goes
+    assert work.matrix is None
     assert work.expected_flows == 3, "the last one starts after the end"
     assert [row[:2] + row[3:] for row in as_rows(work)] == [
         (2, 6, 0.0, None, None),

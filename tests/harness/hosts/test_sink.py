@@ -10,7 +10,7 @@ import pytest
 
 from harness.network.processes import wait_until
 from harness.run.traffic import SINK
-from traffic.iperf import parse_report
+from traffic.programs import parse_report
 
 
 @pytest.fixture

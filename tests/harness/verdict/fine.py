@@ -7,7 +7,7 @@ from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import MeasuredFlow, PathChange, RoutedFlow
 from harness.verdict.rules import Claim, Evidence, FullLinks, judge
 from topos.wire import acknowledgements_per_payload, wire_per_payload
-from traffic.iperf import FlowReport, Interval
+from traffic.programs import FlowReport, Interval
 
 ON_THE_WIRE = wire_per_payload() + acknowledgements_per_payload()
 SPEC = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10, time="real")

@@ -14,7 +14,7 @@ from topos.fattree import FatTree
 from topos.links import num_links, path_links
 from topos.network import NonBlocking
 from traffic.flows import columns
-from traffic.iperf import FlowReport, Interval
+from traffic.programs import FlowReport, Interval
 
 
 def measured(report, started=100.5):

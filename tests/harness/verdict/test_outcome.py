@@ -17,10 +17,10 @@ from harness.verdict.result import COUNTED, costs, describe
 from record.parts import Failure
 from tests.harness.verdict.fine import measured, placed, round_of
 from topos.fattree import FatTree
-from topos.faults import parse
+from topos.links import parse
 from topos.network import NonBlocking
 from topos.wire import payload_share
-from traffic.bwmng import Series
+from traffic.programs import Series
 
 BEGIN, OFFSET = 1000.0, 600.0  # by the epoch; the monotonic clock says 400 then
 SECONDS = 12

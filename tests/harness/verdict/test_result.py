@@ -18,8 +18,7 @@ from record.parts import Restart as Restarted
 from tests.harness.verdict.fine import placed
 from topos.network import NonBlocking
 from topos.wire import acknowledgements_per_payload, wire_per_payload
-from traffic.bwmng import Series
-from traffic.iperf import FlowReport, Interval
+from traffic.programs import FlowReport, Interval, Series
 
 SPEC = RunSpec(scheme="nonblocking", traffic="stride:1", seconds=6, link_mbps=10)
 BEGIN = 1000.0

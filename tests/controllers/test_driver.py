@@ -1,8 +1,10 @@
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.packet import ArpRequest, FiveTuple, arp_reply, parse
+from controllers.driver import ArpRequest, EventLog, FiveTuple, arp_reply, parse
 from tests.controllers.frames import Other, arp_request, between, mac_bytes
 from topos.fattree import FatTree
 
@@ -56,3 +58,13 @@ def test_arp_request_and_reply():
     assert reply[28:32] == bytes([10, 1, 0, 3])
     assert reply[32:42] == mac_bytes(TREE.host_mac(0)) + bytes([10, 0, 0, 2])
     assert parse(reply) is None, "only requests are answered"
+
+
+def test_events_can_be_read_at_once(tmp_path):
+    log = EventLog(tmp_path / "log", clock=lambda: 12.5)
+    log("flow", key=1)
+    assert json.loads((tmp_path / "log").read_text()) == {"t": 12.5, "event": "flow", "key": 1}
+    log.close()
+    log("flow", key=2)
+    EventLog(None)("flow", key=3)
+    assert len((tmp_path / "log").read_text().splitlines()) == 1

@@ -1,6 +1,6 @@
-"""iperf 2: command lines as argument lists, and what its CSV reports say.
+"""The programs that make and measure traffic: their command lines as argument lists, and what their CSV says.
 
-Tried on iperf 2.0.13, 2.1.5, 2.1.8, 2.1.9 and 2.2.1 (Ubuntu 20.04, 22.04, Debian 12, Ubuntu 24.04, Debian 13).
+iperf 2, tried on 2.0.13, 2.1.5, 2.1.8, 2.1.9 and 2.2.1 (Ubuntu 20.04, 22.04, Debian 12, Ubuntu 24.04, Debian 13).
 Believe the server's report: at 10 Mb/s a client can be seconds ahead of the network, as far as its socket buffer
 reaches. And look for every flow by its source port: a client that cannot connect exits with status 0, and one whose
 source port is still in use says "bind failed" and then sends from another port.
@@ -8,15 +8,25 @@ source port is still in use says "bind failed" and then sends from another port.
 Servers are asked for enhanced reports (-e), for the sake of the fractions of a second in their time stamps: a client
 may begin to send seconds after it was started. 2.1.8 then writes the same nine columns, 2.1.9 more after
 them, 2.2.1 more and other ones.
+
+bwm-ng samples interfaces once a second. Versions 0.6.1 to 0.6.3 write one line per interface and sample, with
+``time;interface;bytes out per second;bytes in per second;...`` first. 0.6.1 counts time in whole seconds and has 16
+columns, 0.6.3 has fractions and appends columns up to 21. A row ``total`` ends each sample. bwm-ng sees the
+interfaces of its own network namespace only.
 """
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from os import PathLike, fspath
 
+import numpy as np
+
+from topos.arrays import Float64
 from traffic.flows import SERVER_PORT
 
 _FIELDS = 9  # time, two addresses with their ports, connection, interval, bytes, bit/s
@@ -153,3 +163,59 @@ def _flow(source: str, source_port: int, destination: str, lines: list[Interval]
     if last.start_s == 0 and (len(lines) > 1 or last.end_s < 1):
         return FlowReport(source, source_port, destination, tuple(lines[:-1]), last)
     return FlowReport(source, source_port, destination, tuple(lines), None)
+
+
+_TOTAL = "total"
+_MIN_COLUMNS = 16
+
+
+def sample_command(interfaces: Iterable[str], output: str | PathLike[str]) -> list[str]:
+    """Append a sample of exactly these interfaces to ``output`` once a second, until SIGTERM.
+
+    Stop it with SIGTERM or SIGINT: 0.6.1 writes what it has buffered only then. No configuration file of the
+    machine or the user is read.
+    """
+    # -a 0: interfaces of the list and no other. The list holds exact names, there are no patterns in it.
+    command = ["bwm-ng", "-i", "proc", "-o", "csv", "-C", ";", "-T", "rate", "-u", "bytes", "-t", "1000"]
+    return [*command, "-a", "0", "-I", ",".join(interfaces), "-F", fspath(output), "/dev/null"]
+
+
+@dataclass(frozen=True, eq=False)
+class Series:
+    """Samples of one interface, arrays of shape (samples,).
+
+    ``t``: end of each sample's second, in seconds since the epoch. ``out_mbps``, ``in_mbps``: Mb/s (10^6
+    bit/s) that left and entered the interface, Ethernet headers included. Out of a switch's port is into its
+    host.
+    """
+
+    t: Float64
+    out_mbps: Float64
+    in_mbps: Float64
+
+
+def parse_samples(text: str) -> dict[str, Series]:
+    """The samples by interface, in the order in which bwm-ng names them.
+
+    The first sample of each interface is left out: no time has passed before it and its rates are 0. So are
+    the ``total`` rows, and a last line without its line end, which was cut off. Raises ValueError, naming the
+    line, for a line that is not bwm-ng's.
+    """
+    rows: dict[str, list[tuple[float, float, float]]] = {}
+    for number, line in enumerate(text[: text.rfind("\n") + 1].splitlines(), start=1):
+        columns = line.split(";")
+        try:
+            if len(columns) < _MIN_COLUMNS:
+                raise ValueError("too few columns")
+            sample = (float(columns[0]), float(columns[2]) * 8e-6, float(columns[3]) * 8e-6)
+            if not all(map(math.isfinite, sample)):
+                raise ValueError("no number")
+        except ValueError:
+            raise ValueError(f"line {number} is not a bwm-ng sample: {line[:80]!r}") from None
+        if columns[1] != _TOTAL:
+            rows.setdefault(columns[1], []).append(sample)
+    series = {}
+    for interface, samples in rows.items():
+        t, out_mbps, in_mbps = np.array(samples[1:], dtype=np.float64).reshape(-1, 3).T
+        series[interface] = Series(t, out_mbps, in_mbps)
+    return series
