@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controllers.pox_main import find_pox, pox_version, too_old
-from harness.errors import RunFailed
 from harness.network import machine
 from harness.network.footprint import leftovers
 from harness.network.processes import run
+from record.errors import RunFailed
 from studies.hull import packets as packet_engine
 from virtual import kernel, limits
 from virtual.errors import GuestFailed, Unavailable

@@ -12,37 +12,11 @@ from contextlib import suppress
 
 import click
 
-from hedera.text import printable
+from record.errors import HarnessError, UnfitMachine, printable
 from virtual.errors import GuestFailed, Unavailable
 
 TRACEBACK = "traceback.txt"
 """The file of a run that keeps where an error came from that nobody expected."""
-
-
-class HarnessError(Exception):
-    """Something to tell the user in one sentence; ``exit_status`` is the command's."""
-
-    exit_status = 1
-
-
-class RunFailed(HarnessError):
-    """The run could not be carried through: it has no result, or an invalid one."""
-
-
-class WorkerFailed(RunFailed):
-    """A worker of a cluster failed, or what it sent is not the run that was asked of it: others make that run."""
-
-
-class UserMistake(HarnessError):
-    """The command line or an input file asks for something that does not exist."""
-
-    exit_status = 2
-
-
-class UnfitMachine(HarnessError):
-    """The machine cannot do it as it is; the message says what to install or change."""
-
-    exit_status = 3
 
 
 def in_words(error: BaseException) -> str:

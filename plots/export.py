@@ -7,8 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from plots import summary, trials
 from plots.load import Sweep, load_sweep
 from plots.published import published_share
@@ -82,7 +80,7 @@ def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
             "dropped_packets": sum(run.queue_drops.values()),
             "started": run.started.isoformat() if run.started else None,
             "reasons": "; ".join(run.reasons),
-            **msgspec.structs.asdict(run.spec),
+            **run.settings,
         }
 
 

@@ -6,24 +6,20 @@ number is never NaN: a missing measurement is None (``null``). Fields that few r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, TypeVar
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import msgspec
 from msgspec import Meta
 
+from record.spec import BAD, Name, Positive, RunSpec, options_of
 from topos.wire import DEFAULT_MTU
 
-BAD = r"\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069"
-"""What controls a terminal, or the direction of text."""
-Name = Annotated[str, Meta(min_length=1, max_length=300, pattern=rf"^(?![-=+@])[^<>{BAD}]+\Z")]
-"""One line, which is no markup, and no formula in a spreadsheet. It still has to be quoted in a path."""
 Sentence = Annotated[str, Meta(max_length=10_000, pattern=rf"^[^{BAD}]*\Z")]
 """Text for people."""
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 Mbps = Annotated[float, Meta(ge=0, le=1e9)]
 Seconds = Annotated[float, Meta(ge=-1e9, le=1e9)]
-Positive = Annotated[float, Meta(gt=0, le=1e9)]
 Percent = Annotated[float, Meta(ge=-1000, le=1000)]
 """A percentage of a second. By two clocks, so it may be a little below 0 or above 100."""
 Milliseconds = Annotated[float, Meta(ge=0, le=1e9)]
@@ -49,54 +45,37 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """A part of run.json."""
 
 
-class Settings(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Every option of a run except its scheme, traffic, trial and seed.
+_RARE = ["fail", "disturb", "placement", "compute_s", "repeats", "topology", "oversubscribe"]
+_BEFORE = {
+    "threshold": 0.1, "large_flows": "measured-or-estimated", "iterations": 1000, "scale_sizes": True, "time": "real",
+    "controller_delay_ms": 0.0, "start_spread_ms": 0.0, "sack": True, "min_rto_ms": 200, "mtu": DEFAULT_MTU,
+    "new_flows": "controller", "datapath": "kernel", "sink": "iperf",
+}  # fmt: skip
+"""What was used by runs that were made before there was such a setting, or before it was recorded."""
 
-    ``link_mbps`` is the rate of each link, ``interval_s`` the time between scheduling rounds, ``seconds`` how long
-    the traffic lasted, ``queue`` full-size packets per port, ``mtu`` bytes. ``threshold``, a share of the link rate,
-    and the rule ``large_flows`` decide which flows are large. ``iterations`` are annealing's; ``keep`` is the share
-    of the drawn flows that are kept; ``scale_sizes``: whether sizes of Poisson traffic were scaled with the link
-    rate; ``new_flows``: what gave a flow its first path, ``controller`` or ``switch``. ``time`` is ``real`` or
-    ``virtual``; ``platform`` and ``datapath`` have the choice made for ``auto``; ``fail`` is in the notation of
-    `topos.faults`. ``controller_delay_ms``: the delay added to the controller's messages in virtual time;
-    ``start_spread_ms``: the time within which lasting flows started there. ``sack``:
-    whether TCP used selective acknowledgements; ``min_rto_ms``: its shortest retransmission timeout, 200 in Linux.
-    ``sink``: what took in flows that last, iperf's server or ``blocks``.
-    ``placement``, ``compute_s`` and ``repeats`` are a collective's. ``topology``: another network than the fat-tree;
-    ``oversubscribe``: what the hosts of a switch could send over what its links to others carried.
 
-    Runs are drawn together only when they agree in these, so an option that is not listed here is refused.
-    """
+def _settings() -> Iterator[tuple[str, Any, Any] | tuple[str, Any]]:
+    for name, option in options_of(RunSpec).items():
+        if name in _RARE:
+            yield name, option.type, option.default
+        elif name in _BEFORE:
+            yield name, option.type, written(_BEFORE[name])
+        elif name not in ("scheme", "traffic", "seed"):
+            yield name, option.type
+    yield "datapath", Name, written(_BEFORE["datapath"])
+    yield "sink", Name, written(_BEFORE["sink"])
 
-    k: Annotated[int, Meta(ge=4, le=254, multiple_of=2)]
-    seconds: Positive
-    interval_s: Positive
-    link_mbps: Positive
-    threshold: Annotated[float, Meta(ge=0, lt=1)] = written(0.1)
-    large_flows: Name = written("measured-or-estimated")
-    iterations: Count = written(1000)
-    flows_per_host: Count
-    keep: Annotated[float, Meta(ge=0, le=1)]
-    scale_sizes: bool = written(True)
-    fail: tuple[Name, ...] = ()
-    time: Name = written("real")
-    controller_delay_ms: Annotated[float, Meta(ge=0)] = written(0.0)
-    start_spread_ms: Annotated[float, Meta(ge=0)] = written(0.0)
-    platform: Name
-    datapath: Name = written("kernel")
-    congestion_control: Name
-    sack: bool = written(True)
-    min_rto_ms: Annotated[int, Meta(ge=1, le=60_000)] = written(200)
-    sink: Name = written("iperf")
-    queue: Count
-    mtu: Annotated[int, Meta(ge=68, le=65535)] = written(DEFAULT_MTU)
-    new_flows: Name = written("controller")
-    disturb: tuple[Name, ...] = ()
-    placement: Name = "compact"
-    compute_s: Seconds = 0.0
-    repeats: Count = 1
-    topology: Name | None = None
-    oversubscribe: Positive | None = None
+
+if TYPE_CHECKING:
+    Settings = RunSpec
+else:
+    Settings = msgspec.defstruct(
+        "Settings", _settings(), bases=(Record,), module=__name__, frozen=True, kw_only=True, forbid_unknown_fields=True
+    )
+"""Every option of a run except its scheme, traffic and seed; the choices made for ``auto``; ``datapath`` and ``sink``.
+
+Runs are drawn together only when they agree in these, so an option that is not one of them is refused.
+"""
 
 
 def _same_length(t: tuple[float, ...], *series: tuple[float, ...]) -> None:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 
 from record import parts
 from record.files import write_whole
-from record.parts import Count, Digits, Fact, Mbps, Name, Port, Positive, Record, Seconds, Sentence, written
+from record.parts import Count, Digits, Fact, Mbps, Port, Record, Seconds, Sentence, written
+from record.spec import BAD, Name, Positive
 from topos.wire import payload_share
 from traffic.textfile import read_regular
 
@@ -65,7 +66,8 @@ class Run(Record, frozen=True, kw_only=True):
     window_s: tuple[Seconds, Seconds]
     """The measured part: the middle two thirds of the run (section 6.2)."""
     spec: parts.Settings
-    """Every other option; `platform`, `datapath`, `new_flows` and `large_flows` say what `auto` became."""
+    """Every other option, with what `auto` became; and `datapath`: of the switches, in the `kernel` or in `user` space;
+    `sink`: what took in flows that last, `iperf` or `blocks`."""
     matrix: tuple[tuple[Count, Count], ...] = written(())
     """Flows asked for: host numbers, source and destination."""
     bisection_mbps: Mbps | None
@@ -136,7 +138,7 @@ class Run(Record, frozen=True, kw_only=True):
         if not self.window_s[0] < self.window_s[1]:
             raise ValueError("window_s ends before it begins")
         # A pattern in the type of these, `Fact`, makes msgspec 0.22 free memory twice.
-        if re.search(f"(?![\t\n])[{parts.BAD}]", "".join(_texts(self.environment))):
+        if re.search(f"(?![\t\n])[{BAD}]", "".join(_texts(self.environment))):
             raise ValueError("environment has characters that control a terminal")
 
     def __repr__(self) -> str:
@@ -177,6 +179,12 @@ class Run(Record, frozen=True, kw_only=True):
     def pattern(self) -> str:
         """The traffic, with its flows per host and share of flows kept if these are not 1."""
         return pattern_of(self.traffic, self.spec.flows_per_host, self.spec.keep)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The values of ``spec`` by name."""
+        spec: Any = self.spec
+        return msgspec.structs.asdict(spec)
 
     def to_frame(self) -> Any:
         """A pandas frame, a row for each flow, with the columns of `record.parts.FlowRecord` (docs/fields.md)."""

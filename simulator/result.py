@@ -66,7 +66,7 @@ class Result:
 
     @cached_property
     def bound_mbps(self) -> float | None:
-        """`hedera.experiment.Experiment.bound_mbps` of flows that last; None for others."""
+        """`record.spec.Experiment.bound_mbps` of flows that last; None for others."""
         lasts = np.isinf(self.size_bytes).all() and not self.start_s.any()
         return self.config.bound_mbps(self.src, self.dst) if lasts else None
 

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import matplotlib
 
-from harness.errors import UnfitMachine
 from harness.jobs.guests import Ground, prepare
 from hedera.compiled import code_folder
+from record.errors import UnfitMachine
 from virtual.errors import GuestFailed
 from virtual.guest import Ended, Guest, Progress
 

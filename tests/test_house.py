@@ -15,7 +15,7 @@ ROOMS = {
     "hedera": "topos traffic",
     "record": "topos traffic hedera",
     "simulator": GROUND,
-    "controllers": "topos traffic hedera",
+    "controllers": GROUND,
     "plots": GROUND,
     "virtual": "",
     "classroom": f"{GROUND} simulator",

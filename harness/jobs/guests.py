@@ -13,14 +13,14 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from harness.errors import UnfitMachine, WorkerFailed
 from harness.jobs.job import Circumstances, Hear, Job
 from harness.jobs.publish import require_room
 from harness.jobs.world import POX, World, code_of_runs, world
 from harness.network import machine
 from harness.run.source import first_source
-from harness.run.spec import RunSpec, lasting, longest_s
+from record.errors import UnfitMachine, WorkerFailed
 from record.parts import Fact
+from record.spec import RunSpec, lasting, longest_s
 from virtual import cache, limits
 from virtual.apt import layer
 from virtual.errors import GuestFailed, Unavailable

@@ -22,12 +22,13 @@ from functools import partial
 import numpy as np
 from msgspec.structs import replace
 
+from harness.network import shaping
 from harness.run.observation import Outage
-from harness.run.spec import RunSpec
 from harness.verdict.flows import MeasuredFlow, Window, fair
 from record import parts
 from record.parts import Rule
 from record.run import Verdict, mean_over
+from record.spec import RunSpec
 from topos.arrays import Float64
 from topos.links import link_rates, num_links, path_links, sending_ports
 from topos.network import Network
@@ -294,7 +295,7 @@ def _processes(seen: Evidence) -> Check:
 
 
 def _limits(seen: Evidence) -> Check:
-    bucket_mbit = seen.spec.shape.burst_bytes * 8e-6  # what a port may send beyond its rate after it was idle
+    bucket_mbit = shaping.of_run(seen.spec).burst_bytes * 8e-6  # what a port may send beyond its rate after it was idle
     over = {port: rate / seen.limit_mbps(port) for port, rate in seen.port_mbps.items()}
     port = max(over, key=lambda port: (over[port] != over[port], over[port]), default="")
     rate, limit = seen.port_mbps.get(port, 0.0), seen.limit_mbps(port)

@@ -14,11 +14,11 @@ import click
 import numpy as np
 from msgspec import structs
 
-from hedera.options import field_options
 from hedera.schemes import CONTROL, label
 from hedera.schemes import scheme as scheme_of
 from plots.style import colour, logarithmic, scheme_order
 from record.completion import CLASSES, by_class
+from record.options import field_options
 from record.parts import Completion
 from simulator.config import Config
 from simulator.workload import bounded
