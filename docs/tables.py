@@ -8,13 +8,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from record.parts import Settings
+from record.run import Settings
 from record.spec import RunSpec, options_of
 from simulator.config import Config
 from studies.hull.scenario import Parameters
 
 HERE = Path(__file__).parent
-RECORD = HERE.parent / "record"
 
 
 def option_table(*backends: tuple[str, type]) -> str:
@@ -69,7 +68,7 @@ def fields(record: ast.ClassDef) -> Iterator[tuple[ast.AnnAssign, str, str]]:
 def rows(record: ast.ClassDef, parts: set[str]) -> Iterator[str]:
     """Rows of a table: each field, what it is, and which part's it is."""
     for node, name, below in fields(record):
-        named = {one.attr for one in ast.walk(node.annotation) if isinstance(one, ast.Attribute)} & parts
+        named = {part.id for part in ast.walk(node.annotation) if isinstance(part, ast.Name)} & parts
         links = ", ".join(f"[{part}](#{part.lower()})" for part in named)
         yield f"| `{name}` | {below} | {links} |"
 
@@ -80,8 +79,9 @@ def sections(parts: list[ast.ClassDef]) -> Iterator[str]:
             yield f"## {part.name}\n\n{words(part.body[0])}\n\nFields: {names}.\n"
 
 
-PARTS = classes(RECORD / "parts.py")
-(RUN,) = (one for one in classes(RECORD / "run.py") if one.name == "Run")
+CLASSES = classes(HERE.parent / "record" / "run.py")
+(RUN,) = (each for each in CLASSES if each.name == "Run")
+PARTS = [each for each in CLASSES if each is not RUN and not each.name.startswith("_")]
 OPTIONS = f"""# Options
 
 Made by `docs/tables.py` from the fields of an experiment; a test holds it against them. Each command's `--help` has
@@ -97,7 +97,7 @@ Numbers may have a unit: `--link-delay 100us`.
 {option_table(("packets", Parameters))}"""
 FIELDS = f"""# The fields of run.json
 
-Made by `docs/tables.py` from `record/run.py` and `record/parts.py`; a test holds it against them.
+Made by `docs/tables.py` from `record/run.py`; a test holds it against them.
 {words(RUN.body[0])}
 
 | field | what it is | its parts |

@@ -10,10 +10,8 @@ from typing import Any
 from plots import summary, trials
 from plots.load import Sweep, load_sweep
 from plots.published import published_share
-from record.archive import ARCHIVE, pack
 from record.files import find_files, write_whole
-from record.parts import FlowRecord
-from record.run import MAX_BYTES, Run
+from record.run import ARCHIVE, MAX_BYTES, FlowRecord, Run, pack
 from traffic.textfile import read_regular
 
 SETTINGS = "sweep.json"

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from record.archive import ARCHIVE, unpacked
 from record.files import find_files
-from record.run import ASIDE, Run, decode, read
+from record.run import ARCHIVE, ASIDE, Run, decode, read, unpacked
 
 VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows", "large_flows")
 """Settings that may differ between the runs of one figure, because they belong to the pattern or follow from it. Runs

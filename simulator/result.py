@@ -11,7 +11,7 @@ from msgspec import structs, to_builtins
 
 from hedera.maxmin import alone_rates
 from record.completion import by_class, completed
-from record.parts import Collective, Completion, Failure, Phase
+from record.run import Collective, Completion, Failure, Phase
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from topos.arrays import Float64, Int32

@@ -19,7 +19,7 @@ from harness.jobs.world import POX, World, code_of_runs, world
 from harness.network import machine
 from harness.run.source import first_source
 from record.errors import UnfitMachine, WorkerFailed
-from record.parts import Fact
+from record.run import Fact
 from record.spec import RunSpec, lasting, longest_s
 from virtual import cache, limits
 from virtual.apt import layer

@@ -22,7 +22,7 @@ from harness.network import machine
 from harness.run.source import EMULATOR
 from hedera.schemes import file_of
 from record.errors import UnfitMachine, UserMistake
-from record.parts import Fact
+from record.run import Fact
 from record.spec import RunSpec
 from traffic.textfile import believe_only, given
 

@@ -33,7 +33,7 @@ from harness.network.namespaces import inside
 from harness.network.processes import Children, wait_until
 from record.completion import completed
 from record.errors import RunFailed
-from record.parts import Collective
+from record.run import Collective
 from record.spec import LINGER_S, RunSpec, linger_s
 from topos.wire import ETHERNET_HEADER
 from traffic.flows import SERVER_PORT, Matrix, source_ports

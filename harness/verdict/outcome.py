@@ -26,7 +26,7 @@ from harness.verdict.rules import through_queue_s
 from hedera.linkstate import LinkState
 from hedera.maxmin import alone_rates, most_possible
 from record.completion import by_class
-from record.parts import Collective, Completion, Failure, Phase, Turns
+from record.run import Collective, Completion, Failure, Phase, Turns
 from record.spec import SHORTEST_S, RunSpec, lasting, middle, phases
 from topos.arrays import Float64
 from topos.faults import cables, moments

@@ -21,8 +21,7 @@ from harness.verdict.flows import MeasuredFlow, Window
 from harness.verdict.outcome import SETTLED_S, Outcome, Recovery
 from harness.verdict.rules import Evidence, FullLinks, claims, doubted_claims, full_links, judge
 from record.errors import RunFailed, one_line
-from record.parts import Cpu, Disagreement, Rates, Restart, Round, Settings, Timing
-from record.run import SCHEMA, Run, mean_over
+from record.run import SCHEMA, Cpu, Disagreement, Rates, Restart, Round, Run, Settings, Timing, mean_over
 from record.spec import RunSpec
 from topos.links import link_rates, sending_ports
 from topos.network import Network

@@ -25,9 +25,8 @@ from msgspec.structs import replace
 from harness.network import shaping
 from harness.run.observation import Outage
 from harness.verdict.flows import MeasuredFlow, Window, fair
-from record import parts
-from record.parts import Rule
-from record.run import Verdict, mean_over
+from record import run as record_run
+from record.run import Rule, Verdict, mean_over
 from record.spec import RunSpec
 from topos.arrays import Float64
 from topos.links import link_rates, num_links, path_links, sending_ports
@@ -124,9 +123,9 @@ class FullLinks:
     mbps: Mapping[str, float]
     why_not: str | None = None
 
-    def record(self) -> parts.FullLinks | None:
+    def record(self) -> record_run.FullLinks | None:
         mbps = {name: round(rate, 3) for name, rate in self.mbps.items()}
-        return parts.FullLinks(window_s=self.window, mbps=mbps) if mbps else None
+        return record_run.FullLinks(window_s=self.window, mbps=mbps) if mbps else None
 
 
 def full_links(

@@ -13,8 +13,7 @@ from harness.jobs.publish import RESULT
 from harness.sweep import TrafficSpec, keep_settings, plan
 from plots.compare_sweeps import OF_THE_PATTERN
 from plots.style import option_name
-from record.parts import Settings
-from record.run import write
+from record.run import Settings, write
 from record.spec import RunSpec
 from tests.harness.jobs.made import result
 

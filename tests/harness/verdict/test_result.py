@@ -14,7 +14,7 @@ from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import paths_by_flow
 from harness.verdict.result import describe, judged
 from record.errors import RunFailed
-from record.parts import Restart as Restarted
+from record.run import Restart as Restarted
 from record.spec import RunSpec
 from tests.harness.verdict.fine import placed
 from topos.network import NonBlocking
