@@ -12,8 +12,7 @@ from contextlib import suppress
 
 import click
 
-from record.errors import HarnessError, UnfitMachine, printable
-from virtual.errors import GuestFailed, Unavailable
+from record.errors import HarnessError, printable
 
 TRACEBACK = "traceback.txt"
 """The file of a run that keeps where an error came from that nobody expected."""
@@ -57,10 +56,6 @@ def _status(command: Callable[[], object]) -> int:
         return mistake.exit_code
     except HarnessError as error:
         return _said(printable(str(error)), error.exit_status)
-    except Unavailable as reason:
-        return _said(f"virtual time: {printable(str(reason))}", UnfitMachine.exit_status)
-    except GuestFailed as reason:
-        return _said(printable(str(reason)))
     except MemoryError:
         return _said("this machine has no memory left for that: fewer --jobs, a smaller -k or shorter runs take less")
     except OSError as error:

@@ -14,7 +14,7 @@ class RunFailed(HarnessError):
 
 
 class WorkerFailed(RunFailed):
-    """A worker of a cluster failed, or what it sent is not the run that was asked of it: others make that run."""
+    """A guest or a worker of a cluster ended without a result, or with one that was not asked of it."""
 
 
 class UserMistake(HarnessError, ValueError):

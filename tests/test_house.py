@@ -17,7 +17,7 @@ ROOMS = {
     "simulator": GROUND,
     "controllers": GROUND,
     "plots": GROUND,
-    "virtual": "",
+    "virtual": "record",
     "classroom": f"{GROUND} simulator",
     "harness": f"{GROUND} controllers plots virtual studies classroom simulator",
     "studies": f"{GROUND} simulator plots virtual harness",

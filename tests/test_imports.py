@@ -36,10 +36,10 @@ from record.errors import WorkerFailed
 from harness.jobs import guests, job
 from harness.jobs.world import World
 from record.spec import RunSpec
-from virtual.errors import GuestFailed
+from record.errors import WorkerFailed
 class Guest:
     def __init__(self, *told, **more): pass
-    def __enter__(self): raise GuestFailed("lost")
+    def __enter__(self): raise WorkerFailed("lost")
     def __exit__(self, *error): pass
 guests.Guest = Guest
 carrier = guests.Guests(guests.Ground(SimpleNamespace(linux=Path("linux")), (), "{{}}", World({{}}, "python", ())), 1)

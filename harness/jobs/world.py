@@ -73,7 +73,7 @@ class World:
 
 
 def world(code: Path) -> World:
-    """``code``: the copy of our code (`code_of_runs`). Raises Unavailable where this user can keep nothing."""
+    """``code``: the copy of our code (`code_of_runs`). Raises UnfitMachine where this user can keep nothing."""
     folders = {"/usr": Path("/usr"), CODE: code}
     folders |= {f"/{name}": path for name in SYSTEM if (path := Path("/", name)).is_dir()}
     folders |= {f"/etc/{name}": path for name in ETC if (path := Path("/etc", name)).is_dir()}
@@ -152,7 +152,7 @@ def _linked(targets: Mapping[str, str]) -> Path:
 
 
 def code_of_runs(say: Callable[[str], None]) -> Path:
-    """The folder of the copy. Raises Unavailable where this user can keep nothing."""
+    """The folder of the copy. Raises UnfitMachine where this user can keep nothing."""
     from hedera.compiled import make_room, sources
 
     kept = cache.folder("code")
