@@ -19,12 +19,12 @@ from harness.cli.options import tell_user
 from harness.jobs import guests
 from harness.jobs.job import job_of
 from harness.jobs.publish import run as run_job
-from harness.run.spec import RunSpec
-from hedera.options import in_words
 from record.completion import members
 from record.files import write_whole
+from record.options import in_words
 from record.output import write_csv
 from record.run import Run, read
+from record.spec import RunSpec
 from studies.hifi.scene import Flow, Scene, Seen, played
 from studies.hull.packets import parse, run_scenario
 from topos.arrays import Float64

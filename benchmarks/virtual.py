@@ -20,8 +20,8 @@ import click
 from harness.jobs import guests
 from harness.jobs.job import job_of
 from harness.jobs.publish import run as run_job
-from harness.run.spec import RunSpec
 from record.output import plain_table, wide_console
+from record.spec import RunSpec
 from virtual import guest
 
 

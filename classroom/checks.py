@@ -19,7 +19,7 @@ from classroom.answering import History, HistoryFlow, flows_of, walk
 from classroom.submission import Answer, Misbehaved, Question, Replies, Submission
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, exceeded_capacity
-from hedera.text import one_line, printable
+from record.errors import one_line, printable
 from topos.arrays import Float64, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import climb, num_links, path_links

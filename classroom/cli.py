@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hedera.options import in_words, json_option, to_write
-from hedera.text import one_line
+from record.errors import one_line
 from record.files import make_folder, write_whole
+from record.options import in_words, json_option, to_write
 from record.output import progress_bar
 
 if TYPE_CHECKING:

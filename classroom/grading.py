@@ -22,7 +22,7 @@ from classroom.sandbox import Place, closed, unclosed
 from classroom.submission import NAMES, SCHEDULER, Budget, Start, Submission, Unfit, as_code
 from hedera.demand import estimate_demands
 from hedera.maxmin import most_possible
-from hedera.text import one_line
+from record.errors import one_line
 from record.tasks import workers
 from simulator.config import Config
 from topos.links import num_links

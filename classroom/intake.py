@@ -24,7 +24,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from classroom.submission import MAX_FILE, NAMES
-from hedera.text import one_line
+from record.errors import one_line
 from traffic.textfile import Unreadable, read_regular
 
 MAX_ARCHIVE, MAX_UNPACKED, MAX_FILES, DEEPEST = 8 << 20, 64 << 20, 2000, 4

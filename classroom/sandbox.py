@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from classroom.submission import ONE_THREAD, READY, ROOT, START_S, Start, Unfit, answering, own
-from hedera.text import one_line
+from record.errors import one_line
 from record.files import write_whole
 from record.temporary import temporary_folder
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedera.text import one_line
+from record.errors import one_line
 from traffic.textfile import Unreadable, read_regular
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -25,8 +25,9 @@ from controllers.driver import (
 )
 from controllers.flowstats import RECALL_S, LearnedFlows, Polls, Recall
 from controllers.rules import LearnRules, spread_rules
-from controllers.settings import FLAGS, Settings
+from controllers.settings import FLAGS, new_placement
 from controllers.state import Failures, KnownFlow, KnownFlows, Switches
+from record.spec import RunSpec
 from topos.fattree import FatTree
 
 SETTLE_S = 1.0
@@ -40,7 +41,7 @@ HEARTBEAT_S = 1.0
 class Controller:
     """One scheme's controller. Adapters call its methods, from one thread."""
 
-    def __init__(self, settings: Settings, driver: Driver, log: EventLog):
+    def __init__(self, settings: RunSpec, driver: Driver, log: EventLog):
         self._settings = settings
         self._topo = settings.network()
         self._driver = driver
@@ -53,18 +54,18 @@ class Controller:
         self._failures = self._hedera = self._learned = None
         self._switches = Switches(self._topo, driver)
         if self._routing is not None and settings.new_flows == "switch":
-            assert isinstance(self._topo, FatTree), "`Settings` sees to it"
+            assert isinstance(self._topo, FatTree), "`RunSpec` sees to it"
             learning = LearnRules(self._topo, self._routing, settings.reading_s)
             self._switches = Switches(self._topo, driver, learning.rules)
             self._learned = LearnedFlows(self._switches, self._flows, self._detour)
         if gap_us is not None:
-            assert isinstance(self._topo, FatTree), "`Settings` sees to it"
+            assert isinstance(self._topo, FatTree), "`RunSpec` sees to it"
             self._switches = Switches(self._topo, driver, partial(spread_rules, self._topo, gap_us))
         self._recalls = Polls(self._switches, self._recalled, RECALL_S)
         if self._routing is not None:
             self._failures = Failures(self._topo, self._routing.links)
             self._recall = Recall(self._switches, self._flows, log)
-            placement = settings.new_placement()
+            placement = new_placement(settings)
             if placement is not None:
                 # Only here, because numba takes half a second that static schemes need not pay.
                 from controllers.hedera_loop import HederaLoop

@@ -8,11 +8,12 @@ import numpy as np
 
 from controllers.driver import EventLog, FlowStat, until
 from controllers.flowstats import LearnedFlows, Measurements, Polls, Recall
-from controllers.settings import Settings
+from controllers.settings import new_placement
 from controllers.state import KnownFlow, KnownFlows, Switches
 from hedera.linkstate import LinkState
 from hedera.placement import Placement
 from hedera.scheduler import ActiveFlows, Round, Scheduler
+from record.spec import RunSpec
 from topos.network import Network
 
 STARTS_EVERY_S = 0.25
@@ -29,7 +30,7 @@ class HederaLoop:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: RunSpec,
         placement: Placement,
         switches: Switches,
         flows: KnownFlows,
@@ -174,9 +175,9 @@ class HederaLoop:
         send(False, lambda: send(True, done))
 
 
-def warm_up(settings: Settings, tree: Network) -> None:
+def warm_up(settings: RunSpec, tree: Network) -> None:
     """Schedule once for nothing, so that the first round does not wait for compiled code to be loaded."""
-    placement = settings.new_placement()  # one of its own: its draws are thrown away
+    placement = new_placement(settings)  # one of its own: its draws are thrown away
     assert placement is not None
     hosts = np.arange(tree.num_hosts)
     src, core = hosts.astype(np.int32), np.zeros(hosts.size, dtype=np.int32)

@@ -32,8 +32,8 @@ from os_ken.ofproto import ofproto_v1_0_parser as messages
 from controllers.core import Controller
 from controllers.driver import EventLog, FiveTuple, FlowStat, Match, Rule, guarded
 from controllers.rules import nicira_actions
-from controllers.settings import FLAGS, Settings
-from hedera.parameter import parameters_of
+from controllers.settings import FLAGS, settings_of
+from record.spec import RunSpec, options_of
 
 _NO_BUFFER = 0xFFFFFFFF
 
@@ -49,7 +49,7 @@ class OsKenController(app_manager.OSKenApp):
 
     OFP_VERSIONS = (of.OFP_VERSION,)
 
-    def __init__(self, settings: Settings, log: EventLog):
+    def __init__(self, settings: RunSpec, log: EventLog):
         super().__init__()
         self._switches: dict[int, Any] = {}
         self.core = Controller(settings, self, log)
@@ -250,13 +250,13 @@ class Handshake(ofp_handler.OFPHandler):
         return hub.spawn(self._server.serve_forever)
 
 
-def _arguments(argv: list[str] | None) -> tuple[Settings, str, int, str | None]:
+def _arguments(argv: list[str] | None) -> tuple[RunSpec, str, int, str | None]:
     """Settings, address, port and log file from the command line; exits with 2 and one sentence if wrong."""
     parser = argparse.ArgumentParser(prog="controllers.os_ken_main", description=__doc__.split("\n")[0])
     parser.error = _refuse  # type: ignore[method-assign]
     parser.add_argument("--listen", default="127.0.0.1:6653", metavar="ADDR:PORT", help="where switches connect")
     parser.add_argument("--log", metavar="FILE", help="append events to this file, one JSON object per line")
-    known = parameters_of(Settings)
+    known = options_of(RunSpec)
     for name, flag in FLAGS.items():
         parser.add_argument(f"--{flag}", help=known[name].help.replace("%", "%%"))
     given = {name: text for name, text in vars(parser.parse_args(argv)).items() if text is not None}
@@ -265,7 +265,7 @@ def _arguments(argv: list[str] | None) -> tuple[Settings, str, int, str | None]:
     if not address or not port.isdecimal() or not 0 < int(port) < 65536:
         _refuse("--listen needs an address and a port, such as 127.0.0.1:6653")
     try:
-        return Settings.from_text(given), address, int(port), log
+        return settings_of(given), address, int(port), log
     except ValueError as error:
         _refuse(str(error))
 

@@ -22,7 +22,8 @@ from pox.core import core
 from controllers.core import Controller
 from controllers.driver import EventLog, FiveTuple, FlowStat, Match, Rule, guarded
 from controllers.rules import nicira_actions
-from controllers.settings import Settings, from_ripl_pox
+from controllers.settings import from_ripl_pox, settings_of
+from record.spec import RunSpec
 
 _REPLY_HEADER = 12  # bytes of a statistics reply before its first entry
 
@@ -35,7 +36,7 @@ def _refuse(message: str, status: int) -> NoReturn:
 class PoxController:
     """Driver and event source in one: the core's calls become messages, POX's events become calls."""
 
-    def __init__(self, settings: Settings, log: EventLog):
+    def __init__(self, settings: RunSpec, log: EventLog):
         self._log = log
         self._connections: dict[int, Any] = {}
         self.core = Controller(settings, self, log)
@@ -205,7 +206,7 @@ def launch(log: str | None = None, **given: str) -> None:
     """
     try:
         given, note = from_ripl_pox(given)
-        settings = Settings.from_text(given)
+        settings = settings_of(given)
     except ValueError as error:
         _refuse(str(error), status=2)
     if note:

@@ -1,72 +1,47 @@
-"""What a controller is told when it starts: the fields of an experiment that concern it, as flags; or RipL-POX's
-arguments, so that its users' command lines go on working."""
+"""What a controller is told when it starts: the fields of a run that concern it, as flags; or RipL-POX's arguments, so
+that its users' command lines go on working."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from hedera.experiment import Experiment
-from hedera.parameter import narrowed, option_of, parameter, parameters_of
+from record.spec import RunSpec, options_of
 
 if TYPE_CHECKING:
     from hedera.placement import Placement
 
-NEW_FLOWS = ("controller", "switch")
+FIELDS = "scheme k seed interval_s link_mbps threshold large_flows iterations topology oversubscribe new_flows"
+FLAGS = {name: options_of(RunSpec)[name].in_python for name in FIELDS.split()}
+"""The flags of a controller, the same on both platforms, by the fields they set."""
+UNTOLD = {"scheme": "ecmp", "traffic": "unknown", "large_flows": "measured-or-estimated", "new_flows": "controller"}
+"""What a controller takes that is started by hand. Of the traffic it sees what comes, not what was asked for."""
 _RIPL_POX = {"hashed": "ecmp", "st": "spanning-tree", "random": "random"}
 _MODES = ("reactive", "proactive", "hybrid")
 
 
-@dataclass(frozen=True)
-class Settings(Experiment):
-    """Scheme and network of one controller, which sees what traffic comes, not what was asked for.
-
-    ``scheme`` is what `hedera.schemes.scheme` is asked for, the user's own included, and the same name is what the
-    log says.
-
-    Raises ValueError, with one sentence, for bad values.
-    """
-
-    scheme: str = narrowed(Experiment, "scheme", "ecmp")
-    traffic: str = ""
-    interval_s: float = narrowed(Experiment, "interval_s", 2.0, above=None, least=0.02)
-    link_mbps: float = narrowed(Experiment, "link_mbps", 10.0)
-    new_flows: str = parameter(
-        "controller",
-        "Who gives a flow its first path: the controller, which gets its first packet, or the switch, by a hash.",
-        choices=NEW_FLOWS,
-        controller=True,
-    )
-
-    @classmethod
-    def from_text(cls, given: Mapping[str, str]) -> Settings:
-        """Settings from flags as they were typed. Raises ValueError for unknown flags and bad values."""
-        names = {flag: name for name, flag in FLAGS.items()}
-        for flag in given:
-            if flag not in names:
-                raise ValueError(f"{flag} is not a setting; there are {', '.join(names)}")
-        return msgspec.convert({names[flag]: text for flag, text in given.items()}, cls, strict=False)
-
-    def new_placement(self) -> Placement | None:
-        """The scheme's placement, made anew; None for a static scheme."""
-        return self.chosen.placement(self.topo, self.seed, self.options)
+def settings_of(given: Mapping[str, str]) -> RunSpec:
+    """Settings from flags as they were typed. Raises ValueError, one sentence, for unknown flags and bad values."""
+    names = {flag: name for name, flag in FLAGS.items()}
+    values: dict[str, object] = dict(UNTOLD)
+    for flag, text in given.items():
+        if flag not in names:
+            raise ValueError(f"{flag} is not a setting; there are {', '.join(names)}")
+        value = options_of(RunSpec)[names[flag]].checked(text, strict=False)
+        if value != "auto":  # a run's has been settled by its traffic, which nobody knows here
+            values[names[flag]] = value
+    return RunSpec(**values)  # type: ignore[arg-type]
 
 
-FLAGS = {
-    name: option_of(name, known).lstrip("-").replace("-", "_")
-    for name, known in parameters_of(Settings).items()
-    if known.controller
-}
-"""The flags of a controller, the same on both platforms, by the fields they set."""
+def flags_of(spec: RunSpec) -> dict[str, object]:
+    values = {flag: getattr(spec, name) for name, flag in FLAGS.items()}
+    return {flag: value for flag, value in values.items() if value is not None}
 
 
-def flags_of(experiment: Experiment) -> dict[str, object]:
-    values = asdict(experiment)
-    return {flag: values[name] for name, flag in FLAGS.items() if values.get(name) is not None}
+def new_placement(spec: RunSpec) -> Placement | None:
+    """The scheme's placement, made anew; None for a static scheme."""
+    return spec.chosen.placement(spec.topo, spec.seed, spec.options)
 
 
 def from_ripl_pox(given: dict[str, str]) -> tuple[dict[str, str], str | None]:

@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controllers.pox_main import find_pox, pox_version, too_old
-from harness.errors import RunFailed
 from harness.network import machine
 from harness.network.footprint import leftovers
 from harness.network.processes import run
+from record.errors import RunFailed, UnfitMachine, WorkerFailed
 from studies.hull import packets as packet_engine
 from virtual import kernel, limits
-from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import Guest, memory_folder
 
 SHAPED_S = 10.0
@@ -86,7 +85,7 @@ def _guest_kernel() -> Finding:
     item = "kernel for virtual time"
     try:
         found = kernel.kernel(lambda sentence: None)
-    except Unavailable as reason:
+    except UnfitMachine as reason:
         return _needed(item, False, str(reason))
     return _optional(item, f"Linux {found.release}, {found.mode} mode", "yes", found.slow or "")
 
@@ -113,7 +112,7 @@ def _guest() -> Finding:
             linux, ["bash", "-c", script], folder=Path("/"), memory_mib=SMALLEST.memory_mib, processes=count, real_s=120
         ) as guest:
             ended = guest.wait()
-    except (Unavailable, GuestFailed) as reason:
+    except (UnfitMachine, WorkerFailed) as reason:
         return _needed(item, False, str(reason))
     found = ended.stdout.strip() == str(count - 8)
     return _needed(item, found, f"it said {ended.stderr.strip()[-200:]!r}")

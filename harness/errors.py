@@ -12,37 +12,10 @@ from contextlib import suppress
 
 import click
 
-from hedera.text import printable
-from virtual.errors import GuestFailed, Unavailable
+from record.errors import HarnessError, printable
 
 TRACEBACK = "traceback.txt"
 """The file of a run that keeps where an error came from that nobody expected."""
-
-
-class HarnessError(Exception):
-    """Something to tell the user in one sentence; ``exit_status`` is the command's."""
-
-    exit_status = 1
-
-
-class RunFailed(HarnessError):
-    """The run could not be carried through: it has no result, or an invalid one."""
-
-
-class WorkerFailed(RunFailed):
-    """A worker of a cluster failed, or what it sent is not the run that was asked of it: others make that run."""
-
-
-class UserMistake(HarnessError):
-    """The command line or an input file asks for something that does not exist."""
-
-    exit_status = 2
-
-
-class UnfitMachine(HarnessError):
-    """The machine cannot do it as it is; the message says what to install or change."""
-
-    exit_status = 3
 
 
 def in_words(error: BaseException) -> str:
@@ -83,10 +56,6 @@ def _status(command: Callable[[], object]) -> int:
         return mistake.exit_code
     except HarnessError as error:
         return _said(printable(str(error)), error.exit_status)
-    except Unavailable as reason:
-        return _said(f"virtual time: {printable(str(reason))}", UnfitMachine.exit_status)
-    except GuestFailed as reason:
-        return _said(printable(str(reason)))
     except MemoryError:
         return _said("this machine has no memory left for that: fewer --jobs, a smaller -k or shorter runs take less")
     except OSError as error:

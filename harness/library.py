@@ -18,23 +18,18 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import fields
 from functools import cache
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
-
-import msgspec
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.cli.options import carrier, tell_user, timed
-from harness.errors import UserMistake
 from harness.jobs.job import job_of
 from harness.jobs.publish import require_writable, slug
-from harness.run.spec import RunSpec
-from hedera.options import help_of
-from hedera.parameter import option_of, parameters_of
+from record.errors import UserMistake
 from record.files import write_whole
 from record.output import silence
+from record.spec import Option, RunSpec, options_of
 from record.temporary import temporary_folder
 from simulator.config import Config
 
@@ -60,15 +55,14 @@ def _takes_options_of(owner: type) -> Callable[[Function], Function]:
     """Decorator: have a function's signature and docstring name the described fields of a dataclass as options."""
 
     def decorate(function: Function) -> Function:
-        signature, known, hints = inspect.signature(function), parameters_of(owner), get_type_hints(owner)
+        signature = inspect.signature(function)
         parameters = [each for each in signature.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
         lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:", ""]
-        defaults = {each.name: each.default for each in fields(owner)}
-        for name, field in option_fields(owner).items():
+        for name, option in _by_name(owner).items():
             if name not in signature.parameters:
-                default, hint = defaults[field], hints[field]
-                parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint))
-                lines.append(f"    ``{name}``: {help_of(known[field])}")
+                kind = option.kind if option.default is not None else option.kind | None
+                parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=option.default, annotation=kind))
+                lines.append(f"    ``{name}``: {option.help}")
         function.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         function.__doc__ = "\n".join(lines)
         return function
@@ -76,30 +70,21 @@ def _takes_options_of(owner: type) -> Callable[[Function], Function]:
     return decorate
 
 
-def option_fields(owner: type) -> dict[str, str]:
-    """The fields of a dataclass by the names of their options in Python."""
-    known = parameters_of(owner)
-    return {option_of(name, each).lstrip("-").replace("-", "_"): name for name, each in known.items()}
+def _by_name(owner: type) -> dict[str, Option]:
+    """The options of a dataclass by their names in Python."""
+    return {option.in_python: option for option in options_of(owner).values()}
 
 
 def fields_of(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as fields of a dataclass, of the fields' types. UserMistake for one that it has not, or of another
     type."""
-    names, hints, values = option_fields(owner), get_type_hints(owner), {}
-    names |= {field: field for field in names.values()}  # as commands have them
+    known, values = _by_name(owner) | options_of(owner), {}  # as commands have them, too
     for name, value in options.items():
-        if name not in names:
-            raise UserMistake(f"there is no option --{name}; the options are {', '.join(option_fields(owner))}")
-        field = names[name]
-        known = parameters_of(owner)[field]
-        option = option_of(field, known)
-        several = isinstance(value, str) and str(hints[field]).startswith("tuple")
-        try:
-            values[field] = msgspec.convert((value,) if several else value, hints[field], strict=False)
-        except msgspec.ValidationError as error:
-            raise UserMistake(f"{option}: {value!r} does not fit: {error}") from None
-        if not known.holds(values[field]):
-            raise UserMistake(f"{option} must be {known.allowed}, not {value!r}")
+        if name not in known:
+            raise UserMistake(f"there is no option --{name}; the options are {', '.join(_by_name(owner))}")
+        option = known[name]
+        several = isinstance(value, str) and option.kind is tuple
+        values[option.field] = option.checked((value,) if several else value, strict=False)
     return values
 
 
@@ -195,7 +180,7 @@ def sweep(
 def varied_fields(vary: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, tuple[Any, ...]]]:
     """Varied options as `harness.sweep.plan_parts` takes them: by option the field and its values. UserMistake, one
     sentence, for one that is none."""
-    names = {option: field for option, field in option_fields(RunSpec).items() if field not in FIXED}
+    names = {name: option.field for name, option in _by_name(RunSpec).items() if option.field not in FIXED}
     varied = {}
     for option, values in vary.items():
         field = names.get(option.replace("-", "_"))

@@ -18,7 +18,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from harness.errors import UserMistake
 from harness.jobs.job import job_of
 from harness.jobs.publish import (
     Carrier,
@@ -32,14 +31,14 @@ from harness.jobs.publish import (
     slug,
     stage_words,
 )
-from harness.run.spec import RunSpec
 from hedera.schemes import SCHEMES
-from hedera.text import one_line
 from plots.load import Sweep, load_sweep
 from plots.style import setting_text, short
+from record.errors import UserMistake, one_line
 from record.files import read_json, write_whole
 from record.output import quiet
 from record.run import LOST, Run
+from record.spec import RunSpec
 from topos.wire import DEFAULT_MTU
 from traffic.patterns import PUBLISHED, REPLICATION
 

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from msgspec.structs import asdict
 
 from hedera.schemes import CONTROL
 from plots import figure9, style
@@ -296,7 +295,7 @@ def _settings(sweep: Sweep, bars: Collection[tuple[str, str]]) -> dict[str, Valu
     values: dict[str, dict[Value, None]] = {}
     for run in sweep.runs:
         if (run.pattern, run.scheme) in bars:
-            for name, value in asdict(run.spec).items():
+            for name, value in run.settings.items():
                 values.setdefault(name, {})[value] = None
     return {
         name: next(iter(several)) if len(several) == 1 else ", ".join(sorted(map(setting_text, several)))

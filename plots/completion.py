@@ -12,8 +12,7 @@ from msgspec.structs import asdict
 from plots.style import colour, house_style, label, logarithmic, save, scheme_order
 from plots.trials import ALL_TRIES, VALID
 from record.completion import CLASSES
-from record.parts import FlowRecord
-from record.run import Run
+from record.run import FlowRecord, Run
 from topos.arrays import Float64
 
 if TYPE_CHECKING:

@@ -18,8 +18,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.style import short
-from record.parts import FlowRecord, Round
-from record.run import Run
+from record.run import FlowRecord, Round, Run
 from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.links import NO_LINK, link_ends, num_links, path_links, sending_ports

@@ -7,15 +7,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from plots import summary, trials
 from plots.load import Sweep, load_sweep
 from plots.published import published_share
-from record.archive import ARCHIVE, pack
 from record.files import find_files, write_whole
-from record.parts import FlowRecord
-from record.run import MAX_BYTES, Run
+from record.run import ARCHIVE, MAX_BYTES, FlowRecord, Run, pack
 from traffic.textfile import read_regular
 
 SETTINGS = "sweep.json"
@@ -82,7 +78,7 @@ def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
             "dropped_packets": sum(run.queue_drops.values()),
             "started": run.started.isoformat() if run.started else None,
             "reasons": "; ".join(run.reasons),
-            **msgspec.structs.asdict(run.spec),
+            **run.settings,
         }
 
 

@@ -12,11 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from record.archive import ARCHIVE, unpacked
 from record.files import find_files
-from record.run import ASIDE, Run, decode, read
+from record.run import ARCHIVE, ASIDE, Run, decode, read, unpacked
 
 VARYING = ("flows_per_host", "keep", "scale_sizes", "new_flows", "large_flows")
 """Settings that may differ between the runs of one figure, because they belong to the pattern or follow from it. Runs
@@ -116,7 +113,7 @@ def _with_other_settings(runs: Mapping[Path, Run]) -> list[Skipped]:
 
 def settings_of(run: Run) -> dict[str, Any]:
     """The settings that all runs of a figure share."""
-    return {name: value for name, value in msgspec.structs.asdict(run.spec).items() if name not in VARYING}
+    return {name: value for name, value in run.settings.items() if name not in VARYING}
 
 
 def _replaced(runs: Mapping[Path, Run]) -> list[Skipped]:

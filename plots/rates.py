@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedera.schemes import CONTROL
 from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order, short
-from record.archive import ARCHIVE
-from record.run import Run
+from record.run import ARCHIVE, Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,8 +23,7 @@ from plots.style import colour, drawn, house_style, image, label, option_name, s
 from plots.summary import FEWEST, WINDOWS, summarise
 from record.completion import CLASSES
 from record.files import write_whole
-from record.parts import Fact
-from record.run import Run
+from record.run import Fact, Run
 
 FOLDER = "figures"
 PAGE = "report.html"

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup, escape
 
-from hedera.parameter import option_of
 from record.files import write_whole
+from record.spec import RunSpec, options_of
 from traffic.flowfile import file_of_own
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ def label(pattern: str) -> str:
 
 def option_name(setting: str) -> str:
     """The option of the command line for a setting in run.json."""
-    return {"link_mbps": "--bw", "k": "-k"}.get(setting, option_of(setting))
+    option = options_of(RunSpec).get(setting)
+    return setting if option is None else option.name
 
 
 def rounded(value: float) -> str:

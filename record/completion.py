@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from record.parts import Collective, Completion
+from record.run import Collective, Completion
 from topos.arrays import Bool, Float64
 from traffic.graph import FlowGraph
 

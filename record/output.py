@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedera.options import QUIET
 from record.files import write_whole
+from record.options import QUIET
 from traffic.textfile import Unreadable, read_regular
 
 if TYPE_CHECKING:

@@ -12,9 +12,9 @@ from typing import Any
 import click
 import numpy as np
 
-from hedera.options import field_options, in_words, json_option, quiet_option
 from record import completion
 from record.files import write_whole
+from record.options import field_options, in_words, json_option, quiet_option
 from record.output import progress_bar
 from simulator.config import Config
 

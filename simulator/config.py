@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from hedera.experiment import Experiment, middle
-from hedera.parameter import parameter
+from msgspec import Meta
+
+from record.spec import Experiment, described, middle, one_of
 from simulator.workload import bounded
 from traffic.flows import NOTHING, Flows, joined
 from traffic.graph import FlowGraph
@@ -25,14 +26,17 @@ class Config(Experiment):
     Raises ValueError, one sentence, for a value that makes no sense.
     """
 
-    engine: str = parameter("aimd", "Rates of flows: aimd (section 5.5) or maxmin (ideal shares).", choices=ENGINES)
-    tick_s: float = parameter(0.001, "Length of a tick", unit="s", above=0)
-    detect_s: float = parameter(
-        0.0,
-        "Global First Fit re-routes upon detection (section 4.5), looking this often; 0: with the period",
-        unit="s",
-        least=0,
-    )
+    engine: Annotated[
+        str, one_of(*ENGINES), described("Rates of flows: aimd (section 5.5) or maxmin (ideal shares).")
+    ] = "aimd"
+    tick_s: Annotated[float, Meta(gt=0), described("Length of a tick, s.")] = 0.001
+    detect_s: Annotated[
+        float,
+        Meta(ge=0),
+        described(
+            "Global First Fit re-routes upon detection (section 4.5), looking this often; 0: with the period, s."
+        ),
+    ] = 0.0
 
     _simulates: ClassVar[bool] = True
 

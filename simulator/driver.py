@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hedera.experiment import phases
 from hedera.linkstate import LinkState
 from hedera.maxmin import most_possible, sprayed_rates
 from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.scheduler import ActiveFlows, Scheduler
-from record.parts import Failure, Phase
+from record.run import Failure, Phase
+from record.spec import phases
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from simulator.fair import MaxMinEngine

@@ -11,7 +11,7 @@ from msgspec import structs, to_builtins
 
 from hedera.maxmin import alone_rates
 from record.completion import by_class, completed
-from record.parts import Collective, Completion, Failure, Phase
+from record.run import Collective, Completion, Failure, Phase
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from topos.arrays import Float64, Int32
@@ -66,7 +66,7 @@ class Result:
 
     @cached_property
     def bound_mbps(self) -> float | None:
-        """`hedera.experiment.Experiment.bound_mbps` of flows that last; None for others."""
+        """`record.spec.Experiment.bound_mbps` of flows that last; None for others."""
         lasts = np.isinf(self.size_bytes).all() and not self.start_s.any()
         return self.config.bound_mbps(self.src, self.dst) if lasts else None
 

@@ -27,11 +27,10 @@ from plots.published import Family, bijective, everything, families, match, our_
 from plots.style import short
 from plots.summary import Summary, summarise
 from plots.trials import in_a_sentence
-from record.archive import ARCHIVE
 from record.files import write_whole
 from record.output import read_csv
 from record.published import CAPACITY_MBPS
-from record.run import Run
+from record.run import ARCHIVE, Run
 from topos.arrays import Float64
 
 ROOT = Path(__file__).parents[1]

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from hedera.options import field_options
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from plots.load import load_sweep
 from plots.style import DASHES, INK, MUTED, colour, scheme_label
 from plots.trials import in_a_sentence
+from record.options import field_options
 from record.run import Run
 from simulator.config import Config
 from studies.study import Row, Rows, Study, grouped, interval, mbps, picture, study, table

@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import click
 import numpy as np
 
-from hedera.options import (
+from hedera.schemes import scheme
+from plots.style import INK, MUTED, house_style, rounded, save
+from plots.trials import Difference, difference
+from record.options import (
     OUT,
     Command,
     field_options,
@@ -32,9 +35,6 @@ from hedera.options import (
     seeds_option,
     to_write,
 )
-from hedera.schemes import scheme
-from plots.style import INK, MUTED, house_style, rounded, save
-from plots.trials import Difference, difference
 from record.output import conclude, plain_table, write_csv
 from record.tasks import run_tasks
 from simulator.config import ENGINES, Config

@@ -18,10 +18,9 @@ from pathlib import Path
 
 import matplotlib
 
-from harness.errors import UnfitMachine
 from harness.jobs.guests import Ground, prepare
 from hedera.compiled import code_folder
-from virtual.errors import GuestFailed
+from record.errors import UnfitMachine, WorkerFailed
 from virtual.guest import Ended, Guest, Progress
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -117,7 +116,7 @@ def main(arguments: list[str]) -> int:
             for each in as_completed(doing):
                 try:
                     ended = each.result()
-                except GuestFailed as reason:
+                except WorkerFailed as reason:
                     print(f"{doing[each]}: {reason}", flush=True)
                     failed += 1
                     continue

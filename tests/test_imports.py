@@ -32,14 +32,14 @@ LOST = """
 from pathlib import Path
 from types import SimpleNamespace
 sys.modules["mininet"] = None
-from harness.errors import WorkerFailed
+from record.errors import WorkerFailed
 from harness.jobs import guests, job
 from harness.jobs.world import World
-from harness.run.spec import RunSpec
-from virtual.errors import GuestFailed
+from record.spec import RunSpec
+from record.errors import WorkerFailed
 class Guest:
     def __init__(self, *told, **more): pass
-    def __enter__(self): raise GuestFailed("lost")
+    def __enter__(self): raise WorkerFailed("lost")
     def __exit__(self, *error): pass
 guests.Guest = Guest
 carrier = guests.Guests(guests.Ground(SimpleNamespace(linux=Path("linux")), (), "{{}}", World({{}}, "python", ())), 1)
@@ -67,7 +67,7 @@ def imported(program):
 )
 def test_a_command_imports_few_modules_of_ours(most, words):
     found = imported(COMMAND.format(words=["hedera", *words.split()]))
-    assert "hedera.experiment" in found
+    assert "record.spec" in found
     assert len(found) <= most, found
 
 

@@ -15,8 +15,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from record.errors import UnfitMachine
 from virtual import cache
-from virtual.errors import Unavailable
 
 FETCH_S = 900.0
 """The time limit of one download, seconds: 160 MB at 1.5 Mb/s."""
@@ -39,7 +39,7 @@ def lists(suite: str = "") -> list[str]:
     ]
     if suite:
         if not _KEYRING.exists():
-            raise Unavailable("the keyring of Debian's archive is missing: apt-get install debian-archive-keyring")
+            raise UnfitMachine("the keyring of Debian's archive is missing: apt-get install debian-archive-keyring")
         source = place / "suite.sources"
         where = f"URIs: http://deb.debian.org/debian\nSuites: {suite}\nComponents: main\nSigned-By: {_KEYRING}\n"
         source.write_text(f"Types: deb\n{where}")
@@ -57,7 +57,7 @@ def missing_with(packages: Sequence[str], options: Sequence[str] = ()) -> list[s
 
 
 def download(packages: Sequence[str], folder: Path, options: Sequence[str] = ()) -> list[Path]:
-    """Download the packages' files into an empty folder. Raises Unavailable with apt's message."""
+    """Download the packages' files into an empty folder. Raises UnfitMachine with apt's message."""
     _run(["apt-get", "-qq", *_SIGNED, *options, "download", *packages], folder)
     return sorted(folder.glob("*.deb"))
 
@@ -72,13 +72,13 @@ def _run(command: list[str], folder: Path | None = None) -> str:
             command, cwd=folder, env=os.environ | {"LC_ALL": "C"}, capture_output=True, text=True, timeout=FETCH_S
         )
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"{command[0]} took more than {FETCH_S:g} s") from None
+        raise UnfitMachine(f"{command[0]} took more than {FETCH_S:g} s") from None
     except OSError as error:
-        raise Unavailable(f"{command[0]} does not run: {error.strerror}") from None
+        raise UnfitMachine(f"{command[0]} does not run: {error.strerror}") from None
     if done.returncode:
         lines = (done.stderr or done.stdout).strip().splitlines()
         errors = [line for line in lines if line.startswith("E:")] or lines or ["no word"]
-        raise Unavailable(f"{command[0]} says {errors[0].removeprefix('E: ')}")
+        raise UnfitMachine(f"{command[0]} says {errors[0].removeprefix('E: ')}")
     return done.stdout
 
 
@@ -86,16 +86,16 @@ def layer(packages: Sequence[str]) -> Path | None:
     """A folder with the packages and their dependencies that are not installed, unpacked once; None if nothing is
     missing.
 
-    Raises Unavailable, with the command for an administrator, if apt cannot get them.
+    Raises UnfitMachine, with the command for an administrator, if apt cannot get them.
     """
     try:
         try:
             return _layer(packages, ())
-        except Unavailable as reason:
+        except UnfitMachine as reason:
             first = reason
             return _layer(packages, lists())  # the machine's own lists may be outdated, or not be there
-    except Unavailable as reason:
-        raise Unavailable(
+    except UnfitMachine as reason:
+        raise UnfitMachine(
             f"{' '.join(packages)} missing, and cannot be fetched without root ({first}; with new lists {reason}): "
             f"apt-get install {' '.join(packages)}"
         ) from None

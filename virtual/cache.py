@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from virtual.errors import Unavailable
+from record.errors import UnfitMachine
 
 _PLAIN = re.compile(r"[A-Za-z0-9/._+@~-]+")
 """The characters allowed in a path on a kernel's command line, and in the options of an overlay."""
@@ -20,11 +20,11 @@ _PLAIN = re.compile(r"[A-Za-z0-9/._+@~-]+")
 def folder(name: str = "") -> Path:
     """``~/.cache/hedera/virtual/NAME``, created if needed.
 
-    Raises Unavailable if others could write to it, because programs in it are run.
+    Raises UnfitMachine if others could write to it, because programs in it are run.
     """
     whole = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute() / "hedera" / "virtual"
     if not _PLAIN.fullmatch(str(whole)):
-        raise Unavailable(
+        raise UnfitMachine(
             f"{str(whole)!r} cannot be put on a kernel's command line: "
             "set XDG_CACHE_HOME to a path of plain letters and digits"
         )
@@ -33,11 +33,11 @@ def folder(name: str = "") -> Path:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             found = path.lstat()
         except OSError as error:
-            raise Unavailable(
+            raise UnfitMachine(
                 f"cannot create {path} ({error.strerror}): set XDG_CACHE_HOME to a folder of yours"
             ) from None
         if not _ours(found):
-            raise Unavailable(f"{path} has programs that are run, but others can write to it: remove it")
+            raise UnfitMachine(f"{path} has programs that are run, but others can write to it: remove it")
     return whole / name
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import BinaryIO
 
+from record.errors import WorkerFailed
 from virtual.apt import layer
-from virtual.errors import GuestFailed
 from virtual.guest import MEMORY_MIB, PATH, VIRTUAL, Ended, Guest
 from virtual.kernel import kernel
 from virtual.results import copy_results, plain_folder
@@ -62,7 +62,7 @@ def run(
     by its own clock and by ours, and whether its time was virtual (`Ended`, whose output is empty). ``open_folder``: as
     in `copy_results`.
 
-    Raises Unavailable where no guest can be had, GuestFailed when it hangs, is ended, or leaves what is refused;
+    Raises UnfitMachine where no guest can be had, WorkerFailed when it hangs, is ended, or leaves what is refused;
     ValueError for a path of ``keep`` that leads out of the folder.
     """
     for path in keep:
@@ -110,5 +110,5 @@ def run(
             if (guest.results / "keep").is_dir():
                 copy_results(guest.results / "keep", Path.cwd(), replace=True, open_folder=open_folder)
             if (guest.results / "lost").exists():
-                raise GuestFailed("not everything that was to be kept was there, or could be copied")
+                raise WorkerFailed("not everything that was to be kept was there, or could be copied")
     return replace(ended, simulated_s=ended.simulated_s - (0 if terminal else SETTLED_S))

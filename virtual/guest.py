@@ -23,8 +23,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from record.errors import UnfitMachine, WorkerFailed
 from virtual import TIED, cache, limits
-from virtual.errors import GuestFailed, Unavailable
 from virtual.results import read_small
 
 INIT = Path(__file__).with_name("init.sh")
@@ -143,7 +143,7 @@ class Guest:
     ``parameters``: of its clock; none: real time. ``lines``: open files that /dev/ttyS0, ttyS1 ... read (None: nothing)
     and write. Leave it in the thread that entered it: it dies with that thread.
 
-    Entering raises Unavailable, before anything is made, where a limit of this machine is too low for it.
+    Entering raises UnfitMachine, before anything is made, where a limit of this machine is too low for it.
     """
 
     linux: Path
@@ -189,7 +189,7 @@ class Guest:
     def wait(self, report: Callable[[Progress], None] = lambda progress: None) -> Ended:
         """Wait for the command's end; ``report`` is called with the progress about ten times a second.
 
-        Raises GuestFailed when the guest ends without the command's status, stands still, or takes too long.
+        Raises WorkerFailed when the guest ends without the command's status, stands still, or takes too long.
         """
         stall = Stall(self.pid, self.stalled_s)
         while True:
@@ -202,22 +202,22 @@ class Guest:
                 return self._ended(now)
             if now.real_s > self.real_s:
                 at = f"within {self.real_s:g} s, in which its clock came to {now.simulated_s:.0f} s"
-                raise GuestFailed(f"the guest did not finish {at}")
+                raise WorkerFailed(f"the guest did not finish {at}")
             if (hangs := stall.look(now.simulated_s)) is not None:
-                raise GuestFailed(hangs)
+                raise WorkerFailed(hangs)
             time.sleep(REPORT_EVERY_S)
 
     def _ended(self, last: Progress) -> Ended:
         out = self.job / "out"
         if (out / "unwritten").exists():
-            raise GuestFailed(f"what the guest wrote did not all come out{self._why()}")
+            raise WorkerFailed(f"what the guest wrote did not all come out{self._why()}")
         try:
             status = int(read_small(out / "status", 10))
             facts = re.fullmatch(r"(\d{1,12}) (\S{1,40}) (\S{1,80})\n", read_small(out / "facts", 200))
             if facts is None:
                 raise ValueError("no facts")
         except (OSError, ValueError):
-            raise GuestFailed(f"the guest ended without a result{self._why()}") from None
+            raise WorkerFailed(f"the guest ended without a result{self._why()}") from None
         return Ended(
             status,
             last.simulated_s,
@@ -364,11 +364,11 @@ def _processor() -> Iterator[int]:
 
 
 def require_programs() -> None:
-    """Raise Unavailable if this machine lacks a program that booting a guest needs."""
+    """Raise UnfitMachine if this machine lacks a program that booting a guest needs."""
     if missing := [
         name for name in ("setpriv", "taskset", "prlimit", "bash", "ip") if shutil.which(name, path=PATH) is None
     ]:
-        raise Unavailable(f"{', '.join(missing)} missing: apt-get install util-linux bash iproute2")
+        raise UnfitMachine(f"{', '.join(missing)} missing: apt-get install util-linux bash iproute2")
 
 
 @dataclass

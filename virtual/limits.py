@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from virtual.errors import Unavailable
+from record.errors import UnfitMachine
 
 SPARE = 4 / 3
 """A third more than was measured."""
@@ -124,14 +124,14 @@ def limits(guest: Needs) -> Iterator[Limit]:
 
 
 def require(guest: Needs) -> None:
-    """Unavailable names the first limit that is too low, what it takes, and what to do."""
+    """UnfitMachine names the first limit that is too low, what it takes, and what to do."""
     for limit in limits(guest):
         if not limit.enough:
-            raise Unavailable(limit.sentence())
+            raise UnfitMachine(limit.sentence())
 
 
 def raised(guest: Needs) -> list[str]:
-    """A prefix for the command of a guest: it raises what is too low, where it may. Raises Unavailable as `require`."""
+    """A prefix for a guest's command: it raises what is too low, where it may. Raises UnfitMachine as `require`."""
     require(guest)
     options = []
     for each in _RESOURCES:

@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from virtual.errors import GuestFailed
+from record.errors import WorkerFailed
 
 MAX_BYTES = 1 << 30
 MAX_FILES = 100_000
@@ -40,21 +40,21 @@ def copy_results(
     """Copy everything below ``source`` into the folder ``target``; returns the number of files and folders.
 
     ``replace``: files that are there already are replaced. ``open_folder``: makes and opens the folders that are
-    written to, where some of them may be another user's. Raises GuestFailed for links, special files, and too many,
+    written to, where some of them may be another user's. Raises WorkerFailed for links, special files, and too many,
     too large or too deep ones; OSError if writing fails. Then some files may have been copied.
     """
     count = size = 0
     for where, folders, names, here in os.fwalk(source, follow_symlinks=False):
         below = Path(where).relative_to(source)
         if len(below.parts) >= DEEPEST:
-            raise GuestFailed(f"the guest left folders more than {DEEPEST} deep")
+            raise WorkerFailed(f"the guest left folders more than {DEEPEST} deep")
         into = open_folder(target / below)
         try:
             for name in sorted(folders + names):
                 found = os.stat(name, dir_fd=here, follow_symlinks=False)
                 count += 1
                 if count > MAX_FILES:
-                    raise GuestFailed(f"the guest left more than {MAX_FILES} files")
+                    raise WorkerFailed(f"the guest left more than {MAX_FILES} files")
                 if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
                     opened = os.open(name, _FILE, dir_fd=here)
                     with contextlib.suppress(FileNotFoundError):
@@ -64,10 +64,10 @@ def copy_results(
                         while part := file.read(1 << 20):
                             size += len(part)
                             if size > MAX_BYTES:
-                                raise GuestFailed(f"the guest left more than {MAX_BYTES >> 20} MiB")
+                                raise WorkerFailed(f"the guest left more than {MAX_BYTES >> 20} MiB")
                             copy.write(part)
                 elif not stat.S_ISDIR(found.st_mode):
-                    raise GuestFailed(f"the guest left {name[:80]!r}, which is not a regular file")
+                    raise WorkerFailed(f"the guest left {name[:80]!r}, which is not a regular file")
         finally:
             os.close(into)
     return count

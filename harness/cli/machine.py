@@ -17,14 +17,13 @@ from rich.table import Table
 
 from harness.cli.options import tell_user, timed
 from harness.doctor import examine
-from harness.errors import RunFailed, UserMistake
 from harness.jobs import root
 from harness.jobs.publish import remove_partial
 from harness.network.footprint import Cleaned
-from harness.run.spec import RunSpec
-from hedera.options import field_options, json_option, quiet_option, to_write
-from hedera.text import printable
+from record.errors import RunFailed, UserMistake, printable
 from record.files import open_folder
+from record.options import field_options, json_option, quiet_option, to_write
+from record.spec import RunSpec
 from record.temporary import is_alive, left_by, remove_tree
 from virtual.kernel import shipped
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from harness.errors import UserMistake
 from harness.jobs import root
-from harness.run.spec import RunSpec
-from hedera.options import field_options, options, quiet_option
+from record.errors import UserMistake
+from record.options import field_options, options, quiet_option
+from record.spec import RunSpec
 
 if TYPE_CHECKING:
     from harness.jobs.publish import Carrier

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
-from hedera.options import in_words, json_option
 from plots.style import label, setting_text
+from record.options import in_words, json_option
 from record.output import plain_table
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from harness.cli.options import experiment_options, jobs_option, results_option, tell_user, timed
-from harness.run.spec import RunSpec
-from hedera.options import cluster_option, field_options, json_option, quiet_option
+from record.options import cluster_option, field_options, json_option, quiet_option
+from record.spec import RunSpec
 from traffic.patterns import split_specs
 
 if TYPE_CHECKING:

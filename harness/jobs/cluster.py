@@ -12,10 +12,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from traceback import extract_tb
 
-from harness.errors import RunFailed, UnfitMachine, UserMistake
 from harness.jobs.guests import Guests, prepare
 from harness.jobs.job import Circumstances, Hear, Job, decoded
 from harness.run.source import first_source
+from record.errors import RunFailed, UnfitMachine, UserMistake
 from record.tasks import cluster
 
 MAX_BYTES = 1 << 30

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 
-from harness.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, status_of
+from harness.errors import TRACEBACK, in_words, status_of
 from harness.jobs.job import CODE, COMPILED, decoded
 from harness.jobs.publish import full, is_full, require_room
 from harness.network.footprint import run_folder, sole_use
@@ -19,8 +19,8 @@ from harness.network.machine import machine, require_root, require_tools, time_t
 from harness.network.processes import deadline
 from harness.run.observation import Observation, Say, write_seen
 from harness.run.source import described
-from harness.run.spec import RunSpec, longest_s
-from hedera.text import one_line
+from record.errors import UnfitMachine, UserMistake, one_line
+from record.spec import RunSpec, longest_s
 
 GIVEN, OUT = (Path("/run/guest") / name for name in ("files/job.json", "results"))
 

@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from harness.errors import UnfitMachine, WorkerFailed
 from harness.jobs.job import Circumstances, Hear, Job
 from harness.jobs.publish import require_room
 from harness.jobs.world import POX, World, code_of_runs, world
 from harness.network import machine
 from harness.run.source import first_source
-from harness.run.spec import RunSpec, lasting, longest_s
-from record.parts import Fact
+from record.errors import WorkerFailed
+from record.run import Fact
+from record.spec import RunSpec, lasting, longest_s
 from virtual import cache, limits
 from virtual.apt import layer
-from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import Guest
 from virtual.kernel import kernel as booted_kernel
 from virtual.kernel.shipped import Kernel
@@ -50,15 +49,12 @@ def prepare(say: Callable[[str], None], spec: RunSpec | None = None) -> Ground:
 
     ``spec``: of runs that will be made; what their guests take is asked for before anything else.
     """
-    try:
-        if spec is not None:
-            limits.require(needs(spec))
-        kernel = booted_kernel(say)
-        missing = [tool.package for tool in machine.TOOLS if machine.version_of(tool) is None]
-        over = layer(list(dict.fromkeys(missing))) if missing else None
-        code = code_of_runs(say)
-    except Unavailable as reason:
-        raise UnfitMachine(f"virtual time: {reason}") from None
+    if spec is not None:
+        limits.require(needs(spec))
+    kernel = booted_kernel(say)
+    missing = [tool.package for tool in machine.TOOLS if machine.version_of(tool) is None]
+    over = layer(list(dict.fromkeys(missing))) if missing else None
+    code = code_of_runs(say)
     if kernel.slow is not None:
         say(kernel.slow)
     versions = {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))}
@@ -81,9 +77,7 @@ class Guests:
         try:
             require_room(cache.folder("jobs"))
             return self._carry(job, place, hear)
-        except Unavailable as reason:
-            raise UnfitMachine(f"virtual time: {reason}") from None
-        except GuestFailed as reason:
+        except WorkerFailed as reason:
             require_room(cache.folder("jobs"))  # a full disk is no result
             raise WorkerFailed(f"the guest's run is lost: {reason}") from None
 
@@ -110,7 +104,7 @@ class Guests:
             ended = guest.wait(lambda progress: hear(_stage(said), progress))
             if ended.status:
                 words = ended.stderr.strip().splitlines()
-                raise GuestFailed(words[-1].removeprefix("hedera: ") if words else f"status {ended.status}")
+                raise WorkerFailed(words[-1].removeprefix("hedera: ") if words else f"status {ended.status}")
             copy_results(guest.results / "run", place)
         facts: dict[str, Fact] = {
             "time": "virtual",

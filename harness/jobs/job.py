@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from controllers.pox_main import find_pox, pox_version, too_old
-from harness.errors import UnfitMachine, UserMistake
 from harness.network import machine
 from harness.run.source import EMULATOR
-from harness.run.spec import RunSpec
 from hedera.schemes import file_of
-from record.parts import Fact
+from record.errors import UnfitMachine, UserMistake
+from record.run import Fact
+from record.spec import RunSpec
 from traffic.textfile import believe_only, given
 
 if TYPE_CHECKING:

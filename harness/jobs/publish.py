@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from harness.errors import RunFailed, UserMistake, WorkerFailed
 from harness.jobs.job import Circumstances, Hear, Job
 from harness.run.source import first_source
-from harness.run.spec import RunSpec
 from record import run as record
+from record.errors import RunFailed, UserMistake, WorkerFailed
 from record.files import make_folder
 from record.run import OLDER, Run
+from record.spec import RunSpec
 
 if TYPE_CHECKING:
     from virtual.guest import Progress

@@ -53,7 +53,7 @@ class Root:
         return cast("list[Finding]", self._asked(_EXAMINE, Path(), lambda *_: None))
 
     def _asked(self, question: bytes, place: Path, hear: Hear) -> object:
-        from harness.errors import RunFailed
+        from record.errors import RunFailed
 
         try:
             self.connection.send_bytes(question)
@@ -123,8 +123,8 @@ def _end_with(connection: Connection) -> None:
 
 def _answer(question: bytes, connection: Connection, run_as: tuple[int, int] | None) -> object:
     from harness.doctor import examine_as_root
-    from harness.errors import HarnessError, RunFailed
     from harness.network.footprint import remove_leftovers
+    from record.errors import HarnessError, RunFailed
 
     try:
         if not question.startswith(_JOB):
@@ -138,9 +138,9 @@ def _answer(question: bytes, connection: Connection, run_as: tuple[int, int] | N
 
 
 def _carry_out(data: bytes, connection: Connection, run_as: tuple[int, int] | None) -> None:
-    from harness.errors import UserMistake
     from harness.jobs.experiment import run_experiment
     from harness.jobs.job import decoded
+    from record.errors import UserMistake
 
     def deliver(raw: Path) -> None:
         for path in sorted(raw.iterdir()):

@@ -30,8 +30,8 @@ from packaging.requirements import Requirement
 from controllers.pox_main import find_pox
 from harness.jobs.job import CODE, COMPILED
 from harness.run.source import ROOT
-from harness.run.spec import RunSpec
 from hedera.schemes import file_of
+from record.spec import RunSpec
 from virtual import cache
 
 PYTHON, PACKAGES, POX = "/opt/python", "/opt/packages", "/opt/pox"
@@ -73,7 +73,7 @@ class World:
 
 
 def world(code: Path) -> World:
-    """``code``: the copy of our code (`code_of_runs`). Raises Unavailable where this user can keep nothing."""
+    """``code``: the copy of our code (`code_of_runs`). Raises UnfitMachine where this user can keep nothing."""
     folders = {"/usr": Path("/usr"), CODE: code}
     folders |= {f"/{name}": path for name in SYSTEM if (path := Path("/", name)).is_dir()}
     folders |= {f"/etc/{name}": path for name in ETC if (path := Path("/etc", name)).is_dir()}
@@ -152,7 +152,7 @@ def _linked(targets: Mapping[str, str]) -> Path:
 
 
 def code_of_runs(say: Callable[[str], None]) -> Path:
-    """The folder of the copy. Raises Unavailable where this user can keep nothing."""
+    """The folder of the copy. Raises UnfitMachine where this user can keep nothing."""
     from hedera.compiled import make_room, sources
 
     kept = cache.folder("code")
@@ -209,13 +209,12 @@ def _move_loops(loops: Path, made: Path) -> None:
 def compile_loops() -> None:
     """Compile every loop that a run may call, or load it."""
     from controllers.hedera_loop import warm_up
-    from controllers.settings import Settings
     from hedera.maxmin import max_min_rates
     from hedera.schemes import SCHEMES
 
     for scheme in SCHEMES.values():
         if scheme.scheduler is not None:
             for topology in (None,) if scheme.clos else (None, "leaf-spine:2,2,2"):
-                settings = Settings(scheme=scheme.name, topology=topology)
+                settings = RunSpec(scheme.name, "stride:1", topology=topology)
                 warm_up(settings, settings.topo)
     max_min_rates([[0]], [1.0])

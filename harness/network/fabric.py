@@ -18,11 +18,11 @@ from mininet.link import Intf, Link
 from mininet.net import Mininet
 from mininet.node import Host, Node, Switch
 
-from harness.errors import RunFailed
 from harness.network import namespaces, shaping
 from harness.network.hosts import Tcp, ipv6_off, set_up, write_settings
 from harness.network.openvswitch import COUNTERS_MS, Bridge, OpenVSwitch
 from harness.network.processes import Children, run
+from record.errors import RunFailed
 from topos.fattree import port_name
 from topos.links import link_rates
 from topos.network import Network

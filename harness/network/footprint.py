@@ -17,8 +17,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.errors import UnfitMachine
 from harness.network import hosts
+from record.errors import UnfitMachine
 from record.temporary import is_alive, is_owner, left_by, owner_name, remove_tree
 from virtual.cache import taken
 

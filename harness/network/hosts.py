@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from harness.errors import RunFailed, UnfitMachine
 from harness.network import machine, netlink
 from harness.network.namespaces import inside
 from harness.network.processes import run
+from record.errors import RunFailed, UnfitMachine
 
 ALLOWED = "tcp_allowed_congestion_control"
 LOADED_S = 20.0

@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from harness.errors import UnfitMachine
+from record.errors import UnfitMachine
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.errors import RunFailed, UnfitMachine
 from harness.network.processes import Children, run, wait_until
+from record.errors import RunFailed, UnfitMachine
 
 COUNTS_PROCESSORS_S = 10.5
 """How long after boot ovs-vswitchd may be started (see `OpenVSwitch.start`)."""

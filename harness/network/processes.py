@@ -12,9 +12,9 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, NoReturn
 
-from harness.errors import RunFailed
 from harness.network.machine import time_travels
 from harness.network.namespaces import inside
+from record.errors import RunFailed
 from virtual import TIED
 
 _RAISING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)

@@ -11,9 +11,10 @@ import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from harness.errors import RunFailed, UnfitMachine
 from harness.network.netlink import Netlink, Qdisc, index_of, limit, tell
 from harness.network.processes import run
+from record.errors import RunFailed, UnfitMachine
+from record.spec import RunSpec
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 
 BUCKET_S = 0.015
@@ -76,6 +77,11 @@ class Shape:
             f"burst {self.burst_bytes} limit {self.queue_bytes}\n"
             f"qdisc replace dev {interface} parent 1:1 handle 10: {self.queue}\n"
         )
+
+
+def of_run(spec: RunSpec) -> Shape:
+    """The shape of a host's port."""
+    return Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, 0.0 if spec.time == "virtual" else BUCKET_S)
 
 
 def apply(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int) -> None:

@@ -21,10 +21,9 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, ValidationError, convert, defstruct
 
 from controllers.pox_main import find_pox
-from harness.errors import RunFailed
 from harness.network.processes import Children
-from hedera.experiment import OPEN
-from hedera.text import one_line
+from record.errors import RunFailed, one_line
+from record.spec import OPEN
 from virtual import TIED
 
 PORT = 6653

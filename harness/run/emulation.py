@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from controllers.settings import flags_of
-from harness.errors import RunFailed
 from harness.network import shaping
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.hosts import Tcp, permitted
@@ -17,9 +16,10 @@ from harness.network.openvswitch import COUNTERS_MS
 from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
-from harness.run.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
 from harness.run.traffic import Iperf, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
+from record.errors import RunFailed
+from record.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
 from topos.links import Fault, cables, links_down, moments
 from topos.network import NonBlocking, PlannedNetwork
 from traffic.programs import sample_command
@@ -96,7 +96,7 @@ class Emulation:
         counters_ms = min(COUNTERS_MS, round(spec.reading_s * 250)) if spec.time == "virtual" else COUNTERS_MS
         matrix = self.workload.matrix
         pairs = None if matrix is None else frozenset(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
-        return FabricOptions(spec.shape, tcp, spec.controller_delay_ms or 0.0, counters_ms, pairs)
+        return FabricOptions(shaping.of_run(spec), tcp, spec.controller_delay_ms or 0.0, counters_ms, pairs)
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:
         """Controller and network, side by side, until every switch is connected and every port limited."""

@@ -17,7 +17,7 @@ import msgspec
 
 from harness.run.controller import LOG, Event, Restart, parse_events
 from harness.run.traffic import EmulatedFlow
-from record.parts import Collective
+from record.run import Collective
 from traffic.programs import Series, parse_samples
 from traffic.textfile import read_regular
 
@@ -59,7 +59,7 @@ class Observation:
     ``tcp``: what hosts counted meanwhile (`tcp_counters`); ``troubles``: what went wrong with what sends, a
     sentence each; ``clock_offset``: the epoch's clock minus the monotonic one, ``clock_moved_s``: what it then gained;
     ``collective``: what became of a graph of flows. ``failed``: why the run broke off, if it did; ``log_bytes``: how
-    much of the controller's log counts; ``timing``: durations by the names of `record.parts.Timing`, seconds.
+    much of the controller's log counts; ``timing``: durations by the names of `record.run.Timing`, seconds.
     """
 
     started: datetime | None = None

@@ -27,14 +27,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from harness.errors import RunFailed
 from harness.hosts import peer
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
 from harness.network.namespaces import inside
 from harness.network.processes import Children, wait_until
-from harness.run.spec import LINGER_S, RunSpec, linger_s
 from record.completion import completed
-from record.parts import Collective
+from record.errors import RunFailed
+from record.run import Collective
+from record.spec import LINGER_S, RunSpec, linger_s
 from topos.wire import ETHERNET_HEADER
 from traffic.flows import SERVER_PORT, Matrix, Stream, generator, source_ports
 from traffic.graph import FlowGraph, ranks

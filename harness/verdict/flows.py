@@ -21,7 +21,7 @@ from harness.run.controller import Event
 from harness.run.observation import Observation, Outage
 from harness.run.traffic import EmulatedFlow
 from hedera.maxmin import max_min_rates
-from record.parts import FlowRecord, PathChange
+from record.run import FlowRecord, PathChange
 from topos.arrays import Float64, Int32
 from topos.links import NO_LINK, link_rates, num_links, path_links
 from topos.network import Network

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from harness.hosts.connections import NUMBER
 from harness.run.observation import Observation, Outage
-from harness.run.spec import SHORTEST_S, RunSpec, lasting
 from harness.verdict.flows import (
     Fair,
     MeasuredFlow,
@@ -24,11 +23,11 @@ from harness.verdict.flows import (
     measured_flows,
 )
 from harness.verdict.rules import through_queue_s
-from hedera.experiment import middle, phases
 from hedera.linkstate import LinkState
 from hedera.maxmin import alone_rates, most_possible
 from record.completion import by_class
-from record.parts import Collective, Completion, Failure, Phase, Turns
+from record.run import Collective, Completion, Failure, Phase, Turns
+from record.spec import SHORTEST_S, RunSpec, lasting, middle, phases
 from topos.arrays import Float64
 from topos.links import cables, moments, path_links
 from topos.network import Network

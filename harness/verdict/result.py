@@ -14,28 +14,28 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import TRACEBACK, RunFailed, in_words
+from harness.errors import TRACEBACK, in_words
 from harness.run.controller import Event
 from harness.run.observation import Observation, read_seen
-from harness.run.spec import RunSpec
 from harness.verdict.flows import MeasuredFlow, Window
 from harness.verdict.outcome import SETTLED_S, Outcome, Recovery
 from harness.verdict.rules import Evidence, FullLinks, claims, doubted_claims, full_links, judge
-from hedera.text import one_line
-from record.parts import Cpu, Disagreement, Rates, Restart, Round, Settings, Timing
-from record.run import SCHEMA, Run, mean_over
+from record.errors import RunFailed, one_line
+from record.run import SCHEMA, Cpu, Disagreement, Rates, Restart, Round, Run, Settings, Timing, mean_over
+from record.spec import RunSpec
 from topos.links import link_rates, sending_ports
 from topos.network import Network
 from traffic.programs import Series
 
 COUNTED = ("processor_s", "packet_ins", "packet_outs", "flow_mods", "statistics_requests", "statistics_bytes")
 """What a controller counts of itself."""
+OF_ONE_RUN = ("scheme", "traffic", "trial", "seed")
+"""Of a run's spec: what stands beside the settings in run.json, as it differs between the runs of a sweep."""
 
 
 def unmeasured(spec: RunSpec) -> Run:
     """A run of which nothing is known yet but what it was asked to be."""
     standing = spec.workload().standing
-    asked = spec.as_json()
     return Run(
         schema=SCHEMA,
         scheme=spec.scheme,
@@ -45,7 +45,7 @@ def unmeasured(spec: RunSpec) -> Run:
         started=datetime.now(timezone.utc).replace(microsecond=0),
         capacity_mbps=spec.capacity_mbps,
         window_s=spec.window_s,
-        spec=Settings(**{name: asked[name] for name in Settings.__struct_fields__ if name in asked}),
+        spec=Settings(**{name: value for name, value in spec.as_json().items() if name not in OF_ONE_RUN}),
         matrix=tuple(zip(standing.src.tolist(), standing.dst.tolist(), strict=True)),
         bisection_mbps=None,
         verdict="invalid",

@@ -22,12 +22,12 @@ from functools import partial
 import numpy as np
 from msgspec.structs import replace
 
+from harness.network import shaping
 from harness.run.observation import Outage
-from harness.run.spec import RunSpec
 from harness.verdict.flows import MeasuredFlow, Window, fair
-from record import parts
-from record.parts import Rule
-from record.run import Verdict, mean_over
+from record import run as record_run
+from record.run import Rule, Verdict, mean_over
+from record.spec import RunSpec
 from topos.arrays import Float64
 from topos.links import link_rates, num_links, path_links, sending_ports
 from topos.network import Network
@@ -123,9 +123,9 @@ class FullLinks:
     mbps: Mapping[str, float]
     why_not: str | None = None
 
-    def record(self) -> parts.FullLinks | None:
+    def record(self) -> record_run.FullLinks | None:
         mbps = {name: round(rate, 3) for name, rate in self.mbps.items()}
-        return parts.FullLinks(window_s=self.window, mbps=mbps) if mbps else None
+        return record_run.FullLinks(window_s=self.window, mbps=mbps) if mbps else None
 
 
 def full_links(
@@ -294,7 +294,7 @@ def _processes(seen: Evidence) -> Check:
 
 
 def _limits(seen: Evidence) -> Check:
-    bucket_mbit = seen.spec.shape.burst_bytes * 8e-6  # what a port may send beyond its rate after it was idle
+    bucket_mbit = shaping.of_run(seen.spec).burst_bytes * 8e-6  # what a port may send beyond its rate after it was idle
     over = {port: rate / seen.limit_mbps(port) for port, rate in seen.port_mbps.items()}
     port = max(over, key=lambda port: (over[port] != over[port], over[port]), default="")
     rate, limit = seen.port_mbps.get(port, 0.0), seen.limit_mbps(port)

@@ -21,8 +21,8 @@ from harness.network.netlink import Netlink
 from harness.network.processes import Children, run
 from harness.network.shaping import Shape, apply, verify
 from harness.run.observation import Sampler, tcp_counters
-from harness.run.spec import RunSpec
 from harness.run.traffic import Arrived, EmulatedFlow, Transfers
+from record.spec import RunSpec
 from record.temporary import temporary_folder
 from studies.hifi.scene import Done, Look, Scene, Seen
 from topos.fattree import port_name

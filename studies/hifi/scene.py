@@ -171,7 +171,7 @@ class Seen(msgspec.Struct, frozen=True):
 def played(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Seen]:
     """What is seen of scenes: from ``kept``, or now, all that are missing.
 
-    GuestFailed, with what it said, when a guest fails.
+    WorkerFailed, with what it said, when a guest fails.
     """
     from harness.cli.options import tell_user
 
@@ -199,7 +199,7 @@ def _ground() -> Ground:
 
 
 def _play(scenes: Sequence[Scene], kept: Path) -> None:
-    from virtual.errors import GuestFailed
+    from record.errors import WorkerFailed
     from virtual.guest import FILES, RESULTS, Guest
 
     ground, files = _ground(), {"scenes.json": msgspec.json.encode(scenes)}
@@ -207,11 +207,11 @@ def _play(scenes: Sequence[Scene], kept: Path) -> None:
     with Guest(ground.kernel.linux, command, folder=ROOT, layers=ground.layers, files=files, real_s=LONGEST_S) as guest:
         ended = guest.wait()
         if not ended.time_travel:
-            raise GuestFailed(f"{scenes[0].name}: its time was not virtual")
+            raise WorkerFailed(f"{scenes[0].name}: its time was not virtual")
         for scene in scenes:
             path = guest.results / f"{scene.name}.json"
             if ended.status and not path.exists():
-                raise GuestFailed(f"{scene.name}: {ended.stderr.strip()[-2000:]}")
+                raise WorkerFailed(f"{scene.name}: {ended.stderr.strip()[-2000:]}")
             seen = read_regular(path, MOST_BYTES)
             msgspec.json.decode(seen, type=Seen)
             write_whole(_place(scene, kept), seen)

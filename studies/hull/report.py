@@ -17,10 +17,10 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from hedera.options import field_options, in_words, json_option, names_option, options, parallel
-from hedera.parameter import parameters_of
 from plots.style import INK, MUTED, house_style, logarithmic, save
+from record.options import field_options, in_words, json_option, names_option, options, parallel
 from record.output import plain_table
+from record.spec import options_of
 from record.tasks import run_tasks
 from studies.hull.packets import KINDS, Result, Task, engine, keep, kept_or_run, parse, run_scenario, turn
 from studies.hull.scenario import (
@@ -386,7 +386,7 @@ def _note(rows: Sequence[Row]) -> str:
 
 _PARAMETERS = field_options(
     Parameters,
-    kinds={name: Quantity(unit) for name in parameters_of(Parameters) if (unit := unit_of(name))},
+    kinds={name: Quantity(unit) for name in options_of(Parameters) if (unit := unit_of(name))},
     shown=lambda name, value: written(value, name),
 )
 _RESULTS = click.option(
@@ -402,7 +402,7 @@ _RESULTS = click.option(
 def _parameters(options: dict[str, Any], static: bool) -> Parameters:
     """Takes the parameters out of a command's options. Static flows have the authors' two values, unless the command
     line names others."""
-    values = {name: options.pop(name) for name in parameters_of(Parameters)}
+    values = {name: options.pop(name) for name in options_of(Parameters)}
     source = click.get_current_context().get_parameter_source
     if static:
         values |= {name: value for name, value in STATIC.items() if source(name) is not ParameterSource.COMMANDLINE}

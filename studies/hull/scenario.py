@@ -9,12 +9,13 @@ import hashlib
 import json
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import numpy as np
+from msgspec import Meta
 
-from hedera.parameter import check, parameter
+from record.spec import check, described
 from topos.arrays import Int64
 
 if TYPE_CHECKING:
@@ -30,23 +31,29 @@ class Parameters:
     ValueError, one sentence, for a value out of range.
     """
 
-    link_mbps: float = parameter(1000.0, "Rate of every link", unit="Mb/s", least=1, option="--bw")
-    link_delay_us: float = parameter(5.0, "Propagation delay of every link", unit="us", least=0)
-    port_queue_packets: int = parameter(500, "Queue of every switch port", unit="packets", least=1, option="--queue")
-    host_queue_packets: int = parameter(1000, "Queue of every host", unit="packets", least=1)
-    segment_bytes: int = parameter(
-        950, "TCP payload of a full packet (MTU in Table I)", unit="bytes", least=50, most=8960
-    )
-    window_packets: int = parameter(1256, "Largest window", unit="packets", least=2)
-    initial_packets: int = parameter(2, "Window at the start and after idle time", unit="packets", least=1)
-    least_packets: int = parameter(2, "Smallest window after a mark", unit="packets", least=1)
-    min_rto_ms: float = parameter(10.0, "Shortest retransmission timeout", unit="ms", least=0.001)
-    idle_ms: float = parameter(10.0, "Idle time after which a window starts anew; 0: never", unit="ms", least=0)
-    jitter_us: float = parameter(0.0, "A switch delays every packet by a random time up to this", unit="us", least=0)
-    sack: bool = parameter(True, "Selective acknowledgements (RFC 2018).")
-    mark_kb: float | None = parameter(None, "K, marking threshold of DCTCP (default: the scheme's)", unit="KB", least=0)
-    drain: float = parameter(0.95, "Phantom queue: drain rate as a share of the link.", least=0.01)
-    phantom_kb: float = parameter(1.0, "Phantom queue: marking threshold", unit="KB", least=0)
+    link_mbps: Annotated[float, Meta(ge=1), described("Rate of every link, Mb/s.", option="--bw")] = 1000.0
+    link_delay_us: Annotated[float, Meta(ge=0), described("Propagation delay of every link, us.")] = 5.0
+    port_queue_packets: Annotated[
+        int, Meta(ge=1), described("Queue of every switch port, packets.", option="--queue")
+    ] = 500
+    host_queue_packets: Annotated[int, Meta(ge=1), described("Queue of every host, packets.")] = 1000
+    segment_bytes: Annotated[
+        int, Meta(ge=50, le=8960), described("TCP payload of a full packet (MTU in Table I), bytes.")
+    ] = 950
+    window_packets: Annotated[int, Meta(ge=2), described("Largest window, packets.")] = 1256
+    initial_packets: Annotated[int, Meta(ge=1), described("Window at the start and after idle time, packets.")] = 2
+    least_packets: Annotated[int, Meta(ge=1), described("Smallest window after a mark, packets.")] = 2
+    min_rto_ms: Annotated[float, Meta(ge=0.001), described("Shortest retransmission timeout, ms.")] = 10.0
+    idle_ms: Annotated[float, Meta(ge=0), described("Idle time after which a window starts anew; 0: never, ms.")] = 10.0
+    jitter_us: Annotated[
+        float, Meta(ge=0), described("A switch delays every packet by a random time up to this, us.")
+    ] = 0.0
+    sack: Annotated[bool, described("Selective acknowledgements (RFC 2018).")] = True
+    mark_kb: Annotated[
+        Annotated[float, Meta(ge=0)] | None, described("K, marking threshold of DCTCP (default: the scheme's), KB.")
+    ] = None
+    drain: Annotated[float, Meta(ge=0.01), described("Phantom queue: drain rate as a share of the link.")] = 0.95
+    phantom_kb: Annotated[float, Meta(ge=0), described("Phantom queue: marking threshold, KB.")] = 1.0
     pacer_behind: bool = False
     """Whether the pacer is behind the host's queue, which it then stops, as in the authors' ns-2; no option, but what
     the variants differ by."""

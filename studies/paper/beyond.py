@@ -14,12 +14,12 @@ import click
 import numpy as np
 from msgspec import structs
 
-from hedera.options import field_options
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from plots.style import colour, logarithmic, scheme_label, scheme_order
 from record.completion import CLASSES, by_class
-from record.parts import Completion
+from record.options import field_options
+from record.run import Completion
 from simulator.config import Config
 from simulator.workload import bounded
 from studies.study import (
@@ -246,7 +246,7 @@ def _not_simulated(simulation: Simulation) -> list[Completion]:
 
 
 def _cells(classes: Sequence[Completion], config: Config, carried: float) -> list[Row]:
-    """A row for each size class of a simulation (`record.parts.Completion`).
+    """A row for each size class of a simulation (`record.run.Completion`).
 
     ``interval_s``: None for a scheme that has no period. ``detect_s``: how often large flows were looked for, to be
     re-routed at once. ``carried``: the traffic received in the window, as a share of all hosts' links; if it is far

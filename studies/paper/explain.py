@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
-from hedera.experiment import middle
 from hedera.maxmin import max_min_rates
-from hedera.options import Command, field_options
 from hedera.routing import Ecmp, EcmpDestination, EdgePairHash, Routing, SpanningTree
 from plots.style import MUTED
+from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
+from record.spec import middle
 from simulator.aimd import AimdEngine
 from simulator.config import ENGINES, Config
 from studies.study import (

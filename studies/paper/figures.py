@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 import numpy as np
+from msgspec import Meta
 
 from hedera.compiled import below, bits, choice_links, compiled
 from hedera.maxmin import max_min_rates
-from hedera.options import field_options
-from hedera.parameter import parameter
 from plots.style import INK, MUTED, colour, scheme_label, scheme_order
+from record.options import field_options
 from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL, TESTBED_ALONE
+from record.spec import described
 from simulator.config import Config
 from simulator.workload import MAX_FLOWS
 from studies.study import (
@@ -426,10 +427,12 @@ STEP_S = 0.5
 class Arriving(Config):
     """Flows of the paper's own making in the place of a matrix: Poisson arrivals, exponential sizes (section 5.5)."""
 
-    arrivals_per_s: float = parameter(
-        0.1, "Flows that every sending host starts per second (Poisson).", above=0, option="--arrivals"
+    arrivals_per_s: Annotated[
+        float, Meta(gt=0), described("Flows that every sending host starts per second (Poisson).", option="--arrivals")
+    ] = 0.1
+    mean_mbytes: Annotated[float, Meta(gt=0), described("Their mean size (exponential), MB.", option="--mean-size")] = (
+        1250.0
     )
-    mean_mbytes: float = parameter(1250.0, "Their mean size (exponential)", unit="MB", above=0, option="--mean-size")
 
     def flows(self) -> tuple[Flows, None]:
         matrix = self.matrix()

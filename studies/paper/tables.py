@@ -20,12 +20,12 @@ import numpy as np
 from hedera.demand import estimate_demands
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
-from hedera.options import field_options
 from hedera.placement import LargeFlows
 from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.schemes import CONTROL
 from hedera.simulated_annealing import SimulatedAnnealing
 from plots.load import load_sweep
+from record.options import field_options
 from record.output import plain_table
 from record.published import TABLE_2, TABLE_2_BYTES, TABLE_3, TABLE_4, TABLE_5, TABLE_6
 from record.run import Run

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from benchmarks import truth
-from record.parts import FlowRecord, PathChange
+from record.run import FlowRecord, PathChange
 from studies.hifi.scene import Done, Flow, Look, Scene, Seen, played
 from tests.record.test_run import run
 from topos.fattree import FatTree

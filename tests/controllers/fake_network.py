@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from controllers.core import Controller
 from controllers.driver import CONTROLLER_PORT, FiveTuple, FlowStat, Rule, Spread
 from controllers.rules import flow_match
-from controllers.settings import Settings
+from controllers.settings import UNTOLD
+from record.spec import RunSpec
 
 IDLE_TIMEOUT, DELETE = 0, 2
 
@@ -132,7 +133,7 @@ class FakeNetwork:
     MAX_HOPS = 12
 
     def __init__(self, connect=True, **settings):
-        self.settings = Settings(**settings)
+        self.settings = RunSpec(**UNTOLD | settings)
         self.topo = self.settings.network()
         self.time = 100.0
         self.tables = {self.topo.dpid(name): FlowTable() for name in self.topo.switches}

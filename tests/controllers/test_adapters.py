@@ -154,7 +154,7 @@ def test_an_exception_in_a_handler_is_logged_and_survived():
 # --- wrong use
 
 
-@pytest.mark.parametrize(("flag", "complaint"), [("scheme=hedra", "hedra"), ("k=5", "even")])
+@pytest.mark.parametrize(("flag", "complaint"), [("scheme=hedra", "hedra"), ("k=5", "-k must")])
 def test_wrong_use_gets_one_sentence_and_status_2(platform, flag, complaint, tmp_path):
     name, value = flag.split("=")
     done = subprocess.run(

@@ -8,8 +8,9 @@ import pytest
 
 from controllers import pox_main
 from controllers.pox_main import find_pox, pox_version, too_old
-from controllers.settings import Settings, from_ripl_pox
+from controllers.settings import UNTOLD, from_ripl_pox, settings_of
 from hedera.schemes import SCHEMES
+from record.spec import RunSpec
 from tests.controllers.fake_network import FakeNetwork
 
 
@@ -33,20 +34,20 @@ def test_every_scheme_is_a_controller_and_is_logged_by_its_own_name(name):
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
-        ({"k": "four"}, "`$.k`"),
+        ({"k": "four"}, "-k must be at least 4"),
         ({"interval": "0.01"}, "interval"),
-        ({"new_flows": "nobody"}, "one of controller, switch"),
+        ({"new_flows": "nobody"}, "--new-flows must be one of"),
         ({"speed": "9"}, "speed is not a setting"),
     ],
 )
 def test_bad_values_get_one_sentence(given, complaint):
     with pytest.raises(ValueError, match=re.escape(complaint)):
-        Settings.from_text(given)
+        settings_of(given)
 
 
 def test_text_becomes_numbers():
     given = {"scheme": "hedera-sa", "k": "8", "seed": "7", "interval": "5", "bw": "2.5"}
-    assert Settings.from_text(given) == Settings("hedera-sa", k=8, seed=7, interval_s=5.0, link_mbps=2.5)
+    assert settings_of(given) == RunSpec(**UNTOLD | {"scheme": "hedera-sa"}, k=8, seed=7, interval_s=5.0, link_mbps=2.5)
 
 
 # --- RipL-POX's arguments
@@ -66,7 +67,7 @@ def test_ripl_pox_arguments(given, meant):
     settings, note = from_ripl_pox(given)
     assert settings == meant
     assert meant["scheme"] in note
-    Settings.from_text(settings)
+    settings_of(settings)
 
 
 @pytest.mark.parametrize(

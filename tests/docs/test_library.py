@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import hedera_harness
-from harness.errors import UserMistake
-from harness.run.spec import RunSpec
+from record.errors import UserMistake
+from record.spec import RunSpec
 from simulator.config import Config
 from tests.harness.test_cli import ROOT
 

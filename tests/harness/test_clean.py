@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import machine as module
-from harness.errors import RunFailed
 from harness.network.footprint import Cleaned
+from record.errors import RunFailed
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def assert_one_sentence(done, status, *words):
 @pytest.mark.parametrize(
     ("option", "value", "words"),
     [
-        ("-k", "5", ("even k", "5")),
+        ("-k", "5", ("-k must", "5")),
         ("--scheme", "hedera", ("hedera-gff", "spanning-tree", "'hedera'")),
         ("--traffic", "strife:4", ("strife", "stride:I")),
         ("--traffic", "file:/nowhere.csv", ("/nowhere.csv",)),

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UnfitMachine
 from harness.jobs import cluster as cluster_jobs
 from harness.jobs.job import Job
 from harness.network.processes import wait_until
+from record.errors import UnfitMachine
 from tests.harness.jobs.made import SPEC
 from tests.harness.real_runs import HEDERA, LONG
 

@@ -10,12 +10,11 @@ from click.testing import CliRunner
 from harness.cli.report import compare
 from harness.cli.run import run as run_command
 from harness.jobs.publish import RESULT
-from harness.run.spec import RunSpec
 from harness.sweep import TrafficSpec, keep_settings, plan
 from plots.compare_sweeps import OF_THE_PATTERN
 from plots.style import option_name
-from record.parts import Settings
-from record.run import write
+from record.run import Settings, write
+from record.spec import RunSpec
 from tests.harness.jobs.made import result
 
 BASE = RunSpec("ecmp", "stride:1", seconds=10, platform="os-ken")
@@ -83,6 +82,6 @@ def test_a_mistake_is_one_sentence(tmp_path):
 
 def test_settings_are_named_as_on_the_command_line():
     known = {option for each in run_command.params for option in each.opts + each.secondary_opts}
-    known |= {"--threshold", "--iterations", "--workload", "--datapath", "--sink"}  # what emulation has no option for
+    known |= {"--threshold", "--iterations", "--workload", "datapath", "sink"}  # what emulation has no option for
     names = [name for name in Settings.__struct_fields__ if name not in OF_THE_PATTERN]
     assert [name for name in names if option_name(name) not in known] == []

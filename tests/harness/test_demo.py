@@ -8,9 +8,9 @@ import pytest
 
 from harness import library
 from harness.cli import run
+from record.errors import UnfitMachine
 from tests.harness.test_cli import HEDERA, ROOT, asked
 from virtual import kernel
-from virtual.errors import Unavailable
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def payloads(path):
 def test_root_s_test_sh_makes_a_table_and_a_picture_in_a_minute_or_two(tmp_path):
     try:
         kernel.kernel(print)
-    except Unavailable as reason:
+    except UnfitMachine as reason:
         pytest.skip(str(reason))
     done = subprocess.run(
         [HEDERA, "demo", "--time", "virtual", "--results", tmp_path / "runs"],

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from classroom.answering import answer
-from harness.errors import UserMistake
-from harness.run.spec import RunSpec
 from hedera.schemes import scheme
+from record.errors import UserMistake
+from record.spec import RunSpec
 from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
 from tests.controllers.fake_network import FakeNetwork

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from hedera.experiment import Experiment
 from hedera.schemes import SCHEMES, scheme
+from record.spec import Experiment
 from simulator.config import Config
 from topos.fattree import FatTree
 

@@ -192,7 +192,7 @@ def test_the_folder_of_runs_is_taken_before_the_first_run(place, kind):
     done = place.python(
         "root shell",
         f"""
-from harness.errors import UnfitMachine
+from record.errors import UnfitMachine
 from harness.network import footprint
 from harness.network.footprint import sole_use
 footprint.HOME = Path({str(where)!r})

@@ -5,8 +5,7 @@ import random
 from pathlib import Path
 
 from plots.load import load_sweep
-from record.archive import ARCHIVE, unpacked
-from record.run import decode
+from record.run import ARCHIVE, decode, unpacked
 
 KEPT = Path(__file__).parents[2] / "results/sinks/10-links"
 SCHEMES = ("nonblocking", "ecmp", "ecmp-dst", "spanning-tree", "random", "hedera-gff", "hedera-sa")

@@ -5,7 +5,7 @@ import pytest
 from plots.completion import completed, csv_text, rows
 from plots.load import load_sweep
 from plots.report import write_all, write_page
-from record.parts import FlowRecord
+from record.run import FlowRecord
 from tests.plots.sweeps import run_document, store
 
 TRAFFIC = "poisson:web-search,0.5"

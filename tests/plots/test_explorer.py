@@ -3,8 +3,7 @@ import pytest
 
 from plots.explorer import MAX_FLOWS, draw_tree, explorer, mean_rates, stages
 from plots.load import load_sweep
-from record.parts import FlowRecord
-from record.run import read
+from record.run import FlowRecord, read
 from tests.plots.sweeps import kept_sweep, rounds, run_document, store
 from topos.fattree import FatTree
 from topos.links import links_between

@@ -9,7 +9,7 @@ from harness.cli.report import report
 from plots.export import export, keep
 from plots.load import load_sweep
 from plots.summary import summarise
-from record.archive import ARCHIVE
+from record.run import ARCHIVE
 from tests.harness.test_cli import ROOT, asked, assert_one_sentence
 from tests.plots.sweeps import run_document, store, write_sweep
 

@@ -1,7 +1,9 @@
 import json
+import lzma
 import math
 import re
 import runpy
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -10,9 +12,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from record.parts import FlowRecord, Settings
-from record.run import SCHEMA, Run, decode, encode, mean_over, read, write
+from record import run as record_run
+from record.run import (
+    ARCHIVE,
+    SCHEMA,
+    FlowRecord,
+    Run,
+    Settings,
+    decode,
+    encode,
+    mean_over,
+    pack,
+    read,
+    unpacked,
+    write,
+)
 from tests.plots.sweeps import run_document
+from traffic.textfile import Unreadable
 
 RUN = Run(
     schema=SCHEMA,
@@ -57,10 +73,12 @@ def test_a_run_is_returned_as_it_will_be_read(tmp_path):
     assert found.links == {"0_0_1-eth1": None}
 
 
-def test_the_page_of_fields_is_what_the_code_says():
+def test_the_pages_of_fields_and_options_are_what_the_code_says():
     docs = Path(__file__).parents[2] / "docs"
+    made = runpy.run_path(str(docs / "tables.py"))
     words = (docs / "fields.md").read_text(encoding="utf-8")
-    assert words == runpy.run_path(str(docs / "fields.py"))["TEXT"]
+    assert words == made["FIELDS"]
+    assert (docs / "options.md").read_text(encoding="utf-8") == made["OPTIONS"]
     untold = [name for name in Run.__struct_fields__ if not re.search(rf"(?m)^\| `{name}` \| [^|\s]", words)]
     assert untold == []
 
@@ -164,3 +182,56 @@ def test_a_mean_counts_what_the_window_cuts_by_the_part_inside():
         assert mean_over(times, rates, window) == pytest.approx(mean)
     assert np.isnan(mean_over(np.array([1.0]), np.array([5.0]), (3.0, 4.0)))
     assert np.isnan(mean_over(np.array([]), np.array([]), (0.0, 1.0)))
+
+
+# --- runs in an archive, which gives them back; one that is somebody's trick gives a sentence
+
+
+def store(folder, data):
+    (folder / ARCHIVE).write_bytes(data)
+    return folder / ARCHIVE
+
+
+def test_what_is_packed_comes_out_and_the_same_bytes_each_time(tmp_path):
+    runs = {"b/trial-1/run.json": b'{"traffic":"file:GNU.sparse.csv"}', "a/trial-1/run.json": b"[1]"}
+    path = store(tmp_path, pack(runs))
+    assert list(unpacked(path)) == sorted(runs.items())
+    assert pack(dict(reversed(runs.items()))) == path.read_bytes()
+    assert len(lzma.decompress(path.read_bytes()).splitlines()) == 2
+
+
+@pytest.mark.parametrize("name", ["/abs/run.json", "../run.json", "a/../../run.json"])
+def test_what_would_lie_outside_the_folder_is_left_out(tmp_path, name):
+    path = store(tmp_path, pack({name: b"{}", "a/run.json": b"[]"}))
+    assert list(unpacked(path)) == [("a/run.json", b"[]")]
+
+
+def test_what_is_no_archive_or_is_cut_off_or_asks_for_much_is_one_sentence(tmp_path, monkeypatch):
+    whole = pack({"a/run.json": b"[%s]" % (b"1," * 50_000 + b"1"), "b/run.json": b"[]"})
+    much = lzma.compress(b'{"file": "a", "run": 1}', filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 1 << 30}])
+    for data in (b"", b"nothing", lzma.compress(b"no runs"), whole[:-20], much, lzma.compress(b"[" * 10**6)):
+        with pytest.raises(Unreadable, match=r"is no archive of runs|is cut off"):
+            list(unpacked(store(tmp_path, data)))
+    for limit, most in (("MAX_ARCHIVE_BYTES", 50_000), ("MAX_RUNS", 1)):
+        with (
+            monkeypatch.context() as patched,
+            pytest.raises(Unreadable, match=r"larger than 0\.05 MB|more than 1 runs"),
+        ):
+            patched.setattr(record_run, limit, most)
+            list(unpacked(store(tmp_path, whole)))
+
+
+def test_what_is_no_json_is_not_packed_but_named():
+    with pytest.raises(ValueError, match=r"a/run\.json"):
+        pack({"a/run.json": b'{"cut": ', "b/run.json": b"[]"})
+
+
+KEPT = sorted((Path(__file__).parents[2] / "results").rglob(ARCHIVE))
+
+
+def test_every_kept_run_is_read():
+    """Those, too, that were made before there was some setting."""
+    assert len(KEPT) > 40
+    for path in KEPT:
+        for _, document in islice(unpacked(path), 20):
+            assert json.loads(document)["spec"].items() <= decode(document).settings.items()

@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedera.experiment import own
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
 from hedera.routing import Ecmp
 from hedera.simulated_annealing import FlowAnnealing
+from record.spec import own
 from tests.hedera.reference import excess, random_flows
 from tests.topos.plan import SAME, TREE
 from topos.fattree import FatTree

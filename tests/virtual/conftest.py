@@ -1,12 +1,12 @@
 import pytest
 
+from record.errors import UnfitMachine
 from virtual import kernel
-from virtual.errors import Unavailable
 
 
 @pytest.fixture(scope="session")
 def linux():
     try:
         return kernel.kernel(print).linux
-    except Unavailable as reason:
+    except UnfitMachine as reason:
         pytest.skip(str(reason))

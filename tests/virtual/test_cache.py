@@ -1,7 +1,7 @@
 import pytest
 
+from record.errors import UnfitMachine
 from virtual import cache
-from virtual.errors import Unavailable
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def test_folders_are_made_for_us_alone_and_others_are_not_believed(home, tmp_pat
     made.chmod(0o777)
     (home / "hedera/virtual/link").symlink_to(tmp_path)
     for name in ("kernels", "link"):
-        with pytest.raises(Unavailable, match=name):
+        with pytest.raises(UnfitMachine, match=name):
             cache.folder(name)
 
 
@@ -25,5 +25,5 @@ def test_folders_are_made_for_us_alone_and_others_are_not_believed(home, tmp_pat
 def test_a_place_that_no_kernel_s_command_line_can_hold_or_that_cannot_be_written(tmp_path, monkeypatch, name, said):
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
-    with pytest.raises(Unavailable, match=said):
+    with pytest.raises(UnfitMachine, match=said):
         cache.folder()

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from record.errors import WorkerFailed
 from virtual import cache
 from virtual.command import run
-from virtual.errors import GuestFailed
 
 pytestmark = pytest.mark.virtual
 GUEST = (str(Path(sys.executable).with_name("hedera")), "guest")
@@ -41,7 +41,7 @@ def test_output_status_and_what_is_brought_back(place):
 
 
 @pytest.mark.parametrize(
-    ("kept", "error"), [("/etc/passwd", ValueError), ("../other", ValueError), ("nothing", GuestFailed)]
+    ("kept", "error"), [("/etc/passwd", ValueError), ("../other", ValueError), ("nothing", WorkerFailed)]
 )
 def test_what_is_not_there_or_outside_the_folder_cannot_be_kept(place, kept, error):
     with pytest.raises(error):

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from record.errors import WorkerFailed
 from virtual import cache
-from virtual.errors import GuestFailed
 from virtual.guest import RESULTS, START_S, Guest
 from virtual.kernel import shipped
 from virtual.results import copy_results
@@ -71,7 +71,7 @@ def test_a_guest_that_cannot_boot_says_why(tmp_path, line, cause):
     linux = tmp_path / "linux"
     linux.write_text(f"#!/bin/sh\necho '{line}'\necho 'Kernel panic - not syncing'\nexit 1\n")
     linux.chmod(0o755)
-    with Guest(linux, ["true"], **SMALL) as guest, pytest.raises(GuestFailed, match=cause):
+    with Guest(linux, ["true"], **SMALL) as guest, pytest.raises(WorkerFailed, match=cause):
         guest.wait()
 
 
@@ -152,7 +152,7 @@ def test_it_runs_on_one_processor_that_no_other_guest_has(linux, tmp_path, monke
 )
 def test_a_guest_that_hangs_is_never_done_or_has_no_memory_left_is_ended(linux, script, limit, said):
     with Guest(linux, ["sh", "-c", script], **SMALL | limit) as guest:
-        with pytest.raises(GuestFailed, match=said):
+        with pytest.raises(WorkerFailed, match=said):
             guest.wait()
         job = guest.job
     assert not of(job)
@@ -163,7 +163,7 @@ def test_a_guest_that_is_killed(linux):
         within(30, lambda: (guest.job / "out/facts").exists())
         processes = of(guest.job)
         os.kill(guest.pid, signal.SIGKILL)
-        with pytest.raises(GuestFailed, match="ended without a result: it was killed"):
+        with pytest.raises(WorkerFailed, match="ended without a result: it was killed"):
             guest.wait()
     assert processes
     within(5, lambda: not any(Path("/proc", str(pid), "exe").exists() for pid in processes))
@@ -250,7 +250,7 @@ def test_a_limit_that_is_too_low_is_named_before_anything_is_made(linux, tmp_pat
     with limited(linux, limit, os.environ | {"XDG_CACHE_HOME": str(tmp_path)}) as process:
         _, said = process.communicate(timeout=120)
     assert process.returncode == 1
-    assert "Unavailable: " in said
+    assert "UnfitMachine: " in said
     assert cause in said
     assert not (tmp_path / "hedera").exists()
 
@@ -296,7 +296,7 @@ def test_the_cause_of_what_did_not_come_out_is_read_and_not_guessed(tmp_path, mo
     linux = tmp_path / "linux"
     linux.write_text(f"#!/bin/sh\necho '{line}'\nfor last; do :; done; touch $last/out/unwritten\n")
     linux.chmod(0o755)
-    with Guest(linux, ["true"], **SMALL) as guest, pytest.raises(GuestFailed, match=cause) as failed:
+    with Guest(linux, ["true"], **SMALL) as guest, pytest.raises(WorkerFailed, match=cause) as failed:
         guest.wait()
     kept = list(cache.folder("consoles").iterdir())
     assert [str(path) in str(failed.value) for path in kept] == [True] * (cause == line)
@@ -304,5 +304,5 @@ def test_the_cause_of_what_did_not_come_out_is_read_and_not_guessed(tmp_path, mo
 
 def test_the_test_of_a_kernel_passes_here_and_fails_what_does_not_travel(linux, tmp_path):
     assert shipped.test(linux) in ("seccomp", "ptrace")
-    with pytest.raises(shipped.Unavailable, match="does not run on this machine"):
+    with pytest.raises(shipped.UnfitMachine, match="does not run on this machine"):
         shipped.test(Path("/bin/true"))

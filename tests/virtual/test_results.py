@@ -2,8 +2,8 @@ import os
 
 import pytest
 
+from record.errors import WorkerFailed
 from virtual import results
-from virtual.errors import GuestFailed
 from virtual.results import copy_results
 
 
@@ -35,7 +35,7 @@ def test_links_pipes_and_second_names_are_not(left):
         lambda odd: os.link(source / "run/run.json", odd),
     ):
         make(source / "odd")
-        with pytest.raises(GuestFailed, match="'odd', which is not a regular file"):
+        with pytest.raises(WorkerFailed, match="'odd', which is not a regular file"):
             copy_results(source, target)
         (source / "odd").unlink()
 
@@ -43,7 +43,7 @@ def test_links_pipes_and_second_names_are_not(left):
 @pytest.mark.parametrize(("limit", "said"), [("MAX_FILES", "0 files"), ("MAX_BYTES", "0 MiB"), ("DEEPEST", "0 deep")])
 def test_too_much_of_anything(left, monkeypatch, limit, said):
     monkeypatch.setattr(results, limit, 0)
-    with pytest.raises(GuestFailed, match=said):
+    with pytest.raises(WorkerFailed, match=said):
         copy_results(*left)
 
 

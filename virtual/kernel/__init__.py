@@ -13,7 +13,7 @@ from virtual.kernel.shipped import NAMED, Kernel, Say, built, unpacked
 def kernel(say: Say) -> Kernel:
     """The kernel, unpacked and tested (or, with HEDERA_KERNEL_SOURCE, compiled) now if it is not there yet.
 
-    Raises Unavailable with the reason if that fails.
+    Raises UnfitMachine with the reason if that fails.
     """
     require_programs()
     if (found := built()) is not None:

@@ -17,8 +17,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from record.errors import UnfitMachine
 from virtual import apt, cache
-from virtual.errors import Unavailable
 from virtual.kernel.shipped import (
     CONFIG,
     FIXED,
@@ -56,7 +56,7 @@ def build(say: Say, *, ship: bool = False) -> Kernel:
     """Compile and test a kernel, from the source that is asked for; it is kept in this user's cache.
 
     Guests use it if HEDERA_KERNEL_SOURCE asks for it. ``ship``: write it where the shipped one lies.
-    Raises Unavailable when it fails.
+    Raises UnfitMachine when it fails.
     """
     content, facts = compiled(say)
     named = bool(os.environ.get(NAMED)) and not ship
@@ -107,13 +107,13 @@ def compiled(say: Say) -> tuple[bytes, dict[str, str]]:
 
 
 def tools() -> dict[str, str]:
-    """The versions of what makes a kernel's bytes. Raises Unavailable with the packages that are missing."""
+    """The versions of what makes a kernel's bytes. Raises UnfitMachine with the packages that are missing."""
     missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
     library = "gcc" not in missing and _run(["gcc", "-print-file-name=libc.a"]).strip()
     if not os.path.isabs(library or ""):
         missing.append("libc6-dev")
     if missing:
-        raise Unavailable(f"a kernel is compiled with packages that are missing: apt-get install {' '.join(missing)}")
+        raise UnfitMachine(f"a kernel is compiled with packages that are missing: apt-get install {' '.join(missing)}")
     said = {"compiler": ["gcc", "--version"], "linker": ["ld", "--version"], "libc": ["ldd", "--version"]}
     return {name: _run(command).splitlines()[0] for name, command in said.items()}
 
@@ -121,12 +121,12 @@ def tools() -> dict[str, str]:
 def lay(folder: Path, say: Say) -> tuple[Path, str, str]:
     """Unpack the source that is asked for into a folder: its tree, its name, and the hash of its archive.
 
-    Raises Unavailable when it cannot be had.
+    Raises UnfitMachine when it cannot be had.
     """
     if named := os.environ.get(NAMED):
         archive = Path(named).expanduser()
         if not archive.is_file():
-            raise Unavailable(f"{NAMED} names {named}, which is no archive of a kernel's source")
+            raise UnfitMachine(f"{NAMED} names {named}, which is no archive of a kernel's source")
         name = archive.name
     else:
         archive, name = _packaged(folder, say), f"{PACKAGE} {VERSION}"
@@ -137,7 +137,7 @@ def lay(folder: Path, say: Say) -> tuple[Path, str, str]:
     done = subprocess.run(["tar", "-xf", archive, "-C", tree, *options], capture_output=True, text=True)
     if done.returncode or not (tree / "arch/um/Makefile").exists():
         reason = done.stderr.strip().partition("\n")[0] or "it has no arch/um"
-        raise Unavailable(f"{archive.name} is no archive of a kernel's source: {reason}")
+        raise UnfitMachine(f"{archive.name} is no archive of a kernel's source: {reason}")
     with archive.open("rb") as file:
         return tree, name, hashlib.sha256(file.read()).hexdigest()
 
@@ -148,8 +148,8 @@ def _packaged(folder: Path, say: Say) -> Path:
     fetched.mkdir()
     try:
         [file] = apt.download([f"{PACKAGE}={VERSION}"], fetched, apt.lists(SUITE))
-    except Unavailable as reason:
-        raise Unavailable(
+    except UnfitMachine as reason:
+        raise UnfitMachine(
             f"the source cannot be fetched ({reason}): get {PACKAGE} {VERSION} from snapshot.debian.org, "
             f"and set {NAMED} to the archive in it"
         ) from None
@@ -166,7 +166,7 @@ def version(tree: Path) -> tuple[int, int, int]:
 
 
 def change(tree: Path) -> None:
-    """Make our changes in a source. Raises Unavailable if they do not fit it."""
+    """Make our changes in a source. Raises UnfitMachine if they do not fit it."""
     patches = {path.name: path for path in PATCHES.glob("*.patch")}
     if version(tree) < OLD:
         patches |= {path.name: path for path in (PATCHES / "before-6.13").glob("*.patch")}
@@ -174,7 +174,7 @@ def change(tree: Path) -> None:
         command = ["patch", "-d", str(tree), "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", str(path)]
         done = subprocess.run(command, env=_environment(), capture_output=True)
         if done.returncode:
-            raise Unavailable(f"our changes do not fit it: {name}")
+            raise UnfitMachine(f"our changes do not fit it: {name}")
 
 
 def _compile(tree: Path, build: Path, log: Path) -> Path:
@@ -198,13 +198,13 @@ def _make(command: list[str], log: Path) -> None:
         )
     if done.returncode:
         found = re.search(r"\b(?:fatal )?error: .*|.*: (?:command )?not found", log.read_text(errors="replace"))
-        raise Unavailable(f"it does not compile ({found[0] if found else 'make failed'}); the log: {log}")
+        raise UnfitMachine(f"it does not compile ({found[0] if found else 'make failed'}); the log: {log}")
 
 
 def _run(command: list[str]) -> str:
     done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)
     if done.returncode:
-        raise Unavailable(f"{command[0]} failed: {(done.stderr.strip().splitlines() or ['no word'])[-1]}")
+        raise UnfitMachine(f"{command[0]} failed: {(done.stderr.strip().splitlines() or ['no word'])[-1]}")
     return done.stdout
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import msgspec
 
+from record.errors import UnfitMachine, WorkerFailed
 from virtual import cache
-from virtual.errors import GuestFailed, Unavailable
 from virtual.guest import RESULTS, Guest
 from virtual.kernel import smoke
 from virtual.results import read_small
@@ -102,7 +102,7 @@ def keep(content: bytes, release: str, source: str, say: Say, *, use: bool = Tru
             new.replace(made.linux)
         except OSError as error:
             new.unlink(missing_ok=True)
-            raise Unavailable(f"the kernel could not be written to {new.parent}: {error.strerror}") from None
+            raise UnfitMachine(f"the kernel could not be written to {new.parent}: {error.strerror}") from None
         say(f"testing Linux {release} ...")
         made = replace(made, mode=test(made.linux))
         if use:
@@ -112,16 +112,16 @@ def keep(content: bytes, release: str, source: str, say: Say, *, use: bool = Tru
 
 
 def unpacked(say: Say) -> Kernel:
-    """The shipped kernel, put into the user's cache and tested. Raises Unavailable with the reason if that fails."""
+    """The shipped kernel, put into the user's cache and tested. Raises UnfitMachine with the reason if that fails."""
     if platform.machine() != "x86_64":
-        raise Unavailable(f"guests need a processor with x86-64, and this is {platform.machine()}")
+        raise UnfitMachine(f"guests need a processor with x86-64, and this is {platform.machine()}")
     told = manifest()
     try:
         content = lzma.decompress(SHIPPED.read_bytes())
     except (OSError, lzma.LZMAError) as error:
-        raise Unavailable(f"{SHIPPED} cannot be unpacked ({error}): git checkout {SHIPPED.name}") from None
+        raise UnfitMachine(f"{SHIPPED} cannot be unpacked ({error}): git checkout {SHIPPED.name}") from None
     if sha256(content) != told["sha256"]:
-        raise Unavailable(f"{SHIPPED} is not what {MANIFEST.name} says: git checkout both")
+        raise UnfitMachine(f"{SHIPPED} is not what {MANIFEST.name} says: git checkout both")
     return keep(content, told["release"], told["package"], say)
 
 
@@ -142,7 +142,7 @@ def test(linux: Path) -> str:
     """Boot the kernel; check that its time travels, and that a limited link has the right goodput and stores and
     forwards. Returns the mode of its processes.
 
-    Raises Unavailable with the reason if a check fails.
+    Raises UnfitMachine with the reason if a check fails.
     """
     program = [sys.executable, "-I", smoke.__file__, RESULTS, str(smoke.SECONDS)]
     try:
@@ -150,15 +150,15 @@ def test(linux: Path) -> str:
             ended = guest.wait()
             measured = read_small(guest.results / "measured", 100).split() if not ended.status else (0, 0)
             goodput, frame_ms = map(float, measured)
-    except (GuestFailed, OSError, ValueError) as reason:
-        raise Unavailable(f"the kernel does not run on this machine: {reason}") from None
+    except (WorkerFailed, OSError, ValueError) as reason:
+        raise UnfitMachine(f"the kernel does not run on this machine: {reason}") from None
     if ended.status:
-        raise Unavailable(f"the kernel's test failed: {ended.stderr.strip().rpartition(chr(10))[2]}")
+        raise UnfitMachine(f"the kernel's test failed: {ended.stderr.strip().rpartition(chr(10))[2]}")
     if not ended.time_travel:
-        raise Unavailable("the kernel does not have virtual time: computing takes time in it")
+        raise UnfitMachine("the kernel does not have virtual time: computing takes time in it")
     low, high = (share * smoke.LINK_MBPS for share in smoke.CARRIES)
     if not low <= goodput <= high:
-        raise Unavailable(f"a guest's link of {smoke.LINK_MBPS:g} Mb/s carried {goodput:.2f}, not {low:g} to {high:g}")
+        raise UnfitMachine(f"a guest's link of {smoke.LINK_MBPS:g} Mb/s carried {goodput:.2f}, not {low:g} to {high:g}")
     if not 1 <= frame_ms / smoke.FRAME_MS <= 1.005:
-        raise Unavailable(f"a packet crossed a guest's idle link in {frame_ms:.4f} ms, not {smoke.FRAME_MS:g}")
+        raise UnfitMachine(f"a packet crossed a guest's idle link in {frame_ms:.4f} ms, not {smoke.FRAME_MS:g}")
     return ended.mode

@@ -5,9 +5,9 @@ import msgspec
 from harness.jobs.job import Circumstances, Job
 from harness.jobs.publish import RESULT, run
 from harness.run.source import first_source
-from harness.run.spec import RunSpec
 from harness.verdict.result import unmeasured
 from record import run as record
+from record.spec import RunSpec
 
 SPEC = RunSpec("ecmp", "stride:4", seconds=6, time="virtual", platform="os-ken")
 

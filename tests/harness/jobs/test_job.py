@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from harness.errors import UserMistake
 from harness.jobs.job import MAX_BYTES, Job, decoded, job_of
-from harness.run.spec import RunSpec
+from record.errors import UserMistake
+from record.spec import RunSpec
 from tests.harness.jobs.made import SPEC
 from tests.topos.test_own import GOOD
 from traffic import textfile
@@ -84,7 +84,7 @@ def test_a_job_is_bounded_at_both_ends():
 
 CARRIED_OUT = """
 import sys
-from harness.errors import UserMistake
+from record.errors import UserMistake
 from harness.jobs.job import decoded
 try:
     job = decoded(sys.stdin.buffer.read())

@@ -10,11 +10,11 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from harness.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from harness.jobs.job import Circumstances, Job
 from harness.jobs.publish import RESULT, Planned, alone_in, carry_out, new_folder, read_run, remove_partial, run
 from harness.run.observation import SEEN
 from harness.sweep import TrafficSpec, plan
+from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from tests.harness.jobs.made import SPEC, Carrier, carried, result
 
 

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import RunFailed, UserMistake
 from harness.jobs import experiment, root
 from harness.jobs.job import job_of
 from harness.network import footprint, processes
 from harness.network.processes import wait_until
 from harness.run.emulation import Emulation
-from harness.run.spec import RunSpec
 from harness.verdict.result import judged
 from hedera.schemes import scheme
+from record.errors import RunFailed, UserMistake
+from record.spec import RunSpec
 from tests.harness.jobs.made import SPEC
 from tests.harness.jobs.test_job import SCHEDULER
 

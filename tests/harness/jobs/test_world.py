@@ -11,7 +11,7 @@ import pytest
 
 from harness.jobs import world
 from harness.run.source import EMULATOR
-from harness.run.spec import RunSpec
+from record.spec import RunSpec
 from tests.harness.test_cli import HEDERA
 from virtual.kernel.shipped import manifest
 

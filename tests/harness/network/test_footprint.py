@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import UnfitMachine
 from harness.network import footprint, machine
 from harness.network.footprint import Cleaned, leftovers, remove_leftovers, run_folder, sole_use
 from harness.network.hosts import ALLOWED
 from harness.network.processes import wait_until
+from record.errors import UnfitMachine
 from record.temporary import is_alive, owner_name, temporary_folder, whose_pids
 
 

@@ -5,10 +5,10 @@ import socket
 
 import pytest
 
-from harness.errors import RunFailed, UnfitMachine
 from harness.network import hosts, machine, namespaces
 from harness.network.hosts import ALLOWED, Tcp, ipv6_off, permitted, restore, set_up
 from harness.network.processes import run
+from record.errors import RunFailed, UnfitMachine
 
 KNOWN = {"10.0.0.2": "02:00:00:00:00:02", "10.0.0.3": "02:00:00:00:00:03"}
 

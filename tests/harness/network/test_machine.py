@@ -5,9 +5,9 @@ import os
 import pytest
 
 from harness import doctor
-from harness.errors import UnfitMachine
 from harness.network import machine
 from harness.run import source
+from record.errors import UnfitMachine
 
 
 @pytest.fixture

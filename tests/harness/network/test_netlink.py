@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from harness.errors import RunFailed
 from harness.network import namespaces
 from harness.network.netlink import Netlink, has_family
 from harness.network.processes import run
+from record.errors import RunFailed
 
 pytestmark = pytest.mark.root
 

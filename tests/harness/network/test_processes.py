@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import RunFailed
 from harness.network import processes
 from harness.network.processes import Children, deadline, hurry, run, tied, wait_until
+from record.errors import RunFailed
 
 
 def alive(pid):

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.errors import RunFailed
 from harness.network.processes import Children, wait_until
 from harness.run import controller as module
 from harness.run.controller import Controller, parse_events
 from harness.run.emulation import Disturber
-from harness.run.spec import parsed_disturbances
+from record.errors import RunFailed
+from record.spec import Disturbance
 
 PROGRAM = """
 import json, sys, time
@@ -87,7 +87,7 @@ def wait(controller, starts):
 @pytest.mark.parametrize(("how", "reason"), [("kill", "ended (status -9)"), ("freeze", "was not heard of for 3 s")])
 def test_it_is_started_again_once(controller, how, reason):
     wait(controller, 1)
-    disturber = Disturber(parsed_disturbances([f"controller:{how}@1", f"controller:{how}@2"], 5), controller)
+    disturber = Disturber([Disturbance(how, 1), Disturbance(how, 2)], controller)
     disturber.tick(0.9)
     first = controller.process
     assert first.poll() is None

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import RunFailed
 from harness.network import namespaces, shaping
 from harness.network.fabric import Fabric, FabricOptions
 from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath, time_travels
 from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run, wait_until
+from record.errors import RunFailed
 from record.run import read
 from simulator.config import Config
 from simulator.driver import simulate

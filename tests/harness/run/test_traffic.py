@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from harness.errors import RunFailed, UserMistake
 from harness.network.processes import Children
-from harness.run.spec import LINGERING_BYTES, RunSpec, linger_s
 from harness.run.traffic import BLOCK_BYTES, Iperf, Transfers, listens_on, unsent_bytes
+from record.errors import RunFailed, UserMistake
+from record.spec import LINGERING_BYTES, RunSpec, linger_s
 from topos.network import NonBlocking
 from traffic.flows import Matrix
 

@@ -7,14 +7,14 @@ import subprocess
 
 import pytest
 
-from harness.errors import RunFailed, UnfitMachine
 from harness.jobs import experiment
 from harness.jobs.experiment import first_of, run_experiment
 from harness.network import footprint, machine
 from harness.run.emulation import Emulation
-from harness.run.spec import RunSpec, longest_s
 from harness.verdict.result import judged
+from record.errors import RunFailed, UnfitMachine
 from record.run import decode, encode
+from record.spec import RunSpec, longest_s
 
 SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10, time="real")
 

@@ -3,9 +3,9 @@
 import pytest
 
 from harness.jobs import job
-from harness.run.spec import RunSpec
 from harness.sweep import Part, TrafficSpec, carry_out_with_progress, plan, show
 from plots.load import load_sweep
+from record.spec import RunSpec
 from tests.harness.jobs.made import SPEC, Carrier, result
 
 SCHEDULER = "class Mine:\n    def __init__(self, tree, rng, options): pass\n    def place(self, flows): return {}\n"

@@ -2,10 +2,10 @@
 
 from math import inf
 
-from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import MeasuredFlow, PathChange, RoutedFlow
 from harness.verdict.rules import Claim, Evidence, FullLinks, judge
+from record.spec import RunSpec
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.programs import FlowReport, Interval
 

@@ -9,12 +9,12 @@ import pytest
 
 from harness.hosts.connections import BIN_S
 from harness.run.observation import Observation, Outage, parse_counters
-from harness.run.spec import RunSpec
 from harness.run.traffic import Arrived, EmulatedFlow, Sent, _report
 from harness.verdict.flows import fair, measured_flows
 from harness.verdict.outcome import Outcome, Recovery
 from harness.verdict.result import COUNTED, costs, describe
-from record.parts import Failure
+from record.run import Failure
+from record.spec import RunSpec
 from tests.harness.verdict.fine import measured, placed, round_of
 from topos.fattree import FatTree
 from topos.links import parse

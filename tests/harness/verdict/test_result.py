@@ -7,14 +7,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from harness.errors import TRACEBACK, RunFailed
+from harness.errors import TRACEBACK
 from harness.run.controller import LOG, Restart
 from harness.run.observation import SAMPLES, Observation, Outage, read_seen, write_seen
-from harness.run.spec import RunSpec
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import paths_by_flow
 from harness.verdict.result import describe, judged
-from record.parts import Restart as Restarted
+from record.errors import RunFailed
+from record.run import Restart as Restarted
+from record.spec import RunSpec
 from tests.harness.verdict.fine import placed
 from topos.network import NonBlocking
 from topos.wire import acknowledgements_per_payload, wire_per_payload

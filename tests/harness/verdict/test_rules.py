@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from harness.run.observation import Outage
-from harness.run.spec import RunSpec
 from harness.verdict.rules import Claim, FullLinks, claims, full_links, judge, settled_window
-from record.parts import Rule
+from record.run import Rule
+from record.spec import RunSpec
 from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, measured, reasons
 from topos.fattree import FatTree
 from topos.links import sending_ports

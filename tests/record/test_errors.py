@@ -1,6 +1,6 @@
 import pytest
 
-from hedera.text import one_line, printable
+from record.errors import one_line, printable
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import MISSING, fields
-from functools import lru_cache, wraps
+from dataclasses import MISSING
+from functools import wraps
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import click
 
-from hedera.parameter import Parameter, option_of, parameters_of
+from record.spec import options_of
 
 Command = Callable[..., Any]
 
@@ -126,38 +126,24 @@ def field_options(
     click types that replace a field's own. ``shown``: gives a default's text in the help. ``defaults``: those that
     differ from the fields'.
     """
-    known = parameters_of(owner)
-    chosen = names.split() or [name for name in known if name not in without.split()]
-    kinds, fallback = kinds or {}, {each.name: each.default for each in fields(owner)}
-    return options(
-        *(_option(owner, name, defaults.get(name, fallback[name]), kinds.get(name), shown) for name in chosen)
-    )
 
+    def made(name: str) -> Command:
+        option = known[name]
+        default = defaults.get(name, option.default)
+        texts: dict[str, Any] = {"metavar": option.extra.get("metavar"), "help": option.help}
+        if option.kind is bool:
+            return click.option(
+                f"{option.name}/--no-{option.name[2:]}", name, default=default, show_default=True, **texts
+            )
+        if option.kind is tuple:
+            return click.option(option.name, name, multiple=True, **texts)
+        if default is MISSING:
+            return click.option(option.name, name, required=True, **texts)
+        kind = (kinds or {}).get(name)
+        if kind is None:
+            kind = click.Choice(option.choices) if option.choices else click.types.convert_type(option.kind)
+        show: bool | str = default is not None if shown is None or default is None else shown(name, default)
+        return click.option(option.name, name, default=default, type=kind, show_default=show, **texts)
 
-def _option(
-    owner: type, name: str, default: Any, kind: click.ParamType[Any] | None, shown: Callable[[str, Any], str] | None
-) -> Command:
-    known = parameters_of(owner)[name]
-    option, text = option_of(name, known), help_of(known)
-    hint = _hints(owner)[name]
-    if hint is bool:
-        return click.option(f"{option}/--no-{option[2:]}", name, default=default, help=text, show_default=True)
-    if get_origin(hint) is tuple:
-        return click.option(option, name, multiple=True, metavar=known.metavar, help=text)
-    if default is MISSING:
-        return click.option(option, name, required=True, metavar=known.metavar, help=text)
-    if kind is None:
-        plain = next((one for one in get_args(hint) if one is not type(None)), hint)
-        kind = click.Choice(known.choices) if known.choices else click.types.convert_type(plain)
-    show: bool | str = default is not None if shown is None or default is None else shown(name, default)
-    return click.option(option, name, default=default, type=kind, metavar=known.metavar, help=text, show_default=show)
-
-
-def help_of(known: Parameter) -> str:
-    """The help of a field, with its unit."""
-    return f"{known.help}, {known.unit}." if known.unit else known.help
-
-
-@lru_cache
-def _hints(owner: type) -> dict[str, Any]:
-    return get_type_hints(owner)
+    known = options_of(owner)
+    return options(*map(made, names.split() or [name for name in known if name not in without.split()]))

@@ -1,29 +1,26 @@
-"""Options made from fields, and what becomes of errors in commands that say them in words."""
+"""Options of commands, made from fields."""
 
-import runpy
 import subprocess
 import sys
 from dataclasses import dataclass
-from pathlib import Path
+from typing import Annotated
 
 import click
 import pytest
 from click.testing import CliRunner
 
-from hedera.options import field_options
-from hedera.parameter import parameter
-
-DOCS = Path(__file__).parents[2] / "docs"
+from record.options import field_options
+from record.spec import described, one_of
 
 
 @dataclass(frozen=True)
 class Example:
-    name: str = parameter("x", "A name.")
-    rate_mbps: float = parameter(10.0, "Rate of a link", unit="Mb/s", option="--bw")
-    count: int | None = parameter(None, "How many.")
-    word: str = parameter("one", "A word.", choices=("one", "two"))
-    sack: bool = parameter(True, "Selective acknowledgements.")
-    fail: tuple[str, ...] = parameter((), "What breaks.", metavar="WHAT")
+    name: Annotated[str, described("A name.")] = "x"
+    rate_mbps: Annotated[float, described("Rate of a link, Mb/s.", option="--bw")] = 10.0
+    count: Annotated[int | None, described("How many.")] = None
+    word: Annotated[str, one_of("one", "two"), described("A word.")] = "one"
+    sack: Annotated[bool, described("Selective acknowledgements.")] = True
+    fail: Annotated[tuple[str, ...], described("What breaks.", metavar="WHAT")] = ()
 
 
 def invoke(decorator, *arguments):
@@ -67,13 +64,9 @@ def test_the_help_has_units_choices_and_defaults():
     assert "--count INTEGER How many. --word" in told
 
 
-def test_the_page_of_options_is_what_the_fields_say():
-    assert (DOCS / "options.md").read_text(encoding="utf-8") == runpy.run_path(str(DOCS / "options.py"))["TEXT"]
-
-
 def test_a_reader_that_has_enough_is_no_mistake():
     code = (
-        "import sys, click; from hedera.options import in_words\n"
+        "import sys, click; from record.options import in_words\n"
         "@click.command()\n@in_words\ndef command():\n"
         "    for n in range(100_000): click.echo('word')\n"
         "command()\n"
