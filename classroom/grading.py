@@ -101,7 +101,7 @@ def _quality_case(k: int, traffic: str, seed: int) -> Case:
     runs = {name: Simulation(replace(config, scheme=name)) for name in ("ecmp", BASELINE)}
     work, switch = runs["ecmp"].work, NonBlocking(config.tree.num_hosts)
     bound = round(most_possible(switch, work.src, work.dst, np.ones(num_links(switch))) or 0.0)
-    columns: dict[str, Any] = {"src": work.src, "dst": work.dst, "hashed": runs["ecmp"].hashed}
+    columns: dict[str, Any] = {"src": work.src, "dst": work.dst, "hashed": runs["ecmp"].paths.hashed}
     columns["demand"] = estimate_demands(work.src, work.dst, config.tree.num_hosts)
     shares = {name: one.run().bisection_mbps / config.link_mbps / bound for name, one in runs.items()}
     told = {name: np.asarray(column).tolist() for name, column in columns.items()}

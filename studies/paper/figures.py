@@ -19,8 +19,7 @@ from hedera.schemes import SCHEMES as BY_NAME
 from hedera.schemes import label
 from plots.style import INK, MUTED, colour, scheme_order
 from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL
-from simulator.config import Config
-from simulator.workload import MAX_FLOWS
+from simulator.config import MAX_FLOWS, Config
 from studies.study import (
     ENGINE_LABELS,
     SCHEMES,

@@ -52,7 +52,9 @@ def test_every_pair_takes_the_path_its_scheme_chose(scheme, network):
 @pytest.mark.parametrize("seed", [1, 2])
 def test_random_gives_a_flow_the_simulator_s_path_whatever_came_before(seed):
     work = Simulation(Config("random", "stride:4", seed=seed))
-    flows = list(zip(work.work.src.tolist(), work.work.dst.tolist(), work.ports.tolist(), work.core, strict=True))
+    flows = list(
+        zip(work.work.src.tolist(), work.work.dst.tolist(), work.paths.ports.tolist(), work.paths.core, strict=True)
+    )
     for order in (flows, flows[::-1]):
         net = FakeNetwork(scheme="random", k=4, seed=seed)
         for src, dst, port, core in order:
