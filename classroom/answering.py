@@ -133,6 +133,7 @@ def answer(request: Message, tell: Callable[[Message], None]) -> None:
         def numbered(message: Message, number: int = number) -> None:
             tell({"question": number, **message})
 
+        numbered({"begins": True})
         try:
             (_estimate if "hosts" in question else _place)(asked, question, numbered)
         except _NoCores:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from classroom.answering import History, HistoryFlow, flows_of, walk
 from classroom.submission import Answer, Misbehaved, Question, Replies, Submission
 from hedera.linkstate import LinkState
+from hedera.maxmin import max_min_rates
 from hedera.placement import LargeFlows, exceeded_capacity
 from record.errors import one_line, printable
 from topos.arrays import Float64, Int32, Int64
@@ -384,27 +385,12 @@ def reached(case: Case, place: Callable[[LargeFlows, LinkState], Int32]) -> floa
 
     def placed(flows: LargeFlows, links: LinkState) -> Int32:
         core = place(flows, links)
-        carried.append(fair_rates(path_links(links.tree, flows.src, flows.dst, core), num_links(links.tree)).sum())
+        paths = path_links(links.tree, flows.src, flows.dst, core)
+        carried.append(max_min_rates(paths, np.ones(num_links(links.tree)), calls=1).sum())
         return core
 
     walk(lasting(case), placed)
     return float(mean(carried) / case["bound"])
-
-
-def fair_rates(paths: Int32, links: int) -> Float64:
-    """Max-min fair rates of flows on these links (-1 for none), as shares of a link, by filling all at once."""
-    on = np.zeros((paths.shape[0], links), dtype=bool)
-    flow, tier = np.nonzero(paths >= 0)
-    on[flow, paths[flow, tier]] = True
-    rate, growing, room = np.zeros(paths.shape[0]), np.ones(paths.shape[0], dtype=bool), np.ones(links)
-    while growing.any():
-        count = on[growing].sum(axis=0)
-        share = np.divide(room, count, out=np.full(links, np.inf), where=count > 0)
-        full = growing & on[:, share <= share.min() + 1e-12].any(axis=1)
-        rate[full] = share.min()
-        room = np.maximum(room - share.min() * on[full].sum(axis=0), 0.0)
-        growing &= ~full
-    return rate
 
 
 def measured(submission: Submission, cases: Sequence[Case]) -> tuple[float | None, float | None, Check]:

@@ -18,7 +18,7 @@ from record.options import in_words, json_option, to_write
 from record.output import progress_bar
 
 if TYPE_CHECKING:
-    from classroom.grading import Checks, Grade
+    from classroom.grading import Grade
     from classroom.intake import HandIn
 
 SERVICES = ("gradescope", "prairielearn")
@@ -160,7 +160,7 @@ def grade(
     Example: hedera grade submissions/ --seed 20261121
     """
     from classroom.cases import KNOWN, PUBLIC
-    from classroom.grading import FORMATS, Class, failures, feedback, graded, row
+    from classroom.grading import FORMATS, Class, failures, feedback, graded
     from classroom.intake import hand_ins
     from classroom.sandbox import prepared, require_closed
     from classroom.submission import Unfit
@@ -173,7 +173,7 @@ def grade(
     if others:
         click.echo(f"not graded, because they are no submissions: {one_line(', '.join(others))}", err=True)
     make_folder(to_write(out))
-    made: dict[int, tuple[Grade, Checks]] = {}
+    made: dict[int, Grade] = {}
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(found))
     path = out / "grades.csv"
 
@@ -190,11 +190,11 @@ def grade(
             click.echo(f"{len(found)} submissions to grade, {jobs} at once", err=True)
             done = stack.enter_context(progress_bar("grading", len(found)))
             grades = graded(Class(seed, seconds, place), jobs, found)
-            for n, (one, checks) in stack.enter_context(closing(grades)):
-                made[n] = one, checks
+            for n, one in stack.enter_context(closing(grades)):
+                made[n] = one
                 # After each, so that nothing is lost.
-                write_csv(path, [row(made[n][0]) for n in sorted(made)])
-                write_whole(out / "feedback" / f"{_file_name(found[n])}.txt", feedback(one, checks))
+                write_csv(path, [made[n].row() for n in sorted(made)])
+                write_whole(out / "feedback" / f"{_file_name(found[n])}.txt", feedback(one))
                 done(len(made))
         except Unfit as error:
             more = "" if unprotected else "; or use --unprotected, for submissions that you trust"
@@ -204,18 +204,15 @@ def grade(
     if failed:
         write_csv(out / "checks.csv", failed)
     if form != "csv":
-        for n, graded_one in made.items():
-            text = json.dumps(FORMATS[form](*graded_one), indent=1, allow_nan=False)
+        for n, one in made.items():
+            text = json.dumps(FORMATS[form](one), indent=1, allow_nan=False)
             write_whole(out / form / f"{_file_name(found[n])}.json", text + "\n")
     if as_json:
-        rows = []
-        for summary, checks in (made[n] for n in sorted(made)):
-            parts = {part: [asdict(c) | {"passed": c.passed} for c in each] for part, each in checks.items()}
-            rows.append({**asdict(summary), "checks": parts})
+        rows = [made[n].as_json() for n in sorted(made)]
         click.echo(json.dumps({"seed": seed, "rows": rows}, allow_nan=False))
     else:
-        for summary, _ in (made[n] for n in sorted(made)):
-            click.echo(f"{summary.points:5.1f} of 100  {summary.submission}  {one_line(summary.remarks, most=80)}")
+        for one in (made[n] for n in sorted(made)):
+            click.echo(f"{one.points:5.1f} of 100  {one.submission}  {one_line(one.remarks, most=80)}")
         for line in failed[:3]:
             click.echo(f"failed by {line['failed']} of {line['handed_in']}: {line['check']}")
     written = [path, out / "checks.csv", out / "feedback", *([out / form] if form != "csv" else [])]

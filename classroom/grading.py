@@ -43,26 +43,77 @@ DRAWN = 3
 Checks = Mapping[str, Sequence[Check]]
 
 
+class Line(NamedTuple):
+    """One test as a student sees it, with its ``points`` of ``most``."""
+
+    part: str
+    name: str
+    points: float
+    most: float
+    feedback: str
+
+
 @dataclass(frozen=True)
 class Grade:
-    """One submission. Parts are fractions of checks passed, None for a file that was not handed in.
+    """One submission.
 
-    ``quality``: from ECMP (0) by the baseline (AS_GOOD) to certainly more (1); ``percent_of_bound``: the mean over all
-    patterns. ``points``: of 100. ``seconds``: the time of grading. ``files``: those that were found. ``remarks``: the
-    first mistake of each part, and what was odd. Each text is one line, safe for a terminal.
+    ``checks``: by part, of the files that were handed in. ``quality``: from ECMP (0) by the baseline (AS_GOOD) to
+    certainly more (1); ``percent_of_bound``: the mean over all patterns. ``seconds``: the time of grading. ``files``:
+    those that were found. ``remarks``: the first mistake of each part, and what was odd. Each text is one line, safe
+    for a terminal.
     """
 
     submission: str
-    points: float
-    demand: float | None
-    first_fit: float | None
-    annealing: float | None
-    contract: float | None
+    checks: Checks
     quality: float | None
     percent_of_bound: float | None
     seconds: float
     files: str
     remarks: str
+
+    @property
+    def points(self) -> float:
+        """Of 100."""
+        return sum(line.points for line in self.lines())
+
+    def part(self, name: str) -> float | None:
+        """The fraction of a part's points; None for what was not handed in, or not measured."""
+        if name == "quality" or name not in self.checks:
+            return self.quality if name == "quality" else None
+        return sum(line.points for line in self.lines() if line.part == name) / POINTS[name]
+
+    def lines(self) -> list[Line]:
+        """The points of each part are divided among its checks."""
+        shown = []
+        for part, file in PARTS.items():
+            checks = self.checks.get(part, ())
+            if not checks:
+                shown.append(Line(part, file, 0.0, POINTS[part], f"{file} was not handed in. Found: {self.files}."))
+                continue
+            each = POINTS[part] / sum(check.worth for check in checks)
+            for check, points in zip(checks, earned(checks, *UNTOUCHED.get(part, ())), strict=True):
+                told = _feedback(check, counts=points > 0)
+                shown.append(Line(part, f"{file}: {check.name}", points * each, check.worth * each, told))
+        words = "Not measured: scheduler.py has to keep its contract first."
+        for check in self.checks.get("quality", ()):
+            words = _feedback(check, counts=True)
+        most, name = POINTS["quality"], "scheduler.py: bandwidth in the simulator"
+        return [*shown, Line("quality", name, most * (self.quality or 0.0), most, words)]
+
+    def row(self) -> dict[str, Any]:
+        """A line of grades.csv: points, also by part, empty for what was not handed in."""
+        parts = {name: self.part(name) for name in POINTS}
+        points = {f"{p}_points": None if value is None else round(POINTS[p] * value, 2) for p, value in parts.items()}
+        return {"submission": self.submission, "points": round(self.points, 2), **points, **self._rest()}
+
+    def as_json(self) -> dict[str, Any]:
+        """Parts as fractions of their points, and every check."""
+        checks = {part: [{**asdict(c), "passed": c.passed} for c in each] for part, each in self.checks.items()}
+        parts = {name: self.part(name) for name in POINTS}
+        return {"submission": self.submission, "points": self.points, **parts, **self._rest(), "checks": checks}
+
+    def _rest(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("percent_of_bound", "seconds", "files", "remarks")}
 
 
 @dataclass(frozen=True)
@@ -101,7 +152,7 @@ def _quality_case(k: int, traffic: str, seed: int) -> Case:
     runs = {name: Simulation(replace(config, scheme=name)) for name in ("ecmp", BASELINE)}
     work, switch = runs["ecmp"].work, NonBlocking(config.tree.num_hosts)
     bound = round(most_possible(switch, work.src, work.dst, np.ones(num_links(switch))) or 0.0)
-    columns: dict[str, Any] = {"src": work.src, "dst": work.dst, "hashed": runs["ecmp"].hashed}
+    columns: dict[str, Any] = {"src": work.src, "dst": work.dst, "hashed": runs["ecmp"].paths.hashed}
     columns["demand"] = estimate_demands(work.src, work.dst, config.tree.num_hosts)
     shares = {name: one.run().bisection_mbps / config.link_mbps / bound for name, one in runs.items()}
     told = {name: np.asarray(column).tolist() for name, column in columns.items()}
@@ -117,8 +168,8 @@ def drawn_patterns(k: int, seed: int) -> tuple[str, ...]:
     return f"stride:{stride}", f"staggered:{edge:.2f},{pod:.2f}", "randbij", "random"
 
 
-def graded(course: Class, jobs: int, made: Sequence[HandIn]) -> Generator[tuple[int, tuple[Grade, Checks]]]:
-    """The number of each submission with its grade and checks, as soon as it is graded. Raises Unfit.
+def graded(course: Class, jobs: int, made: Sequence[HandIn]) -> Generator[tuple[int, Grade]]:
+    """The number of each submission with its grade, as soon as it is graded. Raises Unfit.
 
     The processes that grade end with this generator, and with this process, however it ends; with them end the
     submissions.
@@ -132,14 +183,14 @@ def graded(course: Class, jobs: int, made: Sequence[HandIn]) -> Generator[tuple[
         raise Unfit("a grading process ended unexpectedly; finished grades are in grades.csv") from None
 
 
-def grade(made: HandIn, course: Class) -> tuple[Grade, Checks]:
-    """The grade of a submission, and its checks by part.
+def grade(made: HandIn, course: Class) -> Grade:
+    """The grade of a submission.
 
     Whatever the submission does, only its own grade is affected. Raises Unfit if the machine cannot start it.
     """
     clock = time.monotonic()
     checks: dict[str, list[Check]] = {}
-    part_of_quality: float | None = None
+    quality: float | None = None
     percent: float | None = None
     for part, file in PARTS.items():
         if (held := made.files.get(file)) is None:
@@ -156,34 +207,21 @@ def grade(made: HandIn, course: Class) -> tuple[Grade, Checks]:
             checks[part] = run_checks(submission, _cases(course.seed)[file])
             kept = all(one.passed for one in checks[part] if one.name in (RAISES, ANSWER, INPUTS))
             if file == SCHEDULER and kept:
-                part_of_quality, percent, told = measured(submission, quality_cases(course.seed))
+                quality, percent, told = measured(submission, quality_cases(course.seed))
                 checks["quality"] = [told]
         except Unfit:
             raise
         except Exception as error:  # noqa: BLE001, an unforeseen answer must not end the grading of a class
             words = f"what it answers ended the check: {type(error).__name__}: {error}"
             checks[part] = [Check("its checks come to an end", "docs/assignment/instructor.md", words)]
-    return _graded(made, checks, part_of_quality, percent, time.monotonic() - clock), checks
-
-
-def _graded(made: HandIn, checks: Checks, part: float | None, percent: float | None, seconds: float) -> Grade:
-    passed: dict[str, Any] = dict.fromkeys(POINTS) | {"quality": part}
-    for name in checks.keys() - {"quality"}:
-        most = sum(one.worth for one in checks[name])
-        passed[name] = sum(earned(checks[name], *UNTOUCHED.get(name, ()))) / most
-    said = [next((f"{p}: {one.words}" for one in found if not one.passed), "") for p, found in checks.items()]
     files = ", ".join(made.found) or "nothing"
-    if absent := ", ".join(file for p, file in PARTS.items() if p not in checks):
-        said.append(f"{'not handed in' if checks else 'no file to grade'}: found {files}, expected {absent}")
-    return Grade(
-        submission=_cell(made.name, 300),
-        points=sum(POINTS[p] * (value or 0.0) for p, value in passed.items()),
-        **passed,
-        percent_of_bound=percent,
-        seconds=seconds,
-        files=_cell(files, 500),
-        remarks=_cell("; ".join([*filter(None, said), *made.remarks]), 2000),
-    )
+    wrong = {part: [check.words for check in each if not check.passed] for part, each in checks.items()}
+    remarks = [f"{part}: {words[0]}" for part, words in wrong.items() if words]
+    if absent := ", ".join(file for part, file in PARTS.items() if part not in checks):
+        remarks.append(f"{'not handed in' if checks else 'no file to grade'}: found {files}, expected {absent}")
+    remarks += made.remarks
+    texts = _cell(files, 500), _cell("; ".join(remarks), 2000)
+    return Grade(_cell(made.name, 300), checks, quality, percent, time.monotonic() - clock, *texts)
 
 
 def _cell(text: str, most: int) -> str:
@@ -192,43 +230,7 @@ def _cell(text: str, most: int) -> str:
     return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line
 
 
-def row(grade: Grade) -> dict[str, Any]:
-    """A line of grades.csv: points, also by part, empty for what was not handed in."""
-    parts = {p: getattr(grade, p) for p in POINTS}
-    points = {f"{p}_points": None if value is None else round(POINTS[p] * value, 2) for p, value in parts.items()}
-    rest = {name: value for name, value in asdict(grade).items() if name not in POINTS}
-    head = {"submission": rest.pop("submission"), "points": round(rest.pop("points"), 2)}
-    return {**head, **points, **rest}
-
-
-# --- what students and services are shown: the points of each part are divided among its checks --------------
-
-
-class Line(NamedTuple):
-    """One test as a student sees it, with its ``points`` of ``most``."""
-
-    part: str
-    name: str
-    points: float
-    most: float
-    feedback: str
-
-
-def lines(grade: Grade, checks: Checks) -> list[Line]:
-    found = []
-    for part, file in PARTS.items():
-        if part not in checks:
-            found.append(Line(part, file, 0.0, POINTS[part], f"{file} was not handed in. Found: {grade.files}."))
-            continue
-        each = POINTS[part] / sum(one.worth for one in checks[part])
-        for one, points in zip(checks[part], earned(checks[part], *UNTOUCHED.get(part, ())), strict=True):
-            told = _feedback(one, counts=points > 0)
-            found.append(Line(part, f"{file}: {one.name}", points * each, one.worth * each, told))
-    words = "Not measured: scheduler.py has to keep its contract first."
-    for one in checks.get("quality", ()):
-        words = _feedback(one, counts=True)
-    most, name = POINTS["quality"], "scheduler.py: bandwidth in the simulator"
-    return [*found, Line("quality", name, most * (grade.quality or 0.0), most, words)]
+# --- what students and services are shown ----------------------------------------------------------------------
 
 
 def _feedback(check: Check, counts: bool) -> str:
@@ -238,9 +240,9 @@ def _feedback(check: Check, counts: bool) -> str:
     return f"{told}\nAn input that shows it:\n{check.example}" if check.example else told
 
 
-def gradescope(grade: Grade, checks: Checks) -> dict[str, Any]:
+def gradescope(grade: Grade) -> dict[str, Any]:
     tests = []
-    for number, (part, name, points, most, feedback) in enumerate(lines(grade, checks), 1):
+    for number, (part, name, points, most, feedback) in enumerate(grade.lines(), 1):
         status = "passed" if points >= most else "failed"
         told = {"name": name, "number": str(number), "score": round(points, 4), "max_score": round(most, 4)}
         tests.append({**told, "status": status, "output": feedback, "tags": [part]})
@@ -255,29 +257,29 @@ def gradescope(grade: Grade, checks: Checks) -> dict[str, Any]:
     }
 
 
-def prairielearn(grade: Grade, checks: Checks) -> dict[str, Any]:
+def prairielearn(grade: Grade) -> dict[str, Any]:
     tests = []
-    for part, name, points, most, feedback in lines(grade, checks):
+    for part, name, points, most, feedback in grade.lines():
         told = {"name": name, "description": f"part: {part}", "points": round(points, 4), "max_points": round(most, 4)}
         tests.append({**told, "output": feedback})
     score = round(min(1.0, grade.points / 100), 6)
     return {"gradable": True, "score": score, "message": _summary(grade), "tests": tests}
 
 
-def feedback(grade: Grade, checks: Checks) -> str:
+def feedback(grade: Grade) -> str:
     """For a student, where there is no service."""
     told = [grade.submission, _summary(grade)]
-    for _, name, points, most, words in lines(grade, checks):
+    for _, name, points, most, words in grade.lines():
         told.append(f"\n{points:.2f} of {most:.2f}  {name}\n" + indent(words, "    "))
     return "\n".join(told).rstrip() + "\n"
 
 
-def failures(graded: Sequence[tuple[Grade, Checks]]) -> list[dict[str, Any]]:
+def failures(graded: Sequence[Grade]) -> list[dict[str, Any]]:
     """By check: how many handed its file in, and how many of these do not have all of its points; most first."""
     handed_in, failed = Counter[str](), Counter[str]()
-    for grade, checks in graded:
-        for part, name, points, most, _ in lines(grade, checks):
-            if part in checks:
+    for grade in graded:
+        for part, name, points, most, _ in grade.lines():
+            if part in grade.checks:
                 handed_in[name] += 1
                 failed[name] += points < most - 1e-9
     return [{"check": name, "failed": failed[name], "handed_in": handed_in[name]} for name, _ in failed.most_common()]

@@ -84,8 +84,8 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
     from classroom.grading import FORMATS, Grade
 
     place, submission, results = _PLACES[service]
-    nothing = Grade("", 0.0, None, None, None, None, None, None, 0.0, "not looked at", _FAILED)
-    failed = json.dumps(FORMATS[service](nothing, {}))
+    nothing = Grade("", {}, None, None, 0.0, "not looked at", _FAILED)
+    failed = json.dumps(FORMATS[service](nothing))
     words: dict[str, object] = {"place": place, "submission": submission, "results": results}
     words |= {"service": service, "seed": seed, "seconds": SECONDS, "timeout": TIMEOUT_S, "failed": failed}
     words |= {"uuid": uuid.uuid4(), "names": ", ".join(NAMES)}

@@ -350,7 +350,8 @@ class Submission:
             with contextlib.closing(self._lines([question for _, question in asked])) as lines:
                 for line in map(json.loads, () if error else lines):
                     at = max(at, int(line["question"]))
-                    answers[at].append(self._heard(line))
+                    if not line.get("begins"):
+                        answers[at].append(self._heard(line))
         except Unfit:
             raise
         except Exception as wrong:  # noqa: BLE001, whatever it is that is wrong with an answer
@@ -359,8 +360,6 @@ class Submission:
             self.budget.left_s -= time.monotonic() - clock
         if error is not None and asked:
             if self._unloaded is None:
-                if at + 1 < len(asked) and len(answers[at]) >= _expected(asked[at][1]):
-                    at += 1  # it was at the next question, of which nothing came
                 last = asked[at][0]
             for rest in answers[at:]:
                 rest.append(error)
@@ -398,10 +397,3 @@ class Submission:
         answer = _answer(told)
         where = f" (line {answer.line} of {one_line(self.code.file)})" if answer.line else ""
         return Misbehaved("raised", f"it raises {answer.error}{where}") if answer.error else answer
-
-
-def _expected(question: Question) -> int:
-    """The number of answers to a question."""
-    if "hosts" in question:
-        return 1
-    return int(question["history"]["periods"]) if "history" in question else len(question["periods"])

@@ -33,7 +33,7 @@ def simulate(as_json: bool, record: Path | None, **fields: Any) -> Any:
     """Run the paper's flow-level simulator once."""
     config = Config(**fields)
     if record is not None:
-        from simulator.workload import MAX_FLOWS
+        from simulator.config import MAX_FLOWS
         from traffic.flowfile import recorded
 
         flows = recorded(config.workload().bounded(MAX_FLOWS).blocks())

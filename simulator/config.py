@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
 from record.spec import Experiment, described, middle, one_of
-from simulator.workload import bounded
 from traffic.flows import NOTHING, Flows, joined
 from traffic.graph import FlowGraph
+from traffic.workload import Workload
 
 ENGINES = ("aimd", "maxmin")
 INCREASE = 0.12
 """Of the link's rate: a flow's first rate, and its growth per tick, 15 MB/s at 1 Gb/s (section 5.5)."""
 MAX_TICKS = 100_000_000
 """8 bytes a tick: their rates take 0.8 GB."""
+MAX_FLOWS = 10_000_000
+"""More are refused, and fewer where memory does not suffice."""
+FLOW_BYTES = 800
+"""What a simulation keeps of a flow, at its end (docs/workloads.md)."""
+_FREE = Path("/proc/meminfo")
 
 
 @dataclass(frozen=True)
@@ -81,3 +89,21 @@ class Config(Experiment):
         """The ticks over which the result is averaged: `window_s` as a half-open range of them."""
         begin, end = middle(self.ticks)
         return round(begin), round(end)
+
+
+def bounded(work: Workload) -> Workload:
+    """Itself; ValueError, one sentence, for more flows than `MAX_FLOWS`, or than fit the memory that is free."""
+    work.bounded(MAX_FLOWS)
+    needed, free = work.expected_flows * FLOW_BYTES, _free_bytes()
+    if needed > free:
+        raise ValueError(
+            f"traffic {work.name!r} would be {work.expected_flows:.3g} flows in {work.seconds:g} s, which take some "
+            f"{needed / 1e9:.1f} GB of memory; {free / 1e9:.1f} GB are free"
+        )
+    return work
+
+
+def _free_bytes() -> float:
+    """What a process can still have without swapping; infinity where the system does not tell."""
+    available = re.search(r"^MemAvailable:\s+(\d+) kB$", _FREE.read_text(), re.M) if _FREE.exists() else None
+    return int(available[1]) * 1024 if available else math.inf

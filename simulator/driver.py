@@ -7,11 +7,10 @@ goes by its static path among those that work, all others stay, and Hedera's nex
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from heapq import heappop, heappush
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,43 +22,39 @@ from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.scheduler import ActiveFlows, Scheduler
 from record.run import Failure, Phase
 from record.spec import phases
-from simulator.aimd import AimdEngine
 from simulator.config import Config
-from simulator.fair import MaxMinEngine
+from simulator.engines import NOT_YET, AimdEngine, MaxMinEngine
 from simulator.result import Result, RoundLog
-from topos.arrays import Float64, Int32
+from topos.arrays import Float64, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import NO_LINK, Cores, Fault, cables, link_rates, links_down, moments, num_links, path_links
 from topos.network import Network
-from traffic.flows import SERVER_PORT
+from traffic.flows import SERVER_PORT, Flows
 from traffic.graph import FlowGraph
 
 if TYPE_CHECKING:
     from hedera.clos import ClosColouring
 
-# What happens at the same moment happens in this order.
+Engine = AimdEngine | MaxMinEngine
+
+# What happens in the same tick happens in this order.
 _WINDOW, _FAILURE, _ROUND, _END = range(4)
 
 
 def bisection_mbps(config: Config) -> float:
     """The bisection bandwidth alone, which is all that most sweeps need to send home."""
-    return float(window_mbps(config).mean())
+    return float(Simulation(config).window().mean())
 
 
-def window_mbps(config: Config) -> Float64:
-    """The sum of all rates in each tick of the measuring window, Mb/s, float64 (ticks,); nothing after it is run."""
-    return Simulation(config).window()
-
-
-def simulate(config: Config, progress: Callable[[float], None] | None = None) -> Result:
+def simulate(config: Config) -> Result:
     """Run one simulation; see `Simulation`."""
-    return Simulation(config).run(progress)
+    return Simulation(config).run()
 
 
 class Simulation:
     """One run, ready to start. The same configuration gives the same result, whatever else the machine does.
 
-    Time is a whole number of ticks inside; seconds are for who asks and who is told. ``period``: of scheduling.
+    Time is a whole number of ticks inside; seconds are for who asks and who is told.
 
     Raises ValueError, one sentence, for traffic that does not exist or does not fit the network.
     """
@@ -68,100 +63,71 @@ class Simulation:
         chosen, tree = config.chosen, config.topo
         self.config = config
         self.work, self.graph = config.flows()
-        self.network = config.network()
-        self.routing = chosen.routing(tree, config.seed)
-        self.breakage: Breakage | None = None
-        if config.fail and self.routing:
-            self.breakage = Breakage(config.faults, self.routing.links)
-        self.ports = self.work.src_port
-        self.hashed = self._static(np.arange(len(self.work)))
-        self.core = self.hashed.copy()
-        self._plan_paths(np.arange(len(self.work)))
-        self._connection = None if self.graph is None else self.graph.connections()[1]
-        self.links = self._paths(np.arange(len(self.work), dtype=np.int32))
+        self.paths = Paths(config, self.work, self.graph)
+        self.counters = Counters(self.work) if self.graph is None else ConnectionCounters(self.work, self.graph)
         self.engine = self._engine()
         placement = chosen.placement(tree, config.seed, config.options)
         self.scheduler = None
-        if placement and self.routing:
+        if placement and self.paths.routing:
             estimated = config.large_flows == "measured-or-estimated"
-            self.scheduler = Scheduler(tree, placement, config.threshold, self.routing.links, estimated)
-        self.period = round(config.interval_s / config.tick_s)
+            self.scheduler = Scheduler(tree, placement, config.threshold, self.paths.routing.links, estimated)
+        period_s = config.interval_s
         if config.detect_s:
             from hedera.global_first_fit import GlobalFirstFit
 
-            if isinstance(placement, GlobalFirstFit):
-                self.period = round(config.detect_s / config.tick_s)
-        self.polled_bytes = np.zeros(len(self.work))
+            period_s = config.detect_s if isinstance(placement, GlobalFirstFit) else period_s
+        self.period = round(period_s / config.tick_s)
         self.rounds: list[RoundLog] = []
         self._window_bytes: list[Float64] = []
-        self._events: list[tuple[int, int, int, Callable[[], None]]] = []
-        self._number = itertools.count()
 
-    def _static(self, flows: NDArray[np.intp]) -> Int32:
-        if self.routing is None or not flows.size:
-            return np.zeros(flows.size, dtype=np.int32)
-        src, dst = self.work.src[flows], self.work.dst[flows]
-        return np.array(self.routing.cores(src, dst, self.ports[flows], SERVER_PORT), dtype=np.int32)
-
-    def _plan_paths(self, flows: NDArray[np.intp]) -> None:
-        """Paths for those of these flows that are a collective's, where the scheme plans them."""
-        if self.config.chosen.plans and self.graph is not None and self.routing is not None:
-            mine = flows[flows < len(self.graph)]
-            self.core[mine] = planned_cores(self.graph, mine, self.core[mine], self.routing.links)
-
-    def _engine(self) -> AimdEngine | MaxMinEngine:
-        config, count = self.config, num_links(self.network)
-        closed = None
-        if self.breakage is not None:
-            closed, count = self.breakage.nowhere, count + 1
-        shared: dict[str, Any] = {
-            "tick_s": config.tick_s, "link_mbps": config.link_mbps, "closed": closed, "graph": self.graph,
-            "shares": None if config.plain else link_rates(self.network),
-        }  # fmt: skip
+    def _engine(self) -> Engine:
+        config, paths = self.config, self.paths
+        shared: dict[str, Any] = {"tick_s": config.tick_s, "link_mbps": config.link_mbps, "graph": self.graph}
         if config.engine == "maxmin":
-            rates = self._sprayed_rates if config.chosen.sprays and (self.breakage or not config.plain) else None
-            return MaxMinEngine(self.work, self.links, count, rates=rates, **shared)
-        return AimdEngine(self.work, self.links, count, seed=config.seed, increase_mbps=config.first_mbps, **shared)
+            uneven = paths.breakage is not None or not config.plain
+            rates = paths.sprayed_rates if config.chosen.sprays and uneven else None
+            return MaxMinEngine(self.work, paths.links, paths.shares, rates=rates, **shared)
+        shared |= {"seed": config.seed, "increase_mbps": config.first_mbps}
+        return AimdEngine(self.work, paths.links, paths.shares, **shared)
 
     def run(self, progress: Callable[[float], None] | None = None) -> Result:
         """From one event to the next: an end of the measuring window, a failure, a scheduling round.
 
         Arrivals are the engine's own. ``progress`` is called with the simulated seconds so far, now and then.
         """
-        total = self._advance(self.config.ticks, progress)
-        config, (at_begin, at_end) = self.config, self._window_bytes
+        config, work, breakage = self.config, self.work, self.paths.breakage
+        total = self._advance(config.ticks, progress)
+        at_begin, at_end = self._window_bytes
         begin, end = config.window_ticks
-        known = np.isfinite(self.work.start_s)
+        began_s = np.where(self.engine.started == NOT_YET, np.nan, self.engine.started * config.tick_s)
         return Result(
             config=config,
             total_mbps=total,
-            src=self.work.src,
-            dst=self.work.dst,
-            core=self.core,
+            src=work.src,
+            dst=work.dst,
+            core=self.paths.core,
             mbps=8 * (at_end - at_begin) / ((end - begin) * config.tick_s * 1e6),
             sent_bytes=self.engine.sent_bytes,
             # When a flow arrived, as its completion time counts from there; or when its turn came.
-            start_s=np.where(known, self.work.start_s, self.engine.started_s),
-            began_s=self.engine.started_s,
+            start_s=np.where(np.isfinite(work.start_s), work.start_s, began_s),
+            began_s=began_s,
             end_s=self.engine.finished_s,
-            size_bytes=self.work.size_bytes,
+            size_bytes=work.size_bytes,
             graph=self.graph,
             rounds=tuple(self.rounds),
-            failures=tuple(self.breakage.failures) if self.breakage else (),
-            phases=self._phases(total),
+            failures=tuple(breakage.failures) if breakage else (),
+            phases=self._phases(total) if config.fail else (),
         )
 
     def window(self) -> Float64:
-        """As `window_mbps`."""
+        """The sum of all rates in each tick of the measuring window, Mb/s, float64 (ticks,). Nothing after it runs."""
         begin, end = self.config.window_ticks
         return self._advance(end)[begin:]
 
-    def _advance(self, tick: int, progress: Callable[[float], None] | None = None) -> Float64:
-        """From the start to ``tick``; returns the sum of all rates in each tick, Mb/s."""
-        self._plan(tick)
-        totals, order = [], -1
-        while order != _END:
-            tick, order, _, happen = heappop(self._events)
+    def _advance(self, end: int, progress: Callable[[float], None] | None = None) -> Float64:
+        """From the start to tick ``end``; returns the sum of all rates in each tick, Mb/s."""
+        totals = []
+        for tick, _, happen in sorted(self._events(end), key=itemgetter(0, 1)):
             totals.append(self._advance_to(tick))
             happen()
             if progress:
@@ -176,138 +142,272 @@ class Simulation:
         self.engine.tick += ticks
         return np.zeros(ticks)
 
-    def _plan(self, end: int) -> None:
-        """All that is known beforehand to happen until tick ``end``."""
-        config = self.config
-        for tick in config.window_ticks:
-            self._at(tick, _WINDOW, lambda: self._window_bytes.append(self.engine.sent_bytes))
+    def _events(self, end: int) -> list[tuple[int, int, Callable[[], None]]]:
+        """All that happens until tick ``end``: when, in which order, and what."""
+        config, breakage = self.config, self.paths.breakage
+        events: list[tuple[int, int, Callable[[], None]]] = [(end, _END, lambda: None)]
+        events += [(tick, _WINDOW, self._note_bytes) for tick in config.window_ticks]
         if self.scheduler:
-            for tick in range(self.period, end, self.period):
-                self._at(tick, _ROUND, self._schedule)
-        for moment in self.breakage.moments if self.breakage else ():
-            self._at(round(moment / config.tick_s), _FAILURE, partial(self._strike, moment))
-        self._at(end, _END, lambda: None)
+            events += [(tick, _ROUND, self._schedule) for tick in range(self.period, end, self.period)]
+        for moment in breakage.moments if breakage else ():
+            events.append((round(moment / config.tick_s), _FAILURE, partial(self._strike, moment)))
+        return [event for event in events if event[0] <= end]
 
-    def _at(self, tick: int, order: int, happen: Callable[[], None]) -> None:
-        heappush(self._events, (tick, order, next(self._number), happen))
+    def _note_bytes(self) -> None:
+        self._window_bytes.append(self.engine.sent_bytes)
 
-    def _phases(self, total: Float64) -> tuple[Phase, ...]:
-        if not self.config.fail:
-            return ()
-        lasting = bool(np.isinf(self.work.size_bytes).all() and not self.work.start_s.any())
-        flows = (self.work.src, self.work.dst) if lasting else None
-        return phases_of(self.config, self.network, flows, total)
-
-    def _strike(self, t: float) -> None:
+    def _strike(self, moment: float) -> None:
         """Something fails or is mended: flows do what their controller would do with them."""
-        assert self.breakage is not None
-        src, dst, active = self.work.src, self.work.dst, self.engine.active
-        self.breakage.strike(t, src[active], dst[active], self.core[active])
-        to_come = np.flatnonzero(np.isnan(self.engine.started_s))
-        stuck = active[~self.breakage.links.usable(src[active], dst[active], self.core[active])]
-        moved = np.concatenate([to_come, stuck])
-        self.hashed[moved] = self.core[moved] = self._static(moved)
-        self._plan_paths(to_come)
-        self._move(np.concatenate([to_come, active]).astype(np.int32))
+        active, to_come = self.engine.active, np.flatnonzero(self.engine.started == NOT_YET)
+        self._reroute(self.paths.strike(moment, active, to_come))
         if self.config.chosen.sprays:  # their rates are others, though their own links are the same
-            self.engine.reroute(active, self.links[active])
+            self._reroute(active)
 
-    def _move(self, flows: Int32) -> None:
-        """Put those of these flows on new links whose path, as it is now, has others."""
-        links = self._paths(flows)
-        changed = (links != self.links[flows]).any(axis=1)
-        if changed.any():
-            self.links[flows[changed]] = links[changed]
-            self.engine.reroute(flows[changed], links[changed])
-
-    def _paths(self, flows: Int32) -> Int32:
-        """The links of these flows as `topos.links.path_links`; what only computes has none."""
-        src, dst, core = self.work.src[flows], self.work.dst[flows], self.core[flows]
-        if self.breakage is None:
-            links = path_links(self.network, src, dst, core)
-        else:
-            links = self.breakage.paths(src, dst, core)
-        if self.config.chosen.sprays:  # none between fills before a host's, or `_sprayed_rates` knows
-            links[:, 1:-1] = NO_LINK
-        if self.graph is not None:
-            links[src == dst] = NO_LINK
-        return links
-
-    def _sprayed_rates(self, flows: Int32) -> Float64:
-        assert self.routing is not None
-        return sprayed_rates(self.routing.links, self.work.src[flows], self.work.dst[flows], self.config.link_mbps)
-
-    def _with_their_connections(self, moved: Int32) -> Int32:
-        """``moved``, and behind it what their connections have not sent: a switch knows no flow but these."""
-        if self._connection is None or not moved.size:
-            return moved
-        left = np.flatnonzero(np.isnan(self.engine.finished_s[: self._connection.size]))
-        core = np.full(int(self._connection.max()) + 1, -1, dtype=np.int32)
-        mine = moved[moved < self._connection.size]
-        core[self._connection[mine]] = self.core[mine]
-        left = left[(self._connection[left] >= 0) & (core[self._connection[left]] >= 0)]
-        self.core[left] = core[self._connection[left]]
-        return np.concatenate([moved[moved >= self._connection.size], left]).astype(np.int32)
-
-    def _polled(self) -> tuple[Int32, Int32, Float64]:
-        """What switches tell of the last period: flows, int32 (seen,); by which names; and their bytes per second.
-
-        Of a graph they see connections: those that have sent something since, whether they send just now or not. Each
-        is the first of its flows that has not ended, by the name of the first that it ever had.
-        """
-        engine, tick_s = self.engine, self.config.tick_s
-        now, period_s = engine.tick * tick_s, self.period * tick_s
-        sent, active = engine.sent_bytes, engine.active
-        gained, self.polled_bytes = sent - self.polled_bytes, sent
-        nodes = 0 if self._connection is None else self._connection.size
-        seen = name = active[active >= nodes]
-        since = engine.started_s[seen]
-        if self._connection is not None:
-            flows = np.flatnonzero(self._connection >= 0)
-            which = self._connection[flows]
-            count = int(which.max()) + 1
-            got = np.bincount(which, gained[flows], minlength=count)
-            begun = np.full(count, np.inf)
-            np.fmin.at(begun, which, engine.started_s[flows])
-            first, left = np.full((2, count), nodes)
-            np.minimum.at(first, which, flows)
-            unfinished = np.isnan(engine.finished_s[flows])
-            np.minimum.at(left, which[unfinished], flows[unfinished])
-            shown = np.flatnonzero((left < nodes) & ((got > 0) | np.isin(left, active)))
-            gained[left[shown]] = got[shown]
-            seen = np.concatenate([left[shown], seen]).astype(np.int32)
-            name = np.concatenate([first[shown], name]).astype(np.int32)
-            since = np.concatenate([begun[shown], since])
-        age = np.maximum(np.minimum(now - since, period_s), tick_s)
-        return seen, name, gained[seen] / age
+    def _reroute(self, flows: Int32) -> None:
+        if flows.size:
+            self.engine.reroute(flows, self.paths.links[flows])
 
     def _schedule(self) -> None:
         """One round of the control loop: poll, let the scheduler decide, move the flows that it moves."""
         assert self.scheduler is not None
         if self.engine.idle:
             return
-        now = self.engine.tick * self.config.tick_s
-        active, name, speed = self._polled()
-        rate = 8 * speed / (self.config.link_mbps * 1e6)
-        if self.breakage is not None:  # what cannot move has no rate, and a controller leaves it out
-            there = self.links[active, 0] != self.breakage.nowhere
+        config, paths, now = self.config, self.paths, self.engine.tick * self.config.tick_s
+        active, name, speed = self.counters.poll(self.engine, self.period)
+        rate = 8 * speed / (config.link_mbps * 1e6)
+        if paths.breakage is not None:  # what cannot move has no rate, and a controller leaves it out
+            there = paths.links[active, 0] != paths.breakage.nowhere
             active, name, rate = active[there], name[there], rate[there]
         table = ActiveFlows(
             key=name.astype(np.int64),
             src=self.work.src[active],
             dst=self.work.dst[active],
             rate=rate,
-            core=self.core[active],
-            hashed=self.hashed[active],
+            core=paths.core[active],
+            hashed=paths.hashed[active],
         )
         before = time.perf_counter()
         decided = self.scheduler.round(now, table)
         spent = time.perf_counter() - before
         moved = decided.changed.astype(np.int32)
-        self.core[moved] = decided.new_core
-        self._move(self._with_their_connections(moved))
+        paths.core[moved] = decided.new_core
+        self._reroute(paths.move(self.counters.moved_with(moved, paths.core, self.engine)))
         self.rounds.append(RoundLog(now, len(decided.large), moved.size, spent))
 
+    def _phases(self, total_mbps: Float64) -> tuple[Phase, ...]:
+        """What arrived before, during and after each failure, and the most that could have: no bound for flows that
+        come and go. ``total_mbps``: the sum of rates in every tick, float64 (ticks,)."""
+        config, tick_s, network = self.config, self.config.tick_s, self.paths.network
+        lasting = bool(np.isinf(self.work.size_bytes).all() and not self.work.start_s.any())
+        faults = config.faults if network.num_cores > 1 else ()
+        begin, end = config.window_ticks
+        records = []
+        for a, b in phases(moments(faults), (begin * tick_s, end * tick_s), config.seconds):
+            down = links_down(faults, config.topo, a)
+            capacity = config.link_mbps * link_rates(network)
+            capacity[list(down)] = 0.0
+            best = most_possible(network, self.work.src, self.work.dst, capacity) if lasting else None
+            first = round(a / tick_s)
+            mean = float(total_mbps[first : max(round(b / tick_s), first + 1)].mean())
+            best = None if best is None else round(best, 3)
+            names = _names(config.topo, down)
+            records.append(Phase(from_s=a, to_s=b, down=names, mbps=round(mean, 3), best_mbps=best))
+        return tuple(records)
+
+
+# --- what switches count ----------------------------------------------------------------------------------------
+
+
+class Counters:
+    """What switches tell of flows: how much each has sent since they were asked last."""
+
+    def __init__(self, work: Flows) -> None:
+        self._bytes = np.zeros(len(work))
+
+    def poll(self, engine: Engine, period: int) -> tuple[Int32, Int32, Float64]:
+        """Flows under way, int32 (seen,); the flow whose number is the name of each; and their bytes per second in
+        the last ``period`` ticks, or since they started."""
+        active, gained = engine.active, self._gained(engine)
+        return active, active, gained[active] / _age_s(engine, engine.started[active], period)
+
+    def moved_with(self, moved: Int32, core: Int32, engine: Engine) -> Int32:
+        """All flows that go by another path when these flows, by name, are moved to the cores in ``core`` (flows,)."""
+        return moved
+
+    def _gained(self, engine: Engine) -> Float64:
+        sent = engine.sent_bytes
+        gained, self._bytes = sent - self._bytes, sent
+        return gained
+
+
+def _age_s(engine: Engine, since: Int64, period: int) -> Float64:
+    """The seconds from these ticks until now, a tick at least and a period at most."""
+    tick_s = engine.tick_s
+    return np.maximum(np.minimum(engine.tick * tick_s - since * tick_s, period * tick_s), tick_s)
+
+
+class ConnectionCounters(Counters):
+    """Of a graph's flows, which are the first, switches see connections, each of several flows after one another."""
+
+    def __init__(self, work: Flows, graph: FlowGraph) -> None:
+        super().__init__(work)
+        self._connection = graph.connections()[1]
+
+    def poll(self, engine: Engine, period: int) -> tuple[Int32, Int32, Float64]:
+        """Connections come first: those that have sent something since, whether they send just now or not. Each is
+        the first of its flows that has not ended, by the name of the first that it ever had."""
+        nodes, gained, active = self._connection.size, self._gained(engine), engine.active
+        flows = np.flatnonzero(self._connection >= 0)
+        which = self._connection[flows]
+        count = int(which.max()) + 1
+        got = np.bincount(which, gained[flows], minlength=count)
+        begun = np.full(count, np.iinfo(np.int64).max)
+        started = engine.started[flows]
+        np.minimum.at(begun, which[started != NOT_YET], started[started != NOT_YET])
+        first, left = np.full((2, count), nodes)
+        np.minimum.at(first, which, flows)
+        unfinished = np.isnan(engine.finished_s[flows])
+        np.minimum.at(left, which[unfinished], flows[unfinished])
+        shown = np.flatnonzero((left < nodes) & ((got > 0) | np.isin(left, active)))
+        gained[left[shown]] = got[shown]
+        others = active[active >= nodes]
+        seen = np.concatenate([left[shown], others]).astype(np.int32)
+        name = np.concatenate([first[shown], others]).astype(np.int32)
+        since = np.concatenate([begun[shown], engine.started[others]])
+        return seen, name, gained[seen] / _age_s(engine, since, period)
+
+    def moved_with(self, moved: Int32, core: Int32, engine: Engine) -> Int32:
+        """Behind them what their connections have not sent, which gets their cores: switches know connections alone."""
+        nodes = self._connection.size
+        core_of = np.full(int(self._connection.max()) + 1, -1, dtype=np.int32)
+        named = moved[moved < nodes]
+        core_of[self._connection[named]] = core[named]
+        left = np.flatnonzero(np.isnan(engine.finished_s[:nodes]) & (self._connection >= 0))
+        left = left[core_of[self._connection[left]] >= 0]
+        core[left] = core_of[self._connection[left]]
+        return np.concatenate([moved[moved >= nodes], left]).astype(np.int32)
+
+
+# --- where flows go ---------------------------------------------------------------------------------------------
+
+
+class Paths:
+    """The path of each flow: ``core`` and ``hashed``, int32 (flows,), its core now and by the static routing; and
+    ``links``, int32 (flows, tiers), as in `topos.links.path_links`, of which what only computes has none.
+
+    ``shares``: the rates of all links as shares of the hosts', float64 (links,).
+    """
+
+    def __init__(self, config: Config, work: Flows, graph: FlowGraph | None) -> None:
+        self.network = config.network()
+        self.routing = config.chosen.routing(config.topo, config.seed)
+        self.breakage: Breakage | None = None
+        self.shares = link_rates(self.network)
+        if config.fail and self.routing:
+            self.breakage = Breakage(config.faults, self.routing.links)
+            self.shares = np.append(self.shares, 0.0)  # `Breakage.nowhere`
+        self.ports = work.src_port
+        self._config, self._work, self._graph = config, work, graph
+        self.hashed, self.core = np.zeros((2, len(work)), dtype=np.int32)
+        every = np.arange(len(work))
+        self._draw(every)
+        self._plan(every)
+        self.links = self._links(every)
+
+    def _draw(self, flows: NDArray[np.intp]) -> None:
+        """Put these flows on their static paths."""
+        if self.routing is not None and flows.size:
+            ends = self._work.src[flows], self._work.dst[flows]
+            self.hashed[flows] = self.core[flows] = self.routing.cores(*ends, self.ports[flows], SERVER_PORT)
+
+    def _plan(self, flows: NDArray[np.intp]) -> None:
+        """Paths for those of these flows that are a collective's, where the scheme plans them."""
+        if self._config.chosen.plans and self._graph is not None and self.routing is not None:
+            mine = flows[flows < len(self._graph)]
+            self.core[mine] = planned_cores(self._graph, mine, self.core[mine], self.routing.links)
+
+    def _links(self, flows: NDArray[Any]) -> Int32:
+        src, dst, core = self._work.src[flows], self._work.dst[flows], self.core[flows]
+        if self.breakage is None:
+            links = path_links(self.network, src, dst, core)
+        else:
+            links = self.breakage.paths(src, dst, core)
+        if self._config.chosen.sprays:  # none between fills before a host's, or `sprayed_rates` knows
+            links[:, 1:-1] = NO_LINK
+        if self._graph is not None:
+            links[src == dst] = NO_LINK
+        return links
+
+    def move(self, flows: Int32) -> Int32:
+        """Follow the cores of these flows, and the links that work; returns those that have other links now."""
+        links = self._links(flows)
+        changed = (links != self.links[flows]).any(axis=1)
+        self.links[flows[changed]] = links[changed]
+        return flows[changed]
+
+    def strike(self, moment: float, active: Int32, to_come: NDArray[np.intp]) -> Int32:
+        """Break and mend what is due; returns the flows that have other links now."""
+        assert self.breakage is not None
+        ends = self._work.src[active], self._work.dst[active]
+        self.breakage.strike(moment, *ends, self.core[active])
+        stuck = active[~self.breakage.links.usable(*ends, self.core[active])]
+        self._draw(np.concatenate([to_come, stuck]))
+        self._plan(to_come)
+        return self.move(np.concatenate([to_come, active]).astype(np.int32))
+
+    def sprayed_rates(self, flows: Int32) -> Float64:
+        """The max-min fair rates, Mb/s, of flows that go by all paths that work."""
+        assert self.routing is not None
+        work, link_mbps = self._work, self._config.link_mbps
+        return sprayed_rates(self.routing.links, work.src[flows], work.dst[flows], link_mbps)
+
+
+class Breakage:
+    """The failures of one simulation. ``links`` is what routing and scheduler know; it is kept up to date.
+
+    A flow whose path is broken and that has no other is put on ``nowhere``, a link that carries nothing.
+    """
+
+    def __init__(self, faults: Sequence[Fault], links: LinkState) -> None:
+        self._faults = faults
+        self.links = links
+        self.nowhere = num_links(links.tree)
+        self.moments = moments(faults)
+        self.failures: list[Failure] = []
+
+    def paths(self, src: Int32, dst: Int32, core: Int32) -> Int32:
+        """The links of each flow's path as in `topos.links.path_links`, or ``nowhere`` alone: int32 (flows, 6)."""
+        rows = path_links(self.links.tree, src, dst, core)
+        rows[~self.links.carries(src, dst, core)] = [self.nowhere, *[NO_LINK] * 5]
+        return rows
+
+    def strike(self, t: float, src: Int32, dst: Int32, core: Int32) -> None:
+        """Break and mend what is due at ``t``; of the flows under way: int32 (flows,)."""
+        tree = self.links.tree
+        before = frozenset(np.flatnonzero(~self.links.up).tolist())
+        now = links_down(self._faults, tree, t)
+        hit = np.isin(path_links(tree, src, dst, core), list(now - before)).any(axis=1)
+        self.links.restore(before - now)
+        self.links.fail(now - before)
+        connected = self.links.connected(src, dst)
+        self.failures.append(
+            Failure(
+                t=t,
+                broken=_names(tree, now - before),
+                mended=_names(tree, before - now),
+                affected=int(hit.sum()),
+                cut_off=int((hit & ~connected).sum()),
+                rerouted_s=None,
+                moving_s=None,
+            )
+        )
+
+
+def _names(tree: Network, links: frozenset[int]) -> tuple[str, ...]:
+    return tuple("-".join(cable) for cable in cables(tree, links))
+
+
+# --- paths that are planned for a collective -----------------------------------------------------------------------
 
 ORDERS = 16
 
@@ -360,73 +460,3 @@ def _coloured(
             break
         order = rng.permutation(src.size)
     return best
-
-
-class Breakage:
-    """The failures of one simulation. ``links`` is what routing and scheduler know; it is kept up to date.
-
-    A flow whose path is broken and that has no other is put on ``nowhere``, a link that carries nothing.
-    """
-
-    def __init__(self, faults: Sequence[Fault], links: LinkState) -> None:
-        self._faults = faults
-        self.links = links
-        self.nowhere = num_links(links.tree)
-        self.moments = moments(faults)
-        self.failures: list[Failure] = []
-
-    def paths(self, src: Int32, dst: Int32, core: Int32) -> Int32:
-        """The links of each flow's path as in `topos.links.path_links`, or ``nowhere`` alone: int32 (flows, 6)."""
-        rows = path_links(self.links.tree, src, dst, core)
-        rows[~self.links.carries(src, dst, core)] = [self.nowhere, *[NO_LINK] * 5]
-        return rows
-
-    def strike(self, t: float, src: Int32, dst: Int32, core: Int32) -> None:
-        """Break and mend what is due at ``t``; of the flows under way: int32 (flows,)."""
-        tree = self.links.tree
-        before = frozenset(np.flatnonzero(~self.links.up).tolist())
-        now = links_down(self._faults, tree, t)
-        hit = np.isin(path_links(tree, src, dst, core), list(now - before)).any(axis=1)
-        self.links.restore(before - now)
-        self.links.fail(now - before)
-        connected = self.links.connected(src, dst)
-        self.failures.append(
-            Failure(
-                t=t,
-                broken=_names(tree, now - before),
-                mended=_names(tree, before - now),
-                affected=int(hit.sum()),
-                cut_off=int((hit & ~connected).sum()),
-                rerouted_s=None,
-                moving_s=None,
-            )
-        )
-
-
-def phases_of(
-    config: Config, network: Network, flows: tuple[Int32, Int32] | None, total_mbps: Float64
-) -> tuple[Phase, ...]:
-    """What arrived before, during and after each failure, and the most that could have.
-
-    ``flows``: sources and destinations of flows that last for the run; None when they come and go, which has no
-    such bound. ``total_mbps``: the sum of rates in every tick, float64 (ticks,).
-    """
-    tick_s = config.tick_s
-    faults = config.faults if network.num_cores > 1 else ()
-    begin, end = config.window_ticks
-    records = []
-    for a, b in phases(moments(faults), (begin * tick_s, end * tick_s), config.seconds):
-        links = links_down(faults, config.topo, a)
-        capacity = config.link_mbps * link_rates(network)
-        capacity[list(links)] = 0.0
-        best = None if flows is None else most_possible(network, *flows, capacity)
-        first = round(a / tick_s)
-        mean = float(total_mbps[first : max(round(b / tick_s), first + 1)].mean())
-        best = None if best is None else round(best, 3)
-        down = _names(config.topo, links)
-        records.append(Phase(from_s=a, to_s=b, down=down, mbps=round(mean, 3), best_mbps=best))
-    return tuple(records)
-
-
-def _names(tree: Network, links: frozenset[int]) -> tuple[str, ...]:
-    return tuple("-".join(cable) for cable in cables(tree, links))

@@ -12,8 +12,8 @@ from msgspec import structs, to_builtins
 from hedera.maxmin import alone_rates
 from record.completion import by_class, completed
 from record.run import Collective, Completion, Failure, Phase
-from simulator.aimd import AimdEngine
 from simulator.config import Config
+from simulator.engines import AimdEngine
 from topos.arrays import Float64, Int32
 from traffic.flows import LASTING, columns
 from traffic.graph import FlowGraph
@@ -182,8 +182,8 @@ def _alone_s(config: Config, size_bytes: Float64, mbps: float) -> Float64:
     nobody = np.zeros(1, dtype=np.int32)
     endless = columns(nobody, nobody + 1, np.zeros(1), np.full(1, LASTING))
     path, shares = np.zeros((1, 1), dtype=np.int32), np.array([mbps / config.link_mbps])
-    rates: dict[str, Any] = {"link_mbps": config.link_mbps, "increase_mbps": config.first_mbps, "shares": shares}
-    engine = AimdEngine(endless, path, 1, tick_s=config.tick_s, seed=0, **rates)
+    rates: dict[str, Any] = {"link_mbps": config.link_mbps, "increase_mbps": config.first_mbps}
+    engine = AimdEngine(endless, path, shares, tick_s=config.tick_s, seed=0, **rates)
     sent = np.concatenate([[0.0], np.cumsum(engine.advance(ticks)) * 1e6 / 8 * config.tick_s])
     time = np.interp(size_bytes, sent, np.arange(ticks + 1) * config.tick_s)
     beyond = np.maximum(0.0, size_bytes - sent[-1])

@@ -20,8 +20,7 @@ from plots.style import colour, logarithmic, scheme_label, scheme_order
 from record.completion import CLASSES, by_class
 from record.options import field_options
 from record.run import Completion
-from simulator.config import Config
-from simulator.workload import bounded
+from simulator.config import Config, bounded
 from studies.study import (
     ENGINE_LABELS,
     SCHEMES,
@@ -227,7 +226,7 @@ def by_size(config: Config) -> list[Row]:
 def _pile(simulation: Simulation) -> tuple[float, float]:
     """An estimate from the links of first paths: how many flows would be active at the end, and which share of the
     hosts' links they fill. Where more is sent than fits, every flow gets its share of the link."""
-    config, links = simulation.config, simulation.links
+    config, links = simulation.config, simulation.paths.links
     size, real = simulation.work.size_bytes, links >= 0
     of_flow = np.broadcast_to(size[:, None], links.shape)[real]
     fits = config.link_mbps * 1e6 / 8 * config.seconds

@@ -18,8 +18,8 @@ from plots.style import MUTED
 from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
 from record.spec import middle
-from simulator.aimd import AimdEngine
 from simulator.config import ENGINES, Config
+from simulator.engines import AimdEngine
 from studies.study import (
     Row,
     Rows,
@@ -83,7 +83,7 @@ def _bisection_mbps(matrix: Matrix, routing: Routing, engine: str, seed: int) ->
     links = path_links(TREE, matrix.src, matrix.dst, cores)
     if engine == "maxmin":
         return float(max_min_rates(links, np.full(num_links(TREE), LINK_MBPS)).sum())
-    aimd = AimdEngine(matrix.flows(), links, num_links(TREE), tick_s=0.001, seed=seed)
+    aimd = AimdEngine(matrix.flows(), links, np.ones(num_links(TREE)), tick_s=0.001, seed=seed)
     begin, end = middle(AIMD_TICKS)
     return float(aimd.advance(AIMD_TICKS)[round(begin) : round(end)].mean())
 

@@ -18,8 +18,7 @@ from plots.style import INK, MUTED, colour, scheme_label, scheme_order
 from record.options import field_options
 from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL, TESTBED_ALONE
 from record.spec import described
-from simulator.config import Config
-from simulator.workload import MAX_FLOWS
+from simulator.config import MAX_FLOWS, Config
 from studies.study import (
     ENGINE_LABELS,
     SCHEMES,

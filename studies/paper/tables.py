@@ -578,9 +578,9 @@ MAX_WORK = 400_000
 
 def window_and_end(case: Config) -> tuple[float, float]:
     """Percent of all hosts' links: the mean over the measuring window, and over the end of it."""
-    from simulator.driver import window_mbps
+    from simulator.driver import Simulation
 
-    total = 100 * window_mbps(case) / case.capacity_mbps
+    total = 100 * Simulation(case).window() / case.capacity_mbps
     return float(total.mean()), float(total[-max(1, round(FINAL_S / case.tick_s)) :].mean())
 
 

@@ -140,24 +140,9 @@ def test_what_is_right_passes_there(handout, bare):
     assert "NO " not in done.stdout
 
 
-def test_whatever_code_does_is_a_sentence(tmp_path, handout, bare):
-    source = (handout / "check.py").read_text()
-    (handout / "quick.py").write_text(source.replace("PATIENCE_S = 60.0", "PATIENCE_S = 4.0"))
-    try:
-        for code, words in (
-            ("def estimate_demands(*_):\n    raise KeyError(3)", "it raises KeyError: 3 (line 2 of demand.py)"),
-            ("def estimate_demands(*_):\n    while True:\n        pass", "its 4 s in all are used up"),
-            ("estimate_demands = lambda *_: None", "it answers with None, not with an array"),
-            ("from hedera.demand import estimate_demands", "No module named 'hedera.demand'"),
-        ):
-            (tmp_path / "demand.py").write_text(code)
-            done = subprocess.run(
-                [sys._base_executable, handout / "quick.py", tmp_path / "demand.py"],
-                env=bare, capture_output=True, text=True, check=False, timeout=60,
-            )  # fmt: skip
-            assert done.returncode == 1
-            assert words in done.stdout
-            assert "Error" not in done.stderr
-    finally:
-        (handout / "quick.py").unlink()
+def test_a_project_s_scheduler_is_not_there_to_be_imported(tmp_path, handout, bare):
+    (tmp_path / "demand.py").write_text("from hedera.demand import estimate_demands")
+    done = run(handout, bare, tmp_path / "demand.py")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "No module named 'hedera.demand'" in done.stdout
     assert run(handout, bare, "other.py").returncode == 2

@@ -8,33 +8,33 @@ import pytest
 
 from classroom.cases import NO_FLOWS, ONE_PASS
 from classroom.checks import MOVES, RULES, Check
-from classroom.grading import FORMATS, Grade, lines
+from classroom.grading import FORMATS, PARTS, Grade
 
 jsonschema = pytest.importorskip(
     "jsonschema", reason="python3-jsonschema is not installed (setup/apt-packages-check.txt)"
 )
 SCHEMAS = Path(__file__).with_name("schemas")
-FULL = Grade("ann", 58.0, 0.5, 1.0, None, 1.0, 0.6, 91.25, 12.3, "demand.py", "")
 CHECKS = {
     "demand": [Check(ONE_PASS, "section 4.2"), Check("order", "section 4.2", "other demands", "flows [(0, 1)]")],
     "first_fit": [Check("fits", "section 4.3")],
     "contract": [Check(name, "docs/own-scheduler.md", worth=worth) for name, worth in RULES.items()],
     "quality": [],
 }
-NOTHING = Grade("bob", 0.0, 0.0, None, None, 0.0, None, None, 1.0, "nothing", "no file to grade")
+FULL = Grade("ann", CHECKS, 0.6, 91.25, 12.3, "demand.py", "")
 TEMPLATES = {
     "demand": [Check(NO_FLOWS, "section 4.2"), Check(ONE_PASS, "section 4.2", "all demands are 0")],
     "contract": [Check(name, "docs", "this is ECMP" if name == MOVES else "") for name in RULES],
 }
+NOTHING, EMPTY = (Grade("bob", checks, None, None, 1.0, "nothing", "no file to grade") for checks in (TEMPLATES, {}))
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize(("grade", "checks"), [(FULL, CHECKS), (NOTHING, TEMPLATES), (NOTHING, {})])
-def test_each_format_keeps_to_its_schema(form, grade, checks):
+@pytest.mark.parametrize("grade", [FULL, NOTHING, EMPTY])
+def test_each_format_keeps_to_its_schema(form, grade):
     schema = json.loads((SCHEMAS / f"{form}.json").read_text())
     jsonschema.Draft202012Validator.check_schema(schema)
     validator = jsonschema.Draft202012Validator(schema)
-    told = json.loads(json.dumps(FORMATS[form](grade, checks), allow_nan=False))
+    told = json.loads(json.dumps(FORMATS[form](grade), allow_nan=False))
     validator.validate(told)
     for wrong in ({**told, "score": "many"}, {**told, "more": 1}):
         with pytest.raises(jsonschema.ValidationError):
@@ -42,14 +42,15 @@ def test_each_format_keeps_to_its_schema(form, grade, checks):
 
 
 def test_a_student_reads_what_is_wrong_where_to_read_again_and_an_example():
-    (wrong,) = [line for line in lines(FULL, CHECKS) if "order" in line.name]
+    (wrong,) = [line for line in FULL.lines() if "order" in line.name]
     assert wrong.feedback.splitlines()[:2] == ["other demands", "Read again: section 4.2."]
     assert "flows [(0, 1)]" in wrong.feedback
-    (absent,) = [line for line in lines(FULL, CHECKS) if line.part == "annealing"]
+    (absent,) = [line for line in FULL.lines() if line.part == "annealing"]
     assert absent.feedback == "annealing.py was not handed in. Found: demand.py."
-    (free,) = [line for line in lines(NOTHING, TEMPLATES) if NO_FLOWS in line.name]
+    (free,) = [line for line in NOTHING.lines() if NO_FLOWS in line.name]
     assert (free.points, "doing nothing" in free.feedback) == (0.0, True)
 
 
-def test_a_score_may_not_exceed_1_as_sums_of_floats_do():
-    assert FORMATS["prairielearn"](replace(FULL, points=100.00000001), CHECKS)["score"] == 1.0
+def test_a_score_does_not_exceed_1():
+    checks = {part: [Check(f"{n}", "", worth=0.1) for n in range(3)] for part in PARTS}
+    assert FORMATS["prairielearn"](replace(FULL, checks=checks, quality=1.0))["score"] == 1.0

@@ -93,10 +93,12 @@ def test_no_failed_check_tells_it(tmp_path, monkeypatch):
         (tmp_path / mistake.file).write_text(seeded(mistake))
     least = (ROOT / "docs/examples/least_loaded.py").read_text().replace("LeastLoaded", "Scheduler")
     (tmp_path / "scheduler.py").write_text(least)
-    one, checks = grading.grade(hand_ins([tmp_path], single=True)[0][0], grading.Class(SEED, 20.0))
-    assert all(any(not check.passed and check.example for check in part) for part in checks.values() if part[-1].words)
-    assert checks["quality"][0].example.startswith("k = 4, stride:")
-    assert silent("\n".join(json.dumps(form(one, checks)) for form in FORMATS.values()) + repr((one, checks)))
+    one = grading.grade(hand_ins([tmp_path], single=True)[0][0], grading.Class(SEED, 20.0))
+    assert all(
+        any(not check.passed and check.example for check in part) for part in one.checks.values() if part[-1].words
+    )
+    assert one.checks["quality"][0].example.startswith("k = 4, stride:")
+    assert silent("\n".join(json.dumps(form(one)) for form in FORMATS.values()) + repr(one))
 
 
 def test_the_handout_does_not_have_it_and_is_the_same_for_all(tmp_path):

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 from tests.made import machine_code
@@ -192,9 +191,8 @@ def _serve() -> None:
                 tell(words=words)
             else:
                 grading.CLOCK = request["budget_s"] / PROCESSOR_S
-                one, checks = grading.grade(hand_ins([Path(request["folder"])], single=True)[0][0], course)
-                told = {part: [asdict(check) for check in each] for part, each in checks.items()}
-                tell(grade=asdict(one), checks=told)
+                one = grading.grade(hand_ins([Path(request["folder"])], single=True)[0][0], course).as_json()
+                tell(grade=one, checks=one.pop("checks"))
 
 
 if __name__ == "__main__":

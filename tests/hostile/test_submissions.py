@@ -715,20 +715,6 @@ class Scheduler:
     assert grade["annealing"] == 1.0, grade["remarks"]
 
 
-def test_replacing_the_checker(grader):
-    """It replaces, in all modules that it can reach, what says whether it is right."""
-    attack = """
-import sys
-for module in list(sys.modules.values()):
-    for name in ("run_checks", "share_passed", "valid", "Check"):
-        if hasattr(module, name):
-            setattr(module, name, lambda *given: [])
-def estimate_demands(src, dst, num_hosts):
-    return [0.5] * len(src)
-"""
-    assert grader.grade(demand=attack)[0]["demand"] == 0.0
-
-
 def test_living_on_when_the_grader_is_killed(arena):
     """It does all it can not to die with the grader, which is killed outright while it runs."""
     attack = f"""

@@ -94,7 +94,7 @@ def test_a_placement_stays_with_its_connection():
         moved_to = np.unique(found.core[(found.start_s <= 5.0) & ~(found.end_s <= 5.0) & (found.src == src)])
         if moved_to.size:
             assert set(found.core[later & (found.src == src)].tolist()) <= set(moved_to.tolist())
-    assert (found.core != simulation.hashed)[later].any()
+    assert (found.core != simulation.paths.hashed)[later].any()
 
 
 def test_an_unfinished_collective_has_no_completion():
@@ -142,8 +142,8 @@ def test_a_scheduler_sees_connections_and_what_they_sent_since_it_last_looked(en
     )  # fmt: skip
     simulation = Simulation(config)
     seen = []
-    polled = simulation._polled
-    simulation._polled = lambda: seen.append(polled()) or seen[-1]
+    poll = simulation.counters.poll
+    simulation.counters.poll = lambda *asked: seen.append(poll(*asked)) or seen[-1]
     simulation.run()
     assert [one.large for one in simulation.rounds][:2] == [2, 2]
     assert [one[1].tolist() for one in seen[:2]] == [[0, 1], [0, 1]], "by the same names"

@@ -93,7 +93,7 @@ def test_both_engines_and_every_scheme_take_the_flows_and_ports_of_the_workload(
     for engine in ("aimd", "maxmin"):
         found = Simulation(Config("ecmp", config.traffic, seconds=0.5, tick_s=0.001, engine=engine))
         assert found.work.src.tolist() == [flow.src for flow in flows]
-        assert found.ports.tolist() == [flow.src_port for flow in flows]
+        assert found.paths.ports.tolist() == [flow.src_port for flow in flows]
         result = found.run()
         assert np.isnan(result.end_s[:16]).all(), "the elephants last"
         assert np.isfinite(result.end_s[16:]).mean() > 0.95

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from hedera.schemes import SCHEMES
+from simulator import config as settings
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
 from traffic.patterns import PUBLISHED, published
@@ -82,8 +83,8 @@ def test_a_rate_is_over_the_period_that_passed(tick_s, interval_s):
     """Where the interval is no multiple of the tick, rounds come at the nearest one."""
     config = Config("hedera-gff", "stride:1", seconds=6 * tick_s, tick_s=tick_s, interval_s=interval_s, engine="maxmin")
     simulation = Simulation(config)
-    seen, polled = [], simulation._polled
-    simulation._polled = lambda: seen.append(polled()) or seen[-1]
+    seen, poll = [], simulation.counters.poll
+    simulation.counters.poll = lambda *asked: seen.append(poll(*asked)) or seen[-1]
     simulation.run()
     assert seen
     assert np.concatenate([speed for *_, speed in seen]) == pytest.approx(1e9 / 8)
@@ -156,3 +157,16 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(change, sentence):
         Simulation(Config(**{"scheme": "ecmp", "traffic": "stride:1", **change}))
     assert "\n" not in str(caught.value)
     assert Config("ecmp", "stride:1", seconds=1e8, tick_s=1.0).ticks == 100_000_000, "the most"
+
+
+def test_more_flows_than_memory_are_refused_before_any_is_drawn(tmp_path, monkeypatch):
+    config = Config("ecmp", "poisson:web-search,0.5", seconds=10.0)
+    assert 5_000 < len(config.flows()[0]) < 7_000
+    free = tmp_path / "meminfo"
+    monkeypatch.setattr(settings, "_FREE", free)
+    free.write_text("MemTotal:       16000 kB\nMemAvailable:    2000 kB\n")
+    told = r"would be 5\.8\d+e\+03 flows in 10 s, which take some 0\.0 GB of memory; 0\.0 GB are free"
+    with pytest.raises(ValueError, match=told):
+        config.flows()
+    free.unlink()
+    assert len(config.flows()[0]) > 5_000, "a system that does not tell"

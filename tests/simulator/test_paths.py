@@ -83,10 +83,10 @@ def test_what_is_planned_keeps_off_a_link_that_has_failed(traffic, link):
         simulation = Simulation(config)
         found = simulation.run()
         assert found.collective().completion_s
-        down = np.flatnonzero(~simulation.breakage.links.up)
+        down = np.flatnonzero(~simulation.paths.breakage.links.up)
         later = ~found.graph.computes & (found.end_s > 0.011)
         assert later.any()
-        assert not np.isin(simulation.links[: len(found.graph)][later], down).any()
+        assert not np.isin(simulation.paths.links[: len(found.graph)][later], down).any()
 
 
 def test_sub_flows_shorten_what_one_hash_spoils():

@@ -8,7 +8,7 @@ import pytest
 from harness.run.observation import Observation, Outage
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import fair, measured_flows
-from simulator.fair import MaxMinEngine
+from simulator.engines import MaxMinEngine
 from tests.harness.verdict.fine import routed
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
@@ -137,7 +137,7 @@ def test_the_simulator_s_engine_finds_the_same(seed):
     found = fluid(TREE, flows, (1, 3), 60, bw)
 
     work = columns(src, dst, start, mbit * 1e6 / 8)
-    engine = MaxMinEngine(work, path_links(TREE, src, dst, before), num_links(TREE), tick_s=tick, link_mbps=bw)
+    engine = MaxMinEngine(work, path_links(TREE, src, dst, before), np.ones(num_links(TREE)), tick_s=tick, link_mbps=bw)
     totals = [engine.advance(round(moved_at / tick))]
     engine.reroute(np.arange(14, dtype=np.int32), path_links(TREE, src, dst, after))
     totals.append(engine.advance(round((60 - moved_at) / tick)))

@@ -12,12 +12,14 @@ from studies.paper.figures import (
     figure_10,
     figure_11,
     max_min_loss,
+    poisson,
     random_flows,
     worst_link_loss,
 )
 from tests.studies.commands import is_png, rows, run, run_json
 from topos.fattree import FatTree
 from topos.links import path_links
+from traffic.patterns import draw
 
 SHORT_10 = ("-k", 4, "--seconds", 12, "--interval", 1, "--jobs", 1)
 SHORT_11 = ("-k", 4, "--arrivals", 1, "--jobs", 1)
@@ -152,3 +154,21 @@ def test_figure_11_is_a_series_over_time(tmp_path):
     assert [row["seconds"] for row in curve[:3]] == [0.25, 0.75, 1.25]
     assert curve[-1]["gbps"] > 0
     assert is_png(tmp_path / "figure11_k4.png")
+
+
+def test_poisson_arrivals_have_the_rate_the_sizes_and_the_gaps_asked_for():
+    matrix = draw("randx:2", 16, seed=5)
+    work = poisson(matrix, 50.0, 1000.0, 100.0, np.random.default_rng(1))
+    assert len(work) == pytest.approx(16 * 50 * 100, rel=0.02)
+    assert (np.diff(work.start_s) >= 0).all()
+    assert work.start_s.min() >= 0
+    assert work.start_s.max() < 100
+    assert work.size_bytes.mean() == pytest.approx(1000.0, rel=0.02)
+    assert work.size_bytes.std() == pytest.approx(1000.0, rel=0.03), "exponential: as wide as its mean"
+    gaps = np.diff(work.start_s[work.src == 3])
+    assert gaps.mean() == pytest.approx(1 / 50, rel=0.05)
+    assert gaps.std() == pytest.approx(1 / 50, rel=0.06)
+    pairs = set(zip(work.src.tolist(), work.dst.tolist(), strict=True))
+    assert pairs == set(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
+    per_pair = np.bincount(work.src * 16 + work.dst)
+    assert per_pair[per_pair > 0] == pytest.approx(2500, rel=0.1), "receivers of a host share its arrivals"

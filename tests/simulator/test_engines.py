@@ -3,11 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.aimd import AimdEngine
+from simulator.config import Config
+from simulator.driver import Simulation
+from simulator.engines import NOT_YET, AimdEngine, MaxMinEngine, starts
 from topos.links import num_links, path_links
 from topos.network import NonBlocking
-from traffic.flows import LASTING, NOBODY, WAITS, Flows
-from traffic.patterns import published
+from traffic.flows import LASTING, NOBODY, WAITS, Flows, Matrix, columns
+from traffic.patterns import draw, published
 
 CYCLE = [500.0, 620.0, 740.0, 860.0, 980.0, 1000.0]
 
@@ -24,7 +26,7 @@ def workload(flows, *, start=0.0, size=LASTING, after=NOBODY):
 
 def engine(links, num, *, seed=1, tick_s=0.001, **work):
     links = np.asarray(links, dtype=np.int32)
-    return AimdEngine(workload(len(links), **work), links, num, tick_s=tick_s, seed=seed)
+    return AimdEngine(workload(len(links), **work), links, np.ones(num), tick_s=tick_s, seed=seed)
 
 
 def spare(engine):
@@ -35,7 +37,7 @@ def spare(engine):
 def on_nonblocking(matrix, seed=1):
     topo = NonBlocking(matrix.num_hosts)
     links = path_links(topo, matrix.src, matrix.dst, 0)
-    return AimdEngine(matrix.flows(), links, num_links(topo), tick_s=0.001, seed=seed)
+    return AimdEngine(matrix.flows(), links, np.ones(num_links(topo)), tick_s=0.001, seed=seed)
 
 
 def test_a_lone_flow_doubles_from_120_and_then_cycles():
@@ -136,7 +138,7 @@ def test_a_flow_is_purged_when_it_has_sent_its_bytes():
     flow = engine([[0]], 1, size=75_000.0)
     assert flow.advance(4).tolist() == [120.0, 240.0, 480.0, 0.0]
     assert flow.idle
-    assert flow.started_s.tolist() == [0.0]
+    assert flow.started.tolist() == [0]
     assert flow.finished_s.tolist() == [0.0025]
     assert flow.sent_bytes.tolist() == [75_000.0]
     assert spare(flow).tolist() == [1000.0]
@@ -146,7 +148,7 @@ def test_a_flow_is_purged_when_it_has_sent_its_bytes():
 def test_a_successor_starts_in_the_tick_after_the_purge():
     chain = engine([[0], [0]], 1, start=[0.0, WAITS], size=[75_000.0, LASTING], after=[NOBODY, 0])
     assert chain.advance(5).tolist() == [120.0, 240.0, 480.0, 120.0, 240.0]
-    np.testing.assert_array_equal(chain.started_s, [0.0, 0.003])
+    assert chain.started.tolist() == [0, 3]
     assert not chain.idle
 
 
@@ -167,3 +169,53 @@ def test_moved_flows_leave_all_old_links_first_and_take_no_more_than_new_ones_ca
     pair.reroute(np.array([1], dtype=np.int32), np.array([[1]], dtype=np.int32))
     assert pair.rates_mbps.tolist() == [960.0, 40.0]
     assert spare(pair).tolist() == [1000.0, 0.0]
+
+
+# --- both engines
+
+
+@pytest.mark.parametrize("kind", ["aimd", "maxmin"])
+def test_a_run_goes_on_to_its_end_when_nothing_moves(kind, tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("src_host,dst_host,size_bytes\n0,4,100000\n")
+    simulation = Simulation(Config("ecmp", f"file:{path}", seconds=2.0, engine=kind))
+    found = simulation.run()
+    assert found.total_mbps.size == simulation.engine.tick == 2000
+    assert simulation.engine.idle
+    assert found.total_mbps[0] > 0
+    assert (found.total_mbps[10:] == 0).all()
+    assert found.sent_bytes.tolist() == pytest.approx([100_000.0], rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", [AimdEngine, MaxMinEngine])
+def test_a_flow_has_started_in_the_tick_in_which_it_arrived(kind):
+    src = np.zeros(3, dtype=np.int32)
+    work = columns(src, src + 1, np.array([0.0, 0.25, 9.0]), np.full(3, 100_000.0))
+    seed = {"seed": 1} if kind is AimdEngine else {}
+    engine = kind(work, np.zeros((3, 1), dtype=np.int32), np.ones(1), tick_s=0.001, **seed)
+    engine.advance(2000)
+    assert engine.started.tolist() == [0, 250, NOT_YET]
+
+
+def test_turns_wait_for_each_other():
+    sizes, turns = np.array([10, 20, 30, 40]), np.array([2, 0, 1, 0])
+    matrix = Matrix(np.array([0, 0, 0, 1]), np.array([1, 2, 3, 0]), 4, size_bytes=sizes, turn=turns)
+    work = matrix.flows()
+    _, _, known, first, follower, missing, delay = starts(work, None, 0.001)
+    assert known == 2
+    assert [follower[first[n] : first[n + 1]].tolist() for n in range(4)] == [[], [2], [0], []]
+    assert missing.tolist() == [1, 0, 1, 0]
+    assert not delay.any()
+    assert work.start_s.tolist() == [WAITS, 0.0, WAITS, 0.0]
+    assert work.size_bytes.tolist() == [10.0, 20.0, 30.0, 40.0]
+
+
+def test_the_start_queue_rounds_up_to_ticks_and_leaves_room_for_those_that_wait():
+    work = draw("shuffle:100", 4).flows()
+    work.start_s[:] = WAITS
+    work.start_s[[5, 1]] = [0.0101, 0.02]
+    queue, due, known, *_ = starts(work, None, 0.01)
+    assert known == 2
+    assert queue[:2].tolist() == [5, 1]
+    assert due[:2].tolist() == [2, 2]
+    assert queue.size == due.size == len(work)

@@ -1,34 +1,90 @@
-"""The paper's flow-level model of TCP (section 5.5): slow start and AIMD in discrete ticks, without packets.
+"""How fast flows send, tick by tick: the paper's flow-level model of TCP (section 5.5), and ideal shares.
 
-Each tick visits the active flows in a fresh random order. A flow whose path has no spare capacity halves its
-rate and leaves slow start; any other doubles its rate in slow start, or adds a constant in congestion
-avoidance, but takes no more than its path can spare. What a flow frees or takes counts at once for the flows
-after it. Then due flows start, every flow sends for the length of the tick, and finished flows are purged.
+`AimdEngine` is TCP's slow start and AIMD without packets. Each tick visits the active flows in a fresh random order.
+A flow whose path has no spare capacity halves its rate and leaves slow start; any other doubles its rate in slow
+start, or adds a constant in congestion avoidance, but takes no more than its path can spare. What a flow frees or
+takes counts at once for the flows after it. Then due flows start, every flow sends for the length of the tick, and
+finished flows are purged. Rates are integers, so "no spare capacity" is exact and no sum drifts: the unit is a
+billionth of the fastest link's rate (1 bit/s at 1 Gb/s). Halving an odd rate rounds down.
 
-Rates are integers, so "no spare capacity" is exact and no sum drifts: the unit is a billionth of the fastest link's
-rate (1 bit/s at 1 Gb/s). Halving an odd rate rounds down.
+`MaxMinEngine` gives every flow its max-min fair rate at all times: no TCP, no noise, no chance. It answers what the
+paths alone allow, and so explains what AIMD shows on top of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedera.compiled import below, bits, compiled
-from simulator.workload import start_queue, waits
+from hedera.maxmin import max_min_rates
 from topos.arrays import Float64, Int32, Int64
-from traffic.flows import Flows
-from traffic.graph import FlowGraph
+from traffic.flows import NOBODY, Flows
+from traffic.graph import FlowGraph, followers
 
 LINK = 1_000_000_000
-"""The rate of the fastest link, in the unit of this module."""
-
+"""The rate of the fastest link, in the unit of AIMD."""
+NOT_YET = -1
+"""The tick in which a flow has started, if it has not."""
 _ACTIVE, _ARRIVED, _FREED, _QUEUED = 0, 1, 2, 3  # counts of flows
 _RATE, _SLOW_START = 6, 7  # columns after the six links in a flow's row: one flow is half a cache line
 _ENDLESS = np.int64(2**62)
 _PLENTY = np.int32(2**30)  # spare capacity of the link that stands for a tier the path does not reach
+
+
+# --- when flows start ------------------------------------------------------------------------------------------
+
+
+class Starts(NamedTuple):
+    """When flows start: at a time of their own, or when those that they wait for have ended.
+
+    ``queue`` int32 (flows,): the flows in the order of their starts; ``due`` int64 (flows,): the tick of each, the
+    first that begins at its start or after it. Only the first ``known`` have a start. The tail of both arrays is room
+    in which an engine lines up the others when their turns come.
+
+    ``first`` int64 (flows + 1,), ``follower`` int32 (edges,): those that wait for flow f are
+    ``follower[first[f] : first[f + 1]]``. ``missing`` int32 (flows,): for how many each flow still waits.
+    ``delay`` int64 (flows,): the ticks from the end of the last of them to its start.
+    """
+
+    queue: Int32
+    due: Int64
+    known: int
+    first: Int64
+    follower: Int32
+    missing: Int32
+    delay: Int64
+
+
+def starts(flows: Flows, graph: FlowGraph | None, tick_s: float) -> Starts:
+    """As each flow says it in ``start_s`` and ``after``, and ``graph`` of the first of them."""
+    queue = np.argsort(flows.start_s, kind="stable").astype(np.int32)
+    start_s = flows.start_s[queue]
+    known = np.isfinite(start_s)
+    due = ticks_until(np.where(known, start_s, 0.0), tick_s)
+    waiting = np.flatnonzero(flows.after != NOBODY)
+    before = flows.after[waiting]
+    delay = np.zeros(len(flows), dtype=np.int64)
+    if graph is not None:
+        waiting, before = np.concatenate([graph.waiting, waiting]), np.concatenate([graph.before, before])
+        delay[: len(graph)] = ticks_until(graph.delay_s, tick_s)
+    return Starts(queue, due, int(known.sum()), *followers(before, waiting, len(flows)), delay)
+
+
+def ticks_until(seconds: Float64, tick_s: float) -> Int64:
+    """The first tick that begins at these times or after them; int64, of their shape.
+
+    0.057 s are 57 ticks of 1 ms, though in floating point their ratio is a little more: some last digits are forgiven.
+    """
+    ticks = seconds / tick_s
+    return np.ceil(ticks - 4 * np.spacing(ticks)).astype(np.int64)
+
+
+# --- AIMD ----------------------------------------------------------------------------------------------------
 
 
 class _State(NamedTuple):
@@ -37,8 +93,8 @@ class _State(NamedTuple):
     The first ``counts[_ACTIVE]`` of ``order`` are active. Of ``queue`` the first ``known`` flows have a start of their
     own, of which ``counts[_ARRIVED]`` have started; those behind them, up to ``counts[_QUEUED]``, wait for nobody any
     more, and have started up to ``counts[_FREED]``. Both parts are in the order in which they are ``due``.
-    ``edges``, ``follower``, ``missing`` and ``delay`` are `simulator.workload.Waits`. ``random``: the seed, and how
-    many draws there have been. ``flat``: all paths have two links.
+    ``edges``, ``follower``, ``missing`` and ``delay`` are those of `Starts`. ``random``: the seed, and how many draws
+    there have been. ``flat``: all paths have two links.
     """
 
     order: Int32
@@ -64,59 +120,50 @@ class _State(NamedTuple):
 class AimdEngine:
     """The rates of a workload's flows under the paper's tick rules, in ticks of which ``tick`` have passed.
 
-    ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none;
-    ``num_links`` of them exist, of ``shares`` times ``link_mbps`` (all 1 unless given). A flow starts at
-    ``increase_mbps`` and, in congestion avoidance, grows by as much per tick of ``tick_s`` seconds. ``seed`` fixes the
-    order of flows.
+    ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none. ``shares``,
+    float64 (links,), are the rates of these links, as shares of ``link_mbps``. A flow starts at ``increase_mbps``
+    and, in congestion avoidance, grows by as much per tick of ``tick_s`` seconds. ``seed`` fixes the
+    order of flows. ``started`` int64 (flows,): the tick in which each has started, or NOT_YET.
 
     A flow that starts takes at most what its path can spare; one that finds nothing starts at 0 in congestion
     avoidance, like a flow whose first update met a full path. So no link ever carries more than its rate.
-    ``closed`` names a link that carries nothing, for flows that have no path. ``graph``: for whom the first flows
-    wait; those of size 0 end as they start, and use no link.
+    ``graph``: for whom the first flows wait; those of size 0 end as they start, and use no link.
     """
 
     def __init__(
         self,
         work: Flows,
         links: Int32,
-        num_links: int,
+        shares: Float64,
         *,
         tick_s: float,
         seed: int,
         link_mbps: float = 1000.0,
         increase_mbps: float = 120.0,
-        closed: int | None = None,
         graph: FlowGraph | None = None,
-        shares: Float64 | None = None,
     ) -> None:
-        link = LINK if shares is None else int(LINK / max(1.0, shares.max()))  # the hosts' rate in our unit
+        link = int(LINK / max(1.0, shares.max()))  # link_mbps in our unit
         self.increase = round(increase_mbps / link_mbps * link)
         self.tick, self.tick_s = 0, tick_s
-        flows = len(work)
         self._mbps = link_mbps / link
         self._bytes = link_mbps * 1e6 / 8 * tick_s / link  # one unit of rate, for one tick
-        self._nowhere = num_links
+        self._unused = shares.size  # stands for the tiers that a path does not reach
+        flows = len(work)
         self._row = np.zeros((flows, 8), dtype=np.int32)
-        self._row[:, :6] = self._nowhere
+        self._row[:, :6] = self._unused
         self._row[:, : links.shape[1]] = self._real(links)
         self._row[:, _SLOW_START] = 1
-        self._spare = np.full(num_links + 1, link, dtype=np.int32)
-        if shares is not None:
-            self._spare[: shares.size] = np.rint(shares * link)
-        self._spare[self._nowhere] = _PLENTY
-        if closed is not None:
-            self._spare[closed] = 0
+        self._spare = np.append(np.rint(shares * link), _PLENTY).astype(np.int32)
         size = np.minimum(np.ceil(work.size_bytes / self._bytes), float(_ENDLESS))
         self._size = size.astype(np.int64)
         self._left = self._size.copy()
-        queue, due, known = start_queue(work, tick_s)
-        edges, follower, missing, delay = waits(work, graph, tick_s)
+        queue, due, known, edges, follower, missing, delay = starts(work, graph, tick_s)
         self._count = np.array([0, 0, known, known], dtype=np.int64)
-        self._started, self._finished = np.full((2, flows), -1, dtype=np.int64)
+        self.started, self._finished = np.full((2, flows), NOT_YET, dtype=np.int64)
         self._order, leaving = np.empty((2, flows), dtype=np.int32)
         self._state = _State(
             self._order, queue, due, self._count, self._row, self._left, edges, follower, missing, delay,
-            self._started, self._finished, leaving, self._spare, np.array([seed, 0], dtype=np.uint64),
+            self.started, self._finished, leaving, self._spare, np.array([seed, 0], dtype=np.uint64),
             known, self.increase, links.shape[1] == 2 and bool((links >= 0).all()),
         )  # fmt: skip
 
@@ -153,19 +200,15 @@ class AimdEngine:
         return sent
 
     @property
-    def started_s(self) -> Float64:
-        """When every flow started, nan for those that have not: float64 (flows,)."""
-        return np.where(self._started >= 0, self._started * self.tick_s, np.nan)
-
-    @property
     def finished_s(self) -> Float64:
         """When every flow sent its last bit, nan for those that have not; float64 (flows,).
 
         The rate of the last tick tells how far into the tick that was.
         """
         rate = np.maximum(self._row[:, _RATE], 1)
-        sent_s = np.where(self._finished >= 0, (self._finished + 1 + self._left / rate) * self.tick_s, np.nan)
-        return np.where(self._size == 0, self.started_s, sent_s)  # 0: what only computes
+        sent = np.where(self._finished >= 0, self._finished + 1 + self._left / rate, np.nan)
+        computed = np.where(self.started >= 0, self.started, np.nan)
+        return np.where(self._size == 0, computed, sent) * self.tick_s
 
     def reroute(self, flows: Int32, links: Int32) -> None:
         """Move ``flows`` (shape (moved,)), active or still to start, to new ``links`` (moved, tiers).
@@ -177,7 +220,7 @@ class AimdEngine:
 
     def _real(self, links: Int32) -> Int32:
         """Links with the stand-in instead of -1."""
-        return np.where(links < 0, self._nowhere, links).astype(np.int32)
+        return np.where(links < 0, self._unused, links).astype(np.int32)
 
 
 @compiled
@@ -315,3 +358,132 @@ def _free(f: int, tick: int, state: _State, freed: int, queued: int) -> int:
             queue[place], due[place] = g, when
             queued += 1
     return queued
+
+
+# --- max-min fair rates ------------------------------------------------------------------------------------------
+
+
+class MaxMinEngine:
+    """The rates of a workload's flows by progressive filling; its attributes and methods are those of `AimdEngine`.
+
+    So are its arguments; ``rates`` says the rates of the flows under way, Mb/s (active,), instead of their links.
+    Flows start and end on ticks; rates are computed anew only after a tick in which a flow started, ended or moved.
+    """
+
+    def __init__(
+        self,
+        work: Flows,
+        links: Int32,
+        shares: Float64,
+        *,
+        tick_s: float,
+        link_mbps: float = 1000.0,
+        graph: FlowGraph | None = None,
+        rates: Callable[[Int32], Float64] | None = None,
+    ) -> None:
+        flows = len(work)
+        self.tick, self.tick_s = 0, tick_s
+        self._rates = rates or (lambda active: max_min_rates(self._links[active], self._capacity))
+        self._links = links.astype(np.int32)
+        self._capacity = link_mbps * shares
+        self._bytes = 1e6 / 8 * tick_s  # 1 Mb/s, for one tick
+        self._size = work.size_bytes
+        self._sent = np.zeros(flows)
+        self._rate = np.zeros(flows)
+        self._starts = starts(work, graph, tick_s)
+        self._arrived = 0
+        self._freed: list[tuple[int, int, int]] = []  # a heap: due tick, sequence number, flow
+        self._ever_freed = 0
+        self._active = np.empty(0, dtype=np.int32)
+        self.started = np.full(flows, NOT_YET, dtype=np.int64)
+        self._finished = np.full(flows, np.nan)
+        self._stale = True
+
+    def advance(self, ticks: int) -> Float64:
+        totals = np.empty(ticks)
+        first, end = self.tick, self.tick + ticks
+        while self.tick < end:
+            self._start_due()
+            if self._stale:
+                self._rate[self._active] = self._rates(self._active)
+                self._stale = False
+            rate = self._rate[self._active] * self._bytes
+            left = self._size[self._active] - self._sent[self._active]
+            until = end
+            if self._arrived < self._starts.known:
+                until = min(until, int(self._starts.due[self._arrived]))
+            if self._freed:
+                until = min(until, self._freed[0][0])
+            ends = np.isfinite(left) & (rate > 0)
+            if ends.any():
+                until = int(min(until, self.tick + max(1.0, np.ceil((left[ends] / rate[ends]).min()))))
+            totals[self.tick - first : until - first] = self._rate[self._active].sum()
+            self._sent[self._active] += rate * (until - self.tick)
+            self.tick = until
+            self._purge()
+        return totals
+
+    def _start_due(self) -> None:
+        queue, due, known, *_ = self._starts
+        count = int(np.searchsorted(due[self._arrived : known], self.tick, side="right"))
+        new = self._begin(queue[self._arrived : self._arrived + count])
+        self._arrived += count
+        while self._freed and self._freed[0][0] <= self.tick:
+            now = []
+            while self._freed and self._freed[0][0] <= self.tick:
+                now.append(heappop(self._freed)[2])
+            new = np.concatenate([new, self._begin(np.array(now, dtype=np.int32))])
+        if new.size:
+            self._active = np.concatenate([self._active, new])
+            self._stale = True
+
+    def _begin(self, flows: Int32) -> Int32:
+        """Start these flows; returns those that have something to send. The others have ended thereby."""
+        self.started[flows] = self.tick
+        sends = self._size[flows] > 0
+        computing = flows[~sends]
+        self._finished[computing] = self.tick * self.tick_s
+        self._free(computing)
+        return flows[sends]
+
+    def _free(self, ended: Int32) -> None:
+        """Line up those that waited for these flows alone by now."""
+        first, follower, missing, delay = self._starts[3:]
+        for f in ended.tolist():
+            for g in follower[first[f] : first[f + 1]].tolist():
+                missing[g] -= 1
+                if missing[g] == 0:
+                    heappush(self._freed, (self.tick + int(delay[g]), self._ever_freed, g))
+                    self._ever_freed += 1
+
+    def _purge(self) -> None:
+        over = self._sent[self._active] >= self._size[self._active]
+        if over.any():
+            done = self._active[over]
+            excess = 8 * (self._sent[done] - self._size[done]) / self._rate[done] / 1e6
+            self._finished[done] = self.tick * self.tick_s - excess
+            self._sent[done] = self._size[done]
+            self._rate[done] = 0.0
+            self._active = self._active[~over]
+            self._free(done)
+            self._stale = True
+
+    @property
+    def active(self) -> Int32:
+        return np.sort(self._active)
+
+    @property
+    def idle(self) -> bool:
+        return self._active.size == 0 and self._arrived == self._starts.known and not self._freed
+
+    @property
+    def sent_bytes(self) -> Float64:
+        return np.array(self._sent)
+
+    @property
+    def finished_s(self) -> Float64:
+        return np.array(self._finished)
+
+    def reroute(self, flows: Int32, links: Int32) -> None:
+        self._links[flows] = links
+        self._stale = True
