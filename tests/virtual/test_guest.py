@@ -255,7 +255,7 @@ def test_a_limit_that_is_too_low_is_named_before_anything_is_made(linux, tmp_pat
     assert not (tmp_path / "hedera").exists()
 
 
-@pytest.mark.parametrize("limit", ["ulimit -Sn 64", "ulimit -Sf 1024", "ulimit -Si 0", "ulimit -l 0"])
+@pytest.mark.parametrize("limit", ["ulimit -Sn 64", "ulimit -l 0"])
 def test_a_limit_that_a_shell_may_raise_is_raised_for_the_guest_alone(linux, limit):
     with limited(linux, limit, os.environ) as process:
         assert process.communicate(timeout=120)[1] == ""
@@ -279,27 +279,6 @@ def test_a_guest_holds_few_files_open_however_many_it_reads(linux, tmp_path):
 
         assert guest.wait(count).stdout == "2000000\n"
     assert 0 < most < 128
-
-
-@pytest.mark.parametrize(
-    ("line", "cause"),
-    [
-        ("start_userspace : socketpair failed, errno = 24", "EMFILE"),
-        ("start_userspace : clone failed, errno = 11", "EAGAIN"),
-        ("guest: sync: error syncing: Disk quota exceeded", "disk"),
-        ("guest: sync: error syncing: Read-only file system", "read-only"),
-        ("something nobody foresaw", "something nobody foresaw"),
-    ],
-)
-def test_the_cause_of_what_did_not_come_out_is_read_and_not_guessed(tmp_path, monkeypatch, line, cause):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    linux = tmp_path / "linux"
-    linux.write_text(f"#!/bin/sh\necho '{line}'\nfor last; do :; done; touch $last/out/unwritten\n")
-    linux.chmod(0o755)
-    with Guest(linux, ["true"], **SMALL) as guest, pytest.raises(GuestFailed, match=cause) as failed:
-        guest.wait()
-    kept = list(cache.folder("consoles").iterdir())
-    assert [str(path) in str(failed.value) for path in kept] == [True] * (cause == line)
 
 
 def test_the_test_of_a_kernel_passes_here_and_fails_what_does_not_travel(linux, tmp_path):

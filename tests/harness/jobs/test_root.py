@@ -11,13 +11,12 @@ import pytest
 from harness.errors import RunFailed, UserMistake
 from harness.jobs import experiment, root
 from harness.jobs.job import job_of
-from harness.network import footprint, processes
+from harness.network import footprint
 from harness.network.processes import wait_until
 from harness.run.emulation import Emulation
 from harness.run.spec import RunSpec
 from harness.verdict.result import judged
 from hedera.schemes import scheme
-from tests.harness.jobs.made import SPEC
 from tests.harness.jobs.test_job import SCHEDULER
 
 
@@ -75,11 +74,6 @@ def test_it_does_not_run_the_user_s_scheduler(child, tmp_path, monkeypatch):
     run = carried(child(asking), tmp_path / "run", f"{file}:Mine")
     assert run.reasons == (f"{file}:Mine stride:4",)
     assert not marker.exists()
-
-
-def test_a_run_in_virtual_time_is_not_root_s(child, tmp_path):
-    with pytest.raises(UserMistake, match="real time"):
-        child().carry(job_of(SPEC), tmp_path, lambda stage, progress: None)
 
 
 def test_what_is_no_job_is_refused_and_the_child_goes_on(child, tmp_path):
@@ -148,27 +142,6 @@ def test_when_the_user_s_process_ends_the_run_is_torn_down_and_nothing_cuts_that
     one.close()
     assert told.read_text() == "4"
     assert not list((tmp_path / "home").glob("[0-9]*"))
-
-
-def test_a_tear_down_that_hangs_ends_by_the_clock(child, tmp_path, monkeypatch):
-    told = tmp_path / "told"
-    monkeypatch.setattr(processes, "AGAIN_S", 0.2)
-
-    def hangs(self):
-        try:
-            self._say("sending")
-            time.sleep(60)
-        finally:
-            try:
-                time.sleep(600)
-            finally:
-                told.write_text("the rest")
-
-    one = child(hangs)
-    with pytest.raises(KeyboardInterrupt):
-        carried(one, tmp_path / "a", hear=stop)
-    one.close()
-    assert told.read_text() == "the rest"
 
 
 @pytest.mark.parametrize(
