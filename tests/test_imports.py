@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hostile.neighbourhood import sweep_of
+from tests.plots.sweeps import write_sweep
 
 ROOT = Path(__file__).parents[1]
 TOLD = """
@@ -73,7 +73,7 @@ def test_a_command_imports_few_modules_of_ours(most, words):
 
 def test_the_end_of_a_sweep_imports_few_modules_of_ours(tmp_path):
     """Table, figures and page of one whose runs are done, and all that guests take."""
-    found = imported(END.format(folder=str(sweep_of(tmp_path / "s"))))
+    found = imported(END.format(folder=str(write_sweep(tmp_path / "s", ["stride:4"], ["nonblocking", "ecmp"]))))
     assert "plots.report" in found
     assert len(found) <= 88, "\n".join(found)
 

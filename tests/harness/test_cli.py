@@ -57,50 +57,23 @@ def assert_one_sentence(done, status, *words):
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "words"),
+    ("option", "value", "cause"),
     [
-        ("-k", "5", ("-k must", "5")),
-        ("--scheme", "hedera", ("hedera-gff", "spanning-tree", "'hedera'")),
-        ("--traffic", "strife:4", ("strife", "stride:I")),
-        ("--traffic", "file:/nowhere.csv", ("/nowhere.csv",)),
-        ("--seconds", "0", ("--seconds", "0")),
-        ("--bw", "0", ("--bw", "0")),
-        ("--bw", "nan", ("--bw",)),
-        ("--seed", "-1", ("--seed",)),
-        ("--traffic", "poisson:web-search,1.5", ("load", "at most 1, not 1.5")),
-        ("--traffic", "poisson:fixed:1,1", ("flows in", "is the limit")),
-        ("--flows-per-host", "0", ("0",)),
-        ("--platform", "nox", ("nox", "os-ken")),
-        ("--interval", "0.01", ("--interval", "at least 0.02 and at most 3600", "0.01")),
-        ("--congestion-control", "x; rm", ("--congestion-control",)),
-        ("--fail", "link:0_0_1-0_0_2@2", ("--fail", "0_0_2 is a host")),
-        ("--fail", "switch:nowhere@2", ("--fail", "no switch 'nowhere'")),
-        ("--disturb", "controller:tickle@2", ("--disturb", "controller:kill@SECONDS")),
-        ("--out", "/proc/nowhere/out", ("cannot be written", "/proc/nowhere")),
-        ("--out", "/tmp/" + "x" * 300, ("too long",)),
+        ("-k", "5", "even k"),
+        ("--scheme", "hedera", "'hedera'"),
+        ("--traffic", "strife:4", "strife"),
+        ("--traffic", "file:/nowhere.csv", "/nowhere.csv"),
+        ("--traffic", "poisson:fixed:1,1", "limit"),
+        ("--bw", "nan", "--bw"),
+        ("--seed", "-1", "--seed"),
+        ("--interval", "0.01", "--interval"),
+        ("--fail", "switch:nowhere@2", "'nowhere'"),
+        ("--disturb", "controller:tickle@2", "--disturb"),
+        ("--out", "/proc/nowhere/out", "/proc/nowhere"),
     ],
 )
-def test_bad_input_is_one_sentence_and_status_2(option, value, words):
-    assert_one_sentence(run(option, value), 2, *words)
-
-
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        ("sweep 999999999 10 --patterns stride:1", ("6,999,999,993 runs", "at most 10,000")),
-        ("guest --timeout nan -- true", ("--timeout",)),
-        ("guest --timeout -1 -- true", ("--timeout",)),
-        ("guest --seed -1 -- true", ("--seed",)),
-    ],
-)
-def test_more_than_is_meant_is_one_sentence(tmp_path, command, words):
-    results = ("--results", tmp_path) if "sweep" in command else ()
-    assert_one_sentence(asked(*command.split(), *results), 2, *words)
-
-
-def test_a_bad_matrix_names_the_file_and_the_line(tmp_path):
-    (tmp_path / "matrix.csv").write_text("src_host,dst_host\n0,99\n")
-    assert_one_sentence(run("--traffic", f"file:{tmp_path}/matrix.csv"), 2, "matrix.csv", "99", "line 2")
+def test_bad_input_is_one_sentence_and_status_2(option, value, cause):
+    assert_one_sentence(run(option, value), 2, cause)
 
 
 def test_the_sweep_checks_every_pattern_before_the_first_run(tmp_path):
@@ -137,51 +110,24 @@ def test_without_the_tools_it_says_what_to_install(tmp_path, monkeypatch):
 
 
 @pytest.mark.root
-def test_a_wrong_pox_dir_is_said(tmp_path):
-    done = hedera(*RUN, "--out", tmp_path / "x", env={**os.environ, "POX_DIR": str(tmp_path)})
-    assert_one_sentence(done, 2, "POX_DIR", str(tmp_path))
-
-
-@pytest.fixture
-def with_carp(tmp_path):
-    """The environment of a user who has a POX for Python 2."""
+def test_a_pox_for_python_2_is_said_if_asked_for(tmp_path):
     (tmp_path / "pox").mkdir()
     (tmp_path / "pox.py").touch()
     (tmp_path / "pox" / "core.py").write_text("class C:\n  version = (0,2,0)\n  version_name = 'carp'\n")
-    return {**os.environ, "POX_DIR": str(tmp_path)}
-
-
-def test_the_doctor_knows_a_pox_for_python_2(with_carp):
-    told = hedera("doctor", env=with_carp).stdout
-    assert "0.2.0 (carp)" in told
-    assert "checkout halosaur" in told
-
-
-@pytest.mark.root
-def test_a_pox_for_python_2_is_said_if_asked_for(tmp_path, with_carp):
+    with_carp = {**os.environ, "POX_DIR": str(tmp_path)}
     done = hedera(*RUN, "--platform", "pox", "--out", tmp_path / "x", env=with_carp)
-    assert_one_sentence(done, 3, "0.2.0 (carp)", "halosaur", "os-ken")
-
-
-def as_nobody(here, command):
-    words = ["setpriv", "--reuid=65534", "--clear-groups", *command]
-    return subprocess.run(words, cwd=here, capture_output=True, text=True, check=False)
+    assert_one_sentence(done, 3, "0.2.0 (carp)")
 
 
 @pytest.mark.root
 @pytest.mark.parametrize(
-    "command", [[HEDERA, *RUN, "--time", "real"], [HEDERA, "sweep", "1", "5", "--time", "real"]], ids=["run", "sweep"]
+    "words", [[*RUN, "--time", "real"], ["sweep", "1", "5", "--time", "real"]], ids=["run", "sweep"]
 )
-def test_without_root_it_says_so_and_does_nothing(theirs, command):
-    done = as_nobody(theirs, command)
+def test_without_root_it_says_so_and_does_nothing(theirs, words):
+    command = ["setpriv", "--reuid=65534", "--clear-groups", HEDERA, *words]
+    done = subprocess.run(command, cwd=theirs, capture_output=True, text=True, check=False)
     assert_one_sentence(done, 3, "root")
     assert list(theirs.iterdir()) == []
-
-
-@pytest.mark.root
-@pytest.mark.parametrize("command", [[ROOT / "test.sh", "1", "5"], [ROOT / "setup" / "install.sh"]])
-def test_another_user_s_clone_is_not_set_up(theirs, command):
-    assert_one_sentence(as_nobody(theirs, command), 2, "you cannot write to")
 
 
 def listed(*command):

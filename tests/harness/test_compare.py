@@ -3,7 +3,6 @@
 import json
 from dataclasses import replace
 
-import click
 import pytest
 from click.testing import CliRunner
 
@@ -46,18 +45,6 @@ def folders(tmp_path):
     return a, sweep(tmp_path / "k4-100mbps", 0.78, link_mbps=100.0, mtu=9000)
 
 
-def test_the_table(folders):
-    done = invoked(*folders)
-    assert done.exit_code == 0, done.output
-    lines = [line.split() for line in done.stdout.splitlines()]
-    assert ["ecmp", "[bold]x", "25", "1500", "3", "1", "3", "75.0"] in lines
-    assert ["k4-100mbps", "100", "9000", "3", "1", "3", "73.0", "-2.0", "-2.0", "stride1"] in lines, (
-        "one seed: no interval"
-    )
-    assert "They differ in --bw, --mtu." in done.stdout
-    assert "-k 4 --seconds 10" in done.stdout
-
-
 def test_json_is_rows_and_nothing_else(folders):
     invalid = folders[1] / "published_stride4" / "ecmp" / "trial-1" / "run.json"
     invalid.write_text(json.dumps(json.loads(invalid.read_text()) | {"verdict": "invalid", "reasons": ["too slow"]}))
@@ -72,12 +59,6 @@ def test_json_is_rows_and_nothing_else(folders):
     assert rows[3]["conditions"] == {"--bw": 100.0, "--mtu": 9000}
     assert rows[3]["difference_points"] == pytest.approx(-2)
     assert "1 run is invalid" in done.stderr
-
-
-def test_a_mistake_is_one_sentence(tmp_path):
-    done = CliRunner().invoke(compare, [str(sweep(tmp_path / "a"))], standalone_mode=False)
-    assert isinstance(done.exception, click.UsageError)
-    assert "\n" not in done.exception.message
 
 
 def test_settings_are_named_as_on_the_command_line():

@@ -80,16 +80,6 @@ def test_a_second_ctrl_c_ends_what_a_tear_down_hangs_in(hung, number):
     assert process.wait(120) == 7
 
 
-def test_one_that_follows_at_once_cuts_nothing_short(hung):
-    process = hung(3600, 600)
-    process.send_signal(signal.SIGINT)
-    assert process.stdout.readline() == "tearing down\n"
-    for number in (signal.SIGHUP, signal.SIGINT):
-        process.send_signal(number)
-        assert process.stderr.readline().startswith("hedera: tearing down; if it hangs, Ctrl-C ends that in ")
-    assert process.poll() is None
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_was_ignored_at_the_start_stays_ignored(hung, number):
     """As nohup starts a command, and a script one in the background."""

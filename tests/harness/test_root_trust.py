@@ -1,7 +1,6 @@
 """Root as it should be: it takes no code from the folder the user stands in, and leaves nothing of its own behind."""
 
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -71,31 +70,6 @@ def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
     assert of_root(theirs) == ""
     subprocess.run([HEDERA, "clean"], check=True, capture_output=True)
     assert wait_until(lambda: footprint() == before, 60)
-
-
-# By PYTHONPATH only names that the interpreter's own start does not need: those only its -I would keep out.
-@pytest.mark.parametrize(
-    ("names", "by_path"),
-    [
-        ("json argparse controllers numpy click harness runpy mininet sitecustomize", False),
-        ("numpy click mininet os_ken argparse rich", True),
-    ],
-)
-def test_no_module_is_taken_from_where_the_user_stands_nor_from_a_root_shell_s_pythonpath(
-    tmp_path, clean, names, by_path
-):
-    here, taken = tmp_path / "here", tmp_path / "taken"
-    here.mkdir()
-    for name in names.split():
-        (here / f"{name}.py").write_text(f"open({str(taken)!r}, 'a').write({name!r})\nraise SystemExit(9)\n")
-    asked = shlex.split("run --scheme ecmp --traffic stride:4 --seconds 3 --bw 2 --platform os-ken --out")
-    environment = {**os.environ, **({"PYTHONPATH": str(here), "PYTHONHOME": ""} if by_path else {})}
-    done = subprocess.run(
-        [HEDERA, *asked, tmp_path / "run"], cwd=here, env=environment,
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
-    assert not taken.exists(), taken.read_text()
-    assert "Mb/s" in done.stdout, done.stderr
 
 
 def test_a_person_who_cannot_read_the_clone_is_told_so(tmp_path):

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-
-from record.run import encode
-from tests.harness.jobs.made import SPEC, result
 
 ENEMY, ALICE = 54321, 54322
 ROOT = Path(__file__).parents[2]
@@ -129,16 +125,3 @@ def does(program, *arguments):
     """What a program of the enemy's prints, when it has ended."""
     with enemy(program, *arguments, stdout=subprocess.PIPE, text=True) as process:
         return process.communicate(timeout=120)[0]
-
-
-def sweep_of(folder):
-    """A small sweep in a folder: two schemes, one trial."""
-    seconds = {name: 1.0 for name in ("mean_s", "median_s", "p95_s", "p99_s")}
-    slower = {name.replace("_s", "_slowdown"): value for name, value in seconds.items()}
-    small = {"size_class": "small", "flows": 4, "cut_off": 0, "known_share": 1.0, **seconds, **slower}
-    more = {"matrix": [[0, 4]], "completion": [small], "rates": {"t": [1.0, 2.0], "total_mbps": [1.0, 1.0]}}
-    for scheme in ("nonblocking", "ecmp"):
-        place = folder / "stride_4" / scheme / "trial-1"
-        place.mkdir(parents=True)
-        (place / "run.json").write_text(json.dumps(json.loads(encode(result(SPEC))) | more | {"scheme": scheme}))
-    return folder

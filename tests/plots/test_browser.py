@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 from axe_core_python.selenium import Axe
-from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
@@ -94,20 +93,6 @@ def test_it_loads_without_errors_and_asks_nobody_for_anything(page):
     assert find(page, "#look").is_displayed()
 
 
-def test_every_picture_is_there(page):
-    page.execute_script("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
-    empty = page.execute_script("""return [...document.querySelectorAll('svg')].filter((svg) => {
-        const box = svg.getBoundingClientRect();
-        const hidden = svg.closest('[hidden]');
-        return !svg.childElementCount || (!hidden && (box.width < 20 || box.height < 5));
-    }).map((svg) => svg.getAttribute('aria-label'))""")
-    assert empty == []
-    assert len(page.find_elements(By.CSS_SELECTOR, ".fabric .cable")) == 96
-    sizes = page.execute_script("return [...document.images].map((one) => [one.complete, one.naturalWidth])")
-    assert len(sizes) > 2 * 3, "a sheet of rates for each pattern and trial among them"
-    assert all(complete and width > 100 for complete, width in sizes)
-
-
 @pytest.mark.parametrize("width", [375, 1280])
 def test_no_page_is_wider_than_the_screen(browser, sweep, width):
     page = opened(browser, sweep, width)
@@ -117,22 +102,6 @@ def test_no_page_is_wider_than_the_screen(browser, sweep, width):
         !node.closest('.scroll, pre') && !node.closest('svg') && node.getBoundingClientRect().right > innerWidth + 1
         && getComputedStyle(node).position !== 'absolute').map((node) => node.outerHTML.slice(0, 80))""")
     assert overflowing == []
-
-
-def test_colours_follow_the_system_and_the_toggle_overrules_it(page):
-    light = background(page)
-    prefer(page, "dark")
-    dark = background(page)
-    assert light != dark
-    click(page, "input[name=theme][value=light]")
-    assert background(page) == light
-    page.refresh()
-    assert background(page) == light, "the choice is remembered"
-    click(page, "input[name=theme][value=dark]")
-    prefer(page, "light")
-    assert background(page) == dark
-    click(page, "input[name=theme][value=auto]")
-    assert background(page) == light
 
 
 def test_stepping_through_the_rounds(page):
@@ -179,17 +148,6 @@ def test_links_carry_what_their_flows_deliver(page, sweep):
     assert {classes[link] for link in idle} <= {"cable u0"}
     fullest = data["links"][max(range(len(expected)), key=expected.__getitem__)]
     assert f"The fullest link is {fullest[0]} to {fullest[1]}" in find(page, "#status").text
-
-
-def test_keyboard_alone_reaches_every_control(page):
-    page.execute_script("""window.reached = [];
-        addEventListener('focusin', ({target: {id, name, localName}}) => reached.push(id || name || localName))""")
-    ActionChains(page).send_keys(Keys.TAB * 150).perform()
-    reached = set(page.execute_script("return reached"))
-    controls = {"theme", "pick-pattern", "pick-scheme", "pick-trial", "stage", "forth", "view"}
-    assert controls | {"next-move", "flows", "summary", "a"} <= reached
-    find(page, "#stage").send_keys("")
-    assert page.execute_script("return getComputedStyle(document.activeElement).outlineStyle") == "solid"
 
 
 def test_every_run_can_be_looked_at(page):
@@ -249,3 +207,17 @@ def test_what_is_missing_breaks_nothing(browser, tmp_path, kind):
     assert page.get_log("browser") == []
     assert page.execute_script("return document.documentElement.scrollWidth") <= 375
     assert find(page, "#look").is_displayed() if kind != "empty" else "no runs" in find(page, "#summary").text
+
+
+def test_every_picture_is_there(page):
+    page.execute_script("document.querySelectorAll('details').forEach((box) => { box.open = true; })")
+    empty = page.execute_script("""return [...document.querySelectorAll('svg')].filter((svg) => {
+        const box = svg.getBoundingClientRect();
+        const hidden = svg.closest('[hidden]');
+        return !svg.childElementCount || (!hidden && (box.width < 20 || box.height < 5));
+    }).map((svg) => svg.getAttribute('aria-label'))""")
+    assert empty == []
+    assert len(page.find_elements(By.CSS_SELECTOR, ".fabric .cable")) == 96
+    sizes = page.execute_script("return [...document.images].map((one) => [one.complete, one.naturalWidth])")
+    assert len(sizes) > 2 * 3, "a sheet of rates for each pattern and trial among them"
+    assert all(complete and width > 100 for complete, width in sizes)

@@ -99,36 +99,6 @@ def test_what_cannot_be_compared_is_said_in_a_sentence(tmp_path, shares, setting
         compare([a, sweep(tmp_path / "b", shares, **settings)])
 
 
-def test_what_is_no_sweep_or_only_one_is_no_comparison(tmp_path):
-    a = sweep(tmp_path / "a", ecmp(50))
-    (tmp_path / "empty").mkdir()
-    for place, reason in (("nowhere", "there is no results folder"), ("empty", "has no readable run")):
-        with pytest.raises(ValueError, match=reason):
-            compare([a, tmp_path / place])
-    with pytest.raises(ValueError, match="two folders or more"):
-        compare([a])
-    with pytest.raises(ValueError, match="given twice"):
-        compare([a, tmp_path / "b" / ".." / "a"])
-
-
-def test_folders_of_one_name_are_told_apart_and_none_obeyed_by_a_terminal(tmp_path):
-    a = sweep(tmp_path / "x" / "same", ecmp(50))
-    b = sweep(tmp_path / "y" / "same", ecmp(50))
-    c = sweep(tmp_path / "z\x1b[2J", ecmp(50))
-    found = compare([a, b, c])
-    assert list(found.conditions) == [str(a), str(b), "'z\\x1b[2J'"]
-    assert set(map(len, found.conditions.values())) == {0}, "nothing differs"
-
-
-def test_settings_are_those_of_the_runs_that_are_compared(tmp_path):
-    a = sweep(tmp_path / "a", ecmp(50, 60))
-    sweep(a, {(FOUR[1], "ecmp"): 60}, new_flows="switch", flows_per_host=1)
-    sweep(a, {(FOUR[2], "ecmp"): 60}, large_flows="measured")
-    found = compare([a, sweep(tmp_path / "b", ecmp(50, 60))])
-    assert found.conditions["a"] == {"--new-flows": "controller, switch"}
-    assert "--flows-per-host" not in found.alike, "it is in the name of the pattern"
-
-
 def test_shares_stand_against_the_value_with_intervals_over_trials(tmp_path):
     """A trial counts once: its share is the mean over the patterns that all trials have."""
     rates = {2.0: [[50.0, 60.0, 70.0], [70.0, 60.0, 80.0]], 1.0: [[80.0, 90.0, 85.0], [60.0, 70.0, 65.0]]}
@@ -153,6 +123,15 @@ def test_shares_stand_against_the_value_with_intervals_over_trials(tmp_path):
         assert segment.tolist() == [[period, pytest.approx(interval.low)], [period, pytest.approx(interval.high)]]
     assert {"interval", "ecmp", "share of the control"} <= texts(svg)
     assert "nonblocking" not in texts(svg)
+
+
+def test_folders_of_one_name_are_told_apart_and_none_obeyed_by_a_terminal(tmp_path):
+    a = sweep(tmp_path / "x" / "same", ecmp(50))
+    b = sweep(tmp_path / "y" / "same", ecmp(50))
+    c = sweep(tmp_path / "z\x1b[2J", ecmp(50))
+    found = compare([a, b, c])
+    assert list(found.conditions) == [str(a), str(b), "'z\\x1b[2J'"]
+    assert set(map(len, found.conditions.values())) == {0}, "nothing differs"
 
 
 def test_two_options_and_values_without_a_number_or_a_run_and_no_control(tmp_path):

@@ -4,7 +4,7 @@ import pytest
 
 from plots.completion import completed, csv_text, rows
 from plots.load import load_sweep
-from plots.report import write_all, write_page
+from plots.report import write_page
 from record.run import FlowRecord
 from tests.plots.sweeps import run_document, store
 
@@ -63,10 +63,3 @@ def test_flows_that_were_cut_off_never_complete():
     assert times.tolist() == [1.0, 3.0]
     assert shares.tolist() == [0.25, 0.5]
     assert [len(part) for part in completed([])] == [0, 0]
-
-
-def test_traffic_that_lasts_has_none_of_it(tmp_path):
-    store(tmp_path, run_document())
-    assert rows(load_sweep(tmp_path)) == []
-    assert "completion.png" not in {path.name for path in write_all(load_sweep(tmp_path))}
-    assert "Flow completion times" not in write_page(load_sweep(tmp_path)).read_text()

@@ -1,12 +1,11 @@
 import numpy as np
 import pytest
 
-from plots.explorer import MAX_FLOWS, draw_tree, explorer, mean_rates, stages
+from plots.explorer import MAX_FLOWS, explorer, mean_rates, stages
 from plots.load import load_sweep
 from record.run import FlowRecord, read
 from tests.plots.sweeps import kept_sweep, rounds, run_document, store
 from topos.fattree import FatTree
-from topos.links import links_between
 from topos.wire import payload_share
 
 
@@ -27,12 +26,6 @@ def test_a_run_is_cut_at_its_rounds(tmp_path):
     assert [(stage.begin, stage.end) for stage in cut] == [(0, 2), (2, 4), (4, 6)]
     assert [stage.cores for stage in cut] == [(0, None), (3, 1), (3, 1)]
     assert [stage.mbps for stage in cut] == [(2, 0), (4, 4), (6, 8)]
-
-
-def test_a_path_that_was_logged_just_before_its_round_belongs_to_it(tmp_path):
-    flows = [{"src": 0, "dst": 4, "mbps": 5, "paths": [{"t": 0.1, "core": 0}, {"t": 1.997, "core": 3}]}]
-    cut = stages(read(store(tmp_path, run_document(seconds=6, flows=flows, rounds=rounds((2.0, 1))))))
-    assert [stage.cores for stage in cut] == [(0,), (3,)]
 
 
 def test_a_second_that_a_round_cuts_is_left_out_where_there_are_whole_ones():
@@ -73,6 +66,12 @@ def test_paths_of_the_page_lead_from_source_to_destination(tmp_path):
             assert tuple(nodes) == tree.path(src, dst, core)
 
 
+def test_a_path_that_was_logged_just_before_its_round_belongs_to_it(tmp_path):
+    flows = [{"src": 0, "dst": 4, "mbps": 5, "paths": [{"t": 0.1, "core": 0}, {"t": 1.997, "core": 3}]}]
+    cut = stages(read(store(tmp_path, run_document(seconds=6, flows=flows, rounds=rounds((2.0, 1))))))
+    assert [stage.cores for stage in cut] == [(0,), (3,)]
+
+
 def test_a_run_with_too_many_flows_lists_none(tmp_path):
     flows = [{"src": 0, "dst": 4, "mbps": 1.0}] * (MAX_FLOWS + 1)
     store(tmp_path, run_document(scheme="ecmp", flows=flows))
@@ -85,12 +84,3 @@ def test_hosts_and_cores_that_do_not_exist_have_no_links(tmp_path):
     store(tmp_path, run_document(scheme="ecmp", flows=flows))
     (run,) = explorer(load_sweep(tmp_path))["runs"]
     assert [paths for _, _, paths in run["paths"]] == [[[0, 0, []]], [[0, 7, []]]]
-
-
-def test_of_a_cable_the_right_line_leads_up():
-    tree = FatTree(4)
-    _, lines = draw_tree(tree)
-    for cable in tree.links():
-        up, down = (lines[i] for i in links_between(tree, cable.lower, cable.upper))
-        assert up.x1 > down.x2
-        assert up.x2 > down.x1

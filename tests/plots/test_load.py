@@ -56,12 +56,6 @@ def test_of_two_tries_the_valid_one_counts_or_the_last_whatever_the_times_of_fil
     assert [run.bisection_mbps for run in sweep.tries] == [1.0, 2.0]
 
 
-def test_no_folder(tmp_path):
-    with pytest.raises(ValueError, match="there is no results folder"):
-        load_sweep(tmp_path / "missing")
-    assert load_sweep(tmp_path).runs == ()
-
-
 PATTERN = "published:stride4"
 
 
@@ -125,3 +119,9 @@ def test_what_is_kept_reads_as_the_sweep_does(sweep, tmp_path):
         keep(tmp_path / "kept", tmp_path / "again")
     (tmp_path / "kept" / ARCHIVE).write_bytes(b"nonsense")
     assert [one.reason for one in load_sweep(tmp_path / "kept").skipped] == ["is no archive of runs"]
+
+
+def test_no_folder(tmp_path):
+    with pytest.raises(ValueError, match="there is no results folder"):
+        load_sweep(tmp_path / "missing")
+    assert load_sweep(tmp_path).runs == ()

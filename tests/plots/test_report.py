@@ -1,15 +1,13 @@
 """The page as text: what it says, and that it needs nothing but itself."""
 
 import json
-import os
 import re
 from html.parser import HTMLParser
 
 import pytest
 
-from plots.explorer import rules
 from plots.load import load_sweep
-from plots.report import environment, overheads, settings, validity, write_all, write_page
+from plots.report import overheads, validity, write_all, write_page
 from tests.plots.pictures import texts
 from tests.plots.sweeps import failed, rounds, run_document, store, write_sweep
 
@@ -93,16 +91,6 @@ def test_a_whole_sweep_s_page_is_complete_and_needs_nothing_but_itself(tmp_path)
         assert len(run["total"]) == 30
 
 
-def test_headline_numbers_are_those_of_the_runs(tmp_path):
-    for scheme, rate in (("nonblocking", 150.0), ("ecmp", 60.0), ("hedera-sa", 141.0), ("spanning-tree", 39.0)):
-        store(tmp_path, run_document("published:stride4", scheme, bisection_mbps=rate))
-    text = page_of(tmp_path).text
-    assert "hedera-sa94\u202f% published: 94\u202f%" in text
-    assert "ecmp40\u202f% published: 28\u202f% (its ECMP)" in text
-    assert "spanning-tree against published ECMP: 1 pattern" in text
-    assert "mean absolute difference 1.9 points" in text, "26 % and 3482 / 12465"
-
-
 OWN = "mine.py:Mine"
 
 
@@ -148,15 +136,6 @@ def test_no_runs(tmp_path):
     text = page_of(tmp_path).text
     assert "There are no runs in this folder" in text
     assert "1 file below this folder not used" in text
-
-
-def test_a_page_of_an_unfinished_sweep_loads_itself_again(tmp_path):
-    write_sweep(tmp_path, ["stride:4"], ["nonblocking", "ecmp"])
-    for unfinished in (True, False):
-        page = Page(write_page(load_sweep(tmp_path), unfinished=unfinished).read_text())
-        refresh = [attrs["content"] for attrs in page.all("meta") if attrs.get("http-equiv") == "refresh"]
-        assert refresh == (["15"] if unfinished else [])
-        assert ("The sweep goes on" in page.text) == unfinished
 
 
 def test_words_from_files_cannot_do_harm(tmp_path):
@@ -206,37 +185,7 @@ def test_the_same_runs_give_the_same_files(tmp_path):
     assert {file: file.read_bytes() for file in write_all(load_sweep(tmp_path))} == before
 
 
-def test_rates_are_drawn_again_only_when_a_run_is_newer(tmp_path):
-    write_sweep(tmp_path, ["stride:4"], ["nonblocking", "ecmp"])
-    sheet = write_all(load_sweep(tmp_path))[-2]
-    os.utime(sheet, (2e9, 2e9))
-    assert write_all(load_sweep(tmp_path))[-2].stat().st_mtime == 2e9
-    os.utime(sheet, (1, 1))
-    assert write_all(load_sweep(tmp_path))[-2].stat().st_mtime > 1
-
-
 INVALID = {"verdict": "invalid", "reasons": ["slow"]}
-
-
-def test_environments_that_differ_are_counted(tmp_path):
-    for trial, kernel in ((1, "6.1"), (2, "6.1"), (3, "6.2")):
-        store(tmp_path, run_document(trial=trial, environment={"kernel": kernel, "tools": {"iperf": "2.1"}, "x": None}))
-    runs = load_sweep(tmp_path).runs
-    assert environment(runs) == [
-        ("kernel", [("6.1", 2), ("6.2", 1)]),
-        ("tools: iperf", [("2.1", 3)]),
-        ("x", [("none", 3)]),
-    ]
-    assert dict(settings(runs))["--bw"] == "10"
-
-
-def test_the_rules_of_a_run(tmp_path):
-    stored = [{"rule": "full links", "kept": True, "found": 0.98, "least": 0.97}]
-    store(tmp_path, run_document(trial=1, rules=stored))
-    store(tmp_path, run_document(trial=2))
-    one, other = load_sweep(tmp_path).runs
-    assert rules(one) == [["full links", True, 0.98, "at least 0.97", ""]]
-    assert rules(other) == []
 
 
 def test_validity_by_scheme(tmp_path):
@@ -262,6 +211,15 @@ def test_overhead_over_all_runs(tmp_path):
     assert found["ms"]["polled"].maximum == 5
     assert found["interval_s"] == 2
     assert found["interval_share"] == pytest.approx(0.005)
+
+
+def test_a_page_of_an_unfinished_sweep_loads_itself_again(tmp_path):
+    write_sweep(tmp_path, ["stride:4"], ["nonblocking", "ecmp"])
+    for unfinished in (True, False):
+        page = Page(write_page(load_sweep(tmp_path), unfinished=unfinished).read_text())
+        refresh = [attrs["content"] for attrs in page.all("meta") if attrs.get("http-equiv") == "refresh"]
+        assert refresh == (["15"] if unfinished else [])
+        assert ("The sweep goes on" in page.text) == unfinished
 
 
 def test_rounds_whose_times_were_not_stored(tmp_path):

@@ -23,14 +23,6 @@ def test_it_is_the_paired_t_test(tmp_path):
     assert row.verdict == trials.SUPPORTED
 
 
-@pytest.mark.parametrize("count", [1, 2])
-def test_nothing_can_be_said_about_fewer_than_three_trials(tmp_path, count):
-    rates = {("stride:4", "hedera-sa"): [90.0, 91.0][:count], ("stride:4", "ecmp"): [10.0, 11.0][:count]}
-    compared = trials.compare_all(store_rates(tmp_path, rates))[0]
-    assert compared.patterns[0].verdict == compared.overall.verdict == trials.SILENT
-    assert compared.patterns[0].mean == 80
-
-
 def test_trials_are_paired_by_their_number_and_only_valid_ones_count(tmp_path):
     rates = {("stride:4", "hedera-sa"): [90.0, None, 80.0, 85.0], ("stride:4", "ecmp"): [60.0, 10.0, 55.0]}
     row = trials.compare_all(store_rates(tmp_path, rates))[0].patterns[0]

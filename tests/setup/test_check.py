@@ -91,11 +91,6 @@ def test_it_runs_all_of_them_and_one_part_that_fails_fails_all(place):
     assert process.returncode == 5
 
 
-def test_options_go_to_pytest(place):
-    check(place, "-k", "fattree").communicate(timeout=120)
-    assert began(place) == ["-m not root -k fattree"]
-
-
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_ends_all_of_it(place, number, status):
     """What a terminal sends goes to the group of the shell; a cancelled job is told by its shell alone."""
@@ -105,10 +100,3 @@ def test_ctrl_c_ends_all_of_it(place, number, status):
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     process.communicate(timeout=120)
     assert (process.returncode, alive(place), len(began(place))) == (status, [], 2)
-
-
-def test_it_has_an_end(place):
-    (place / "lasts").write_text("root")
-    process = check(place, "--quick", HEDERA_CHECK_S="2")
-    process.communicate(timeout=120)
-    assert (process.returncode, alive(place)) == (124, [])

@@ -103,11 +103,6 @@ def touch_project(clone, remark):
         file.write(f"# {remark}\n")
 
 
-def test_help_needs_no_set_up(clone):
-    done = subprocess.run([clone / "test.sh", "--help"], capture_output=True, text=True, cwd="/")
-    assert (done.returncode, "--demo" in done.stdout, (clone / ".venv").exists()) == (0, True, False)
-
-
 def test_what_only_root_can_install_is_told_at_once(clone, tmp_path):
     user = {"user": OWNER, "group": OWNER} if os.geteuid() == 0 else {}
     with start(clone, environment={"PATH": str(tmp_path)}, **user) as running:
@@ -120,11 +115,6 @@ def test_another_user_s_clone_is_not_set_up(clone):
     with start(clone, user=OWNER + 1, group=OWNER + 1) as running:
         assert running.communicate()[1].startswith("setup: you cannot write to")
     assert running.returncode == 2
-
-
-def test_an_unknown_option_is_wrong_use():
-    done = subprocess.run([ROOT / "setup/install.sh", "--chek"], capture_output=True, text=True)
-    assert done.returncode == 2
 
 
 @pytest.mark.root

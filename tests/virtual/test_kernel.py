@@ -106,18 +106,6 @@ def test_a_source_of_the_user_s(tmp_path, monkeypatch):
     assert digest == shipped.sha256((tmp_path / "l.tar.gz").read_bytes())
 
 
-def test_what_is_no_source(tmp_path, monkeypatch):
-    (tmp_path / "file").write_text("x")
-    (tmp_path / "other").write_text("y")
-    with tarfile.open(tmp_path / "other.tar", "w") as archive:
-        archive.add(tmp_path / "other", "a/b")
-    for name in ("none", "file", "other.tar"):
-        monkeypatch.setenv(shipped.NAMED, str(tmp_path / name))
-        (tmp_path / f"work-{name}").mkdir()
-        with pytest.raises(UnfitMachine, match="no archive of a kernel's source"):
-            build.lay(tmp_path / f"work-{name}", print)
-
-
 PATCH = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-{before}\n+{after}\n"
 
 
@@ -140,21 +128,6 @@ def test_a_source_that_we_do_not_know_how_to_change(tmp_path):
     tree(tmp_path / "linux", 13)
     with pytest.raises(UnfitMachine, match="01-um-processes"):
         build.change(tmp_path / "linux")
-
-
-def test_all_packages_that_are_missing_are_told_at_once(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UnfitMachine, match=r"apt-get install gcc binutils make .* patch libc6-dev$"):
-        build.tools()
-
-
-def test_what_differs_is_named(monkeypatch):
-    content = lzma.decompress(shipped.SHIPPED.read_bytes())
-    facts = {name: value for name, value in shipped.manifest().items() if name not in ("sha256", "xz_sha256")}
-    monkeypatch.setattr(build, "compiled", lambda say: (content, facts))
-    assert build.differences(print) == []
-    monkeypatch.setattr(build, "compiled", lambda say: (content + b"x", {**facts, "compiler": "gcc 1"}))
-    assert [line.partition(":")[0] for line in build.differences(print)] == ["compiler", "sha256", "xz_sha256"]
 
 
 def test_what_an_interrupted_compilation_left_is_removed_and_kernels_are_not(tested, monkeypatch):

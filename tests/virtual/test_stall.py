@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from virtual.guest import Stall, used_s
+from virtual.guest import Stall
 
 COMPUTES = "while True: pass"
 WAITS = "import time; time.sleep(600)"
@@ -45,10 +45,3 @@ def test_one_that_computes_or_waits_without_end_hangs(session, code, stalled_s, 
 
 def test_one_that_is_starved_does_not(session):
     assert looked(Stall(session(STARVED), 1.5), 4) is None
-
-
-def test_what_a_session_uses_is_its_own(session):
-    computing, waiting = session(COMPUTES), session(WAITS)
-    while sum(used_s(computing).values()) < 1.0:
-        time.sleep(0.1)
-    assert sum(used_s(waiting).values()) < 0.9

@@ -5,20 +5,18 @@ import os
 import signal
 import struct
 import time
-from pathlib import Path
 
 import pytest
 
 from harness.jobs import experiment, root
 from harness.jobs.job import job_of
-from harness.network import footprint, processes
+from harness.network import footprint
 from harness.network.processes import wait_until
 from harness.run.emulation import Emulation
 from harness.verdict.result import judged
 from hedera.schemes import scheme
 from record.errors import RunFailed, UserMistake
 from record.spec import RunSpec
-from tests.harness.jobs.made import SPEC
 from tests.harness.jobs.test_job import SCHEDULER
 
 
@@ -76,11 +74,6 @@ def test_it_does_not_run_the_user_s_scheduler(child, tmp_path, monkeypatch):
     run = carried(child(asking), tmp_path / "run", f"{file}:Mine")
     assert run.reasons == (f"{file}:Mine stride:4",)
     assert not marker.exists()
-
-
-def test_a_run_in_virtual_time_is_not_root_s(child, tmp_path):
-    with pytest.raises(UserMistake, match="real time"):
-        child().carry(job_of(SPEC), tmp_path, lambda stage, progress: None)
 
 
 def test_what_is_no_job_is_refused_and_the_child_goes_on(child, tmp_path):
@@ -149,47 +142,6 @@ def test_when_the_user_s_process_ends_the_run_is_torn_down_and_nothing_cuts_that
     one.close()
     assert told.read_text() == "4"
     assert not list((tmp_path / "home").glob("[0-9]*"))
-
-
-def test_a_tear_down_that_hangs_ends_by_the_clock(child, tmp_path, monkeypatch):
-    told = tmp_path / "told"
-    monkeypatch.setattr(processes, "AGAIN_S", 0.2)
-
-    def hangs(self):
-        try:
-            self._say("sending")
-            time.sleep(60)
-        finally:
-            try:
-                time.sleep(600)
-            finally:
-                told.write_text("the rest")
-
-    one = child(hangs)
-    with pytest.raises(KeyboardInterrupt):
-        carried(one, tmp_path / "a", hear=stop)
-    one.close()
-    assert told.read_text() == "the rest"
-
-
-def test_root_believes_few_variables(monkeypatch):
-    given = {
-        "LD_PRELOAD": "x", "PYTHONPATH": "x", "PYTHONHOME": "x", "NUMBA_CACHE_DIR": "x", "XDG_CACHE_HOME": "x",
-        "BASH_ENV": "x", "MPLCONFIGDIR": "x", "HOME": "/home/alice", "TMPDIR": "/home/alice",
-        "LANG": "C", "LC_ALL": "C", "POX_DIR": "/opt/pox", "SUDO_UID": "1000", "PATH": "/home/alice/bin:/usr/bin",
-    }  # fmt: skip
-    believed = root.allowed(given)
-    assert set(believed) == {"LANG", "LC_ALL", "POX_DIR", "SUDO_UID", "PATH", "HOME"}
-    assert believed["HOME"] == "/root"
-    assert "/home/alice/bin" not in believed["PATH"].split(":")
-
-
-def test_root_s_programs_are_in_folders_that_root_alone_can_write_to(tmp_path, monkeypatch):
-    loose = tmp_path / "bin"
-    loose.mkdir()
-    loose.chmod(0o777)
-    monkeypatch.setattr(root, "_PATH", (str(loose), "/usr/bin", str(tmp_path / "nowhere")))
-    assert root.allowed({})["PATH"] == ("/usr/bin" if Path("/usr/bin").stat().st_uid == 0 else "")
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,8 @@ import os
 
 import pytest
 
-from harness import doctor
 from harness.network import machine
 from harness.run import source
-from record.errors import UnfitMachine
 
 
 @pytest.fixture
@@ -22,14 +20,6 @@ def tool(tmp_path, monkeypatch):
     return put
 
 
-def test_real_time_takes_the_kernel_s_datapath_and_says_what_does_not(monkeypatch):
-    monkeypatch.setattr(machine, "kernel_datapath", lambda: True)
-    machine.require_datapath()
-    monkeypatch.setattr(machine, "kernel_datapath", lambda: False)
-    with pytest.raises(UnfitMachine, match="--time virtual"):
-        machine.require_datapath()
-
-
 @pytest.mark.parametrize(
     ("status", "revision"),
     [("", "abc"), ("echo ' M file'", "abc+"), ("exit 128", "unknown"), ("exec sleep 600", "unknown")],
@@ -41,12 +31,6 @@ def test_a_revision_says_whether_the_tree_is_as_it_was_and_a_git_that_fails_know
         monkeypatch.setattr(source, "GIT_S", 0.5)
     tool("git", f'case "$*" in *rev-parse*) echo abc;; *) {status};; esac')
     assert source.git_revision() == revision
-
-
-def test_a_namespace_that_takes_for_ever_is_a_kernel_that_lacks_something(tool, monkeypatch):
-    monkeypatch.setattr(doctor, "SHAPED_S", 0.2)
-    tool("unshare", "exec sleep 600")
-    assert not doctor._shaper_works()
 
 
 @pytest.mark.parametrize(("guest", "version"), [(True, "9.9"), (False, "1.2")])

@@ -50,9 +50,3 @@ def test_others_find_it_by_its_number_as_they_would_a_process(pid):
 def test_it_goes_with_its_thread(pid):
     namespaces.release(pid)
     assert wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 30), "the thread takes a moment"
-
-
-def test_who_holds_none_does_the_work_where_it_is():
-    assert namespaces.inside(None, lambda: net("thread-self")) == net("self")
-    with pytest.raises(KeyError):
-        namespaces.inside(1, lambda: net("thread-self"))

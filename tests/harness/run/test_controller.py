@@ -105,15 +105,6 @@ def test_it_is_started_again_once(controller, how, reason):
     assert len(controller.restarts) == 1
 
 
-def test_one_that_is_busy_but_alive_is_left_alone(controller):
-    wait(controller, 1)
-    end = time.monotonic() + 1
-    while time.monotonic() < end:
-        controller.supervise()
-        time.sleep(0.02)
-    assert controller.restarts == []
-
-
 def test_what_is_no_event_is_left_out():
     good = {"t": 1.5, "event": "ready", "switches": 20}
     lines = [

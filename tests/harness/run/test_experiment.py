@@ -56,14 +56,6 @@ def test_a_run_of_each_kind(tmp_path, clean, scheme):
     assert result["environment"]["platform"] == result["spec"]["platform"]
 
 
-def test_the_same_seed_gives_the_same_paths(tmp_path, clean):
-    paths = []
-    for name in "ab":
-        result = json.loads(hedera_run(tmp_path / name, traffic="published:randbij0", seconds=3).stdout)
-        paths.append([(f["src"], f["src_port"], [p["core"] for p in f["paths"]]) for f in result["flows"]])
-    assert paths[0] == paths[1]
-
-
 def test_a_hand_written_file_and_a_sequential_shuffle(tmp_path, clean):
     (tmp_path / "m.csv").write_text("src_host,dst_host\n0,15\n3,12\n3,9\n")
     done = hedera_run(tmp_path / "file", traffic=f"file:{tmp_path / 'm.csv'}", seconds=3)

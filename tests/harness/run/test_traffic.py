@@ -11,7 +11,6 @@ import pytest
 
 from harness.network.processes import Children
 from harness.run.traffic import BLOCK_BYTES, Iperf, Transfers, listens_on, unsent_bytes
-from record.errors import RunFailed, UserMistake
 from record.spec import LINGERING_BYTES, RunSpec, linger_s
 from topos.network import NonBlocking
 from traffic.flows import Matrix
@@ -191,17 +190,3 @@ def test_the_end_cuts_off_and_says_so(carry_out):
     assert run.collective.ended == 96
     assert failed.count("0 to 1 (not started)") == 12
     assert min(flow.sent.start for flow in run.flows if flow.sent) - run._begin >= 2.0, "computing takes its time"
-
-
-def test_hosts_that_cannot_connect_are_named(transfers, monkeypatch):
-    monkeypatch.setattr("harness.run.traffic.SERVER_PORT", 70_000)
-    with pytest.raises(RunFailed, match=r"the program of host 0 does not listen: .*port must be"):
-        transfers(COLLECTIVE).listen()
-
-
-def test_what_hosts_cannot_do_is_refused_before_anything_runs(tmp_path):
-    with pytest.raises(UserMistake, match="other traffic beside a collective is for the simulator only"):
-        replace(COLLECTIVE, traffic="ring:4,1000 + stride:1").workload()
-    with pytest.raises(UserMistake, match="scheme 'ecmp-x4' is for collectives, and traffic 'stride:1' is none"):
-        replace(COLLECTIVE, scheme="ecmp-x4", traffic="stride:1").workload()
-    assert replace(COLLECTIVE, traffic="ring:4,1000").for_its_traffic().new_flows == "controller"
