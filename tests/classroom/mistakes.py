@@ -1,6 +1,6 @@
 """Mistakes of earlier replications, each seeded into a copy of a solution that is right; and what finds it.
 
-They are those that a scheduler can make (docs/notes/class.md lists them all).
+They are those that a scheduler can make; docs/notes/class.md names those that it cannot.
 """
 
 from dataclasses import dataclass
