@@ -100,11 +100,13 @@ def read_seen(folder: Path) -> Observation:
     except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"what was seen of the run cannot be read: {error}") from None
     if seen.failed is None:
+        wrote = "bwm-ng"
         try:
             seen.series = parse_samples(read_regular(folder / SAMPLES, MAX_BYTES).decode(errors="replace"))
+            wrote = "the controller"
             seen.events = parse_events(read_regular(folder / LOG, MAX_BYTES)[: seen.log_bytes])
         except ValueError as error:
-            seen.failed = f"what a tool of the run wrote cannot be used: {error}"
+            seen.failed = f"what {wrote} wrote cannot be used: {error}"
     return seen
 
 

@@ -59,7 +59,7 @@ def assert_one_sentence(done, status, *words):
 @pytest.mark.parametrize(
     ("option", "value", "cause"),
     [
-        ("-k", "5", "even k"),
+        ("-k", "5", "-k"),
         ("--scheme", "hedera", "'hedera'"),
         ("--traffic", "strife:4", "strife"),
         ("--traffic", "file:/nowhere.csv", "/nowhere.csv"),

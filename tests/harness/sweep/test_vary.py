@@ -109,7 +109,7 @@ def test_the_guests_tcps_are_their_kernels():
         ("bw=ten", "'ten'"),
         ("colour=red", "colour"),
         ("scheme=ecmp", "scheme"),
-        ("k=4,5", "even k"),
+        ("k=4,5", "-k"),
         ("topology=leaf-spine:4,2,4,star", "'star'"),
         ("fail=link:0_2_1-4_1_1@9", "outside the run"),
         ("seed=", "OPTION=VALUE"),

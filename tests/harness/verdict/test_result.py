@@ -9,7 +9,7 @@ import pytest
 
 from harness.errors import TRACEBACK
 from harness.run.controller import LOG, Restart
-from harness.run.observation import SAMPLES, Observation, Outage, read_seen, write_seen
+from harness.run.observation import SAMPLES, SEEN, Observation, Outage, read_seen, write_seen
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import paths_by_flow
 from harness.verdict.result import describe, judged
@@ -179,11 +179,15 @@ def test_what_was_seen_is_judged_elsewhere_as_it_would_be_where_it_was_seen(tmp_
 
 def test_a_run_that_cannot_be_judged_does_not_count_and_says_why(tmp_path):
     write_seen(Observation(begin=BEGIN), tmp_path)
-    with pytest.raises(ValueError, match="what was seen"):
-        judged(SPEC, tmp_path)
+    without = judged(SPEC, tmp_path)
+    assert without.verdict == "invalid"
+    assert "bwm-ng" in without.reasons[0]
     for name in (LOG, SAMPLES):
         (tmp_path / name).touch()
     run = judged(SPEC, tmp_path)
     assert run.verdict == "invalid"
     assert "no samples" in run.reasons[0]
     assert (tmp_path / TRACEBACK).exists()
+    (tmp_path / SEEN).unlink()
+    with pytest.raises(ValueError, match="what was seen"):
+        judged(SPEC, tmp_path)
