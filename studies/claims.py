@@ -1,5 +1,5 @@
-"""The documents' headline claims, held against the data that is committed with them (`hedera claims`); and the README's
-section on Figure 9 and its picture, made from the sweep that is kept.
+"""The documents' headline claims, held against the data that is committed with them (`hedera claims`); and the
+numbers and the picture of docs/figure9.md, made from the sweep that is kept.
 
 `results/claims.csv` has a row for each number: the claim, the document that says it (``said``) and in which ``words``;
 the CSV file below results/ (``data``) and the ``command`` that makes it; and the number itself, ``value`` as it is
@@ -115,7 +115,7 @@ again when its command is run again; what is emulated differs by machine and run
 
 Each check of the project (`./check.sh`) runs again what is cheap: `tests/studies/paper/test_committed.py` computes a
 part of every file in results/simulated anew, but of completion_k*.csv, table2.csv, and what tables 1, 4 and 5 timed;
-`tests/studies/hull/test_report.py` holds more of docs/hull.md. The README's section on Figure 9, and its picture,
+`tests/studies/hull/test_report.py` holds more of docs/hull.md. The numbers of docs/figure9.md, and its pictures,
 are made from results/figure9 by `hedera claims --write`.
 """
 
@@ -124,7 +124,7 @@ KEPT = "results/figure9"
 TRIALS, SECONDS, INTERVAL_S = 5, 60, 5
 """Of the paper (sections 6.1 and 5.4)."""
 COMMAND = f"./test.sh {TRIALS} {SECONDS} --suite figure9 --time virtual --bw 10"
-README = "README.md"
+FIGURE = "docs/figure9.md"
 PICTURE = "docs/figure9.png"
 BEGIN, END = "<!-- made by `hedera claims --write` -->\n", "<!-- until here -->"
 HEDERA = ("hedera-gff", "hedera-sa")
@@ -141,7 +141,7 @@ NOTICEABLE = 0.01
 
 
 def section(sweep: Sweep) -> str:
-    """What the README says of a sweep's bars, in Markdown. Raises ValueError when there is no run."""
+    """What docs/figure9.md says of a sweep's bars, in Markdown. Raises ValueError when there is no run."""
     summary, runs = summarise(sweep), sweep.runs
     every = everything(summary)
     lines = "\n".join(_rows([*families(summary), every]))
@@ -213,7 +213,7 @@ def _how(sweep: Sweep) -> str:
     return (
         f"As in the paper runs of {SECONDS} s; unlike it links of {spec.link_mbps:g} Mb/s in virtual time, and a "
         f"period of {spec.interval_s:g} s instead of {INTERVAL_S}: `{COMMAND}`\n({left}; {valid} of "
-        f"{len(sweep.runs)} runs valid{tries}; [data]({KEPT}/summary.csv), [how it was made]({KEPT}/README.md)).\n"
+        f"{len(sweep.runs)} runs valid{tries}; [data](../{KEPT}/summary.csv), [how it was made](../{KEPT}/README.md)).\n"
         "Means over the patterns of a family of the bars' shares of the control, ours / published, and\n"
         "in brackets the mean absolute difference:"
     )
@@ -264,26 +264,26 @@ def _over_fair(runs: Sequence[Run]) -> str:
 def unsaid(root: Path) -> list[str]:
     """Of the section as it is, and of the one that is made, the lines that the other has not."""
     now, made = _now(root)[1].splitlines(), section(load_sweep(root / KEPT)).splitlines()
-    return [f"{README} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
+    return [f"{FIGURE} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
 
 
 def write_section(root: Path) -> None:
     sweep = load_sweep(root / KEPT)
     before, _, after = _now(root)
-    write_whole(root / README, f"{before}{BEGIN}{section(sweep)}{END}{after}")
+    write_whole(root / FIGURE, f"{before}{BEGIN}{section(sweep)}{END}{after}")
     for path in figure9.draw(sweep, (root / PICTURE).with_suffix("")):
         if path.suffix != Path(PICTURE).suffix:
             path.unlink()
 
 
 def _now(root: Path) -> tuple[str, str, str]:
-    before, _, rest = (root / README).read_text(encoding="utf-8").partition(BEGIN)
+    before, _, rest = (root / FIGURE).read_text(encoding="utf-8").partition(BEGIN)
     made, _, after = rest.partition(END)
     return before, made, after
 
 
 @click.command()
-@click.option("--write", is_flag=True, help="Write docs/claims.md, and the README's Figure 9.")
+@click.option("--write", is_flag=True, help="Write docs/claims.md, and docs/figure9.md.")
 def command(write: bool) -> None:
     """Say whether the documents' headline numbers are those of the committed data."""
     if not (ROOT / TABLE).is_file():

@@ -1,4 +1,4 @@
-"""Headline claims against their data, and the README's section on Figure 9."""
+"""Headline claims against their data, and the numbers of Figure 9."""
 
 import shutil
 
@@ -67,13 +67,13 @@ def test_a_section_of_other_runs_is_found_and_written_again(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "results").mkdir()
     shutil.copytree(claims.ROOT / "results/tutorial", tmp_path / claims.KEPT)
-    (tmp_path / "README.md").write_text(f"before\n{claims.BEGIN}{claims.END}after\n")
+    (tmp_path / claims.FIGURE).write_text(f"before\n{claims.BEGIN}{claims.END}after\n")
     section = claims.section(load_sweep(tmp_path / claims.KEPT)).splitlines()
     assert len(claims.unsaid(tmp_path)) == len(section)
     claims.write_section(tmp_path)
     assert claims.unsaid(tmp_path) == []
-    assert (tmp_path / "README.md").read_text().startswith("before\n")
-    assert [path.name for path in (tmp_path / "docs").iterdir()] == ["figure9.png"]
+    assert (tmp_path / claims.FIGURE).read_text().startswith("before\n")
+    assert {path.name for path in (tmp_path / "docs").iterdir()} == {"figure9.md", "figure9.png"}
 
 
 def test_an_installed_one_has_no_claims(monkeypatch, tmp_path):
