@@ -212,8 +212,9 @@ def _how(sweep: Sweep) -> str:
     spec = sweep.runs[0].spec
     return (
         f"As in the paper runs of {SECONDS} s; unlike it links of {spec.link_mbps:g} Mb/s in virtual time, and a "
-        f"period of {spec.interval_s:g} s instead of {INTERVAL_S}: `{COMMAND}`\n({left}; {valid} of "
-        f"{len(sweep.runs)} runs valid{tries}; [data](../{KEPT}/summary.csv), [how it was made](../{KEPT}/README.md)).\n"
+        f"period of {spec.interval_s:g} s instead of {INTERVAL_S}: `{COMMAND}`\n"
+        f"({left}; {valid} of {len(sweep.runs)} runs valid{tries}; "
+        f"[data](../{KEPT}/summary.csv), [how it was made](../{KEPT}/README.md)).\n"
         "Means over the patterns of a family of the bars' shares of the control, ours / published, and\n"
         "in brackets the mean absolute difference:"
     )
