@@ -244,21 +244,24 @@ class _Process:
         return f"its process ended ({how})"
 
 
+def _threads(pid: int, file: str) -> Iterator[str]:
+    """What the kernel says in ``file`` of each thread of a process; each may end while it is looked at."""
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError):
+                yield Path(f"/proc/{pid}/task/{thread}/{file}").read_text()
+
+
 def _family(pid: int) -> Iterator[int]:
     yield pid
-    for children in Path(f"/proc/{pid}/task").glob("*/children"):
-        with contextlib.suppress(OSError):
-            for child in children.read_text().split():
-                yield from _family(int(child))
+    for children in _threads(pid, "children"):
+        for child in children.split():
+            yield from _family(int(child))
 
 
 def _asleep(pid: int) -> bool:
     """Whether none of its threads computes, can, or waits for a disk."""
-    for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
-        with contextlib.suppress(OSError):
-            if stat.read_text().rpartition(")")[2].split()[0] in "RD":
-                return False
-    return True
+    return all(stat.rpartition(")")[2].split()[0] not in "RD" for stat in _threads(pid, "stat"))
 
 
 def _memory(pid: int) -> int:

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import numpy
 import pytest
 
 from classroom.sandbox import closed, require_closed
-from classroom.submission import Budget, Code, Misbehaved, Start, Submission, Unfit
+from classroom.submission import Budget, Code, Misbehaved, Start, Submission, Unfit, _asleep, _family
 from tests.fakes import machine_with
 
 HEDERA = Path(sys.executable).with_name("hedera")
@@ -115,3 +116,15 @@ def twice(x):
 return [float(twice(21))]
 """
     assert told(place, body, call_s=60) == [42.0]
+
+
+def test_processes_that_end_while_they_are_looked_at_are_no_answer_of_the_submission():
+    shell = subprocess.Popen(["sh", "-c", "while :; do /bin/true & /bin/true & wait; done"])
+    try:
+        ends_s = time.monotonic() + 3
+        while time.monotonic() < ends_s:
+            for process in _family(shell.pid):
+                _asleep(process)
+    finally:
+        shell.kill()
+        shell.wait()
