@@ -38,8 +38,9 @@ MOST_DELAYED = 100_000
 
 @dataclass(frozen=True)
 class FabricOptions:
-    """How the network is emulated, hosts' ports with this ``shape``; by how much the controller's messages are late;
-    how often Open vSwitch counts (`OpenVSwitch.configure`); and which hosts exchange packets, in pairs (None: all)."""
+    """How the network is emulated, switches' ports to hosts with this ``shape``; by how much the controller's messages
+    are late; how often Open vSwitch counts (`OpenVSwitch.configure`); which hosts exchange packets, in pairs (None:
+    all)."""
 
     shape: shaping.Shape
     tcp: Tcp = field(default_factory=Tcp)
@@ -109,7 +110,7 @@ class Fabric:
 
     def _lay_cables(self) -> None:
         assert self.net is not None
-        lines, shape = [], self.options.shape
+        lines, shape, hosts = [], self.options.shape, set(self.topo.hosts)
         self.ports: dict[str, dict[int, str]] = defaultdict(dict)
         self.shapes: dict[str, shaping.Shape] = {}
         for link, rate in zip(
@@ -118,7 +119,8 @@ class Fabric:
             ends = []
             for name, port in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
                 self.ports[name][port] = interface = port_name(name, port)
-                self.shapes[interface] = replace(shape, mbps=shape.mbps * rate)
+                limit = replace(shape, mbps=shape.mbps * rate)
+                self.shapes[interface] = limit.at_host() if name in hosts else limit
                 ends.append(f"{interface} mtu {shape.mtu} netns {self.net[name].pid}")
             lines.append(f"link add name {ends[0]} type veth peer name {ends[1]}")
         _ip(*lines)

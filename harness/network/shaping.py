@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.network.netlink import Netlink, Qdisc, index_of, limit, tell
 from harness.network.processes import run
@@ -21,6 +21,9 @@ BUCKET_S = 0.015
 """What a port may send at once after it was idle in real time, as time at its rate: a machine that is busy wakes it
 late. Mininet's 15 kB are 12 ms at 10 Mb/s. In virtual time ports have no bucket: the guests' kernel stores and forwards
 (virtual/kernel/patches), whatever tbf is told, which are two frames."""
+HOST_PACKETS = 1000
+"""Room in a host's own port, as Linux gives it (``txqueuelen``): TCP keeps itself from filling it, and a packet that
+its own host drops is none that a network lost."""
 MARK_PACKETS = 20
 """DCTCP's K (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
 
@@ -41,6 +44,11 @@ class Shape:
     bucket_s: float = BUCKET_S
     mark_packets: int = MARK_PACKETS
     ramp_packets: float = 1.0
+
+    def at_host(self) -> Shape:
+        """The same for a host's own port, with its room; it may send as much at once as any other."""
+        bucket_s = min(self.bucket_s, self.queue_bytes / self.rate_bytes)
+        return replace(self, queue_packets=max(HOST_PACKETS, self.queue_packets), bucket_s=bucket_s)
 
     @property
     def rate_bytes(self) -> int:
@@ -80,7 +88,7 @@ class Shape:
 
 
 def of_run(spec: RunSpec) -> Shape:
-    """The shape of a host's port."""
+    """The shape of a switch's port to a host."""
     return Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, 0.0 if spec.time == "virtual" else BUCKET_S)
 
 

@@ -15,7 +15,7 @@ from record.spec import RunSpec
 from tests.harness.test_cli import HEDERA
 from virtual.kernel.shipped import manifest
 
-KERNELS = {3: "0750d61250611403a4bc3ec11785fde4aaaf4261aa59b8389d6f9dca23b33f30"}
+KERNELS = {4: "0750d61250611403a4bc3ec11785fde4aaaf4261aa59b8389d6f9dca23b33f30"}
 """The kernel of each version of the emulator: one that may change results is a new version."""
 SPEC = RunSpec("ecmp", "stride:4", seconds=6, time="virtual", platform="os-ken")
 

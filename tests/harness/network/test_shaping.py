@@ -60,3 +60,10 @@ def test_queues_stay_in_packets_and_buckets_in_time_whatever_a_packet_is():
     assert large.burst_bytes == 187_500  # 15 ms; more than the queue of the small packets
     assert small.burst_bytes == 75_000
     assert Shape(1, mtu=9000).burst_bytes == 2 * 9014
+
+
+def test_a_host_has_room_for_1000_packets_in_its_own_port_and_sends_no_more_at_once():
+    for shape in (Shape(10), Shape(1000), Shape(100, mtu=9000)):
+        host = shape.at_host()
+        assert (host.mbps, host.queue_bytes, host.burst_bytes) == (shape.mbps, 1000 * shape.mtu, shape.burst_bytes)
+    assert Shape(10, 2000).at_host().queue_packets == 2000
