@@ -14,6 +14,7 @@ from traceback import extract_tb
 
 from harness.jobs.guests import Guests, prepare
 from harness.jobs.job import Circumstances, Hear, Job, decoded
+from harness.jobs.job import _given as files_lock
 from harness.run.source import first_source
 from record.errors import RunFailed, UnfitMachine, UserMistake
 from record.tasks import cluster
@@ -61,7 +62,8 @@ def on_worker(data: bytes, fingerprint: str) -> tuple[Circumstances, dict[str, b
         raise UnfitMachine("a worker runs as root: start dask worker as an ordinary user")
     if (ours := first_source()).fingerprint != fingerprint:
         raise UnfitMachine(f"a worker has other code (revision {ours.revision}): check the same one out there")
-    job = decoded(data)
+    with files_lock:  # the worker may have threads, each with a job
+        job = decoded(data)
     if job.spec.time != "virtual":
         raise UserMistake("a cluster makes runs in virtual time")
     with TemporaryDirectory(prefix="hedera-worker-") as place:

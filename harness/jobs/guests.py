@@ -83,7 +83,9 @@ class Guests:
 
     def _carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
         ground = self.ground
-        seen, need = ground.world.of_run(job.spec), needs(job.spec)
+        seen = ground.world.of_run(job.spec)
+        with job.files_given():
+            need, real_s = needs(job.spec), SLOWEST * longest_s(job.spec)
         guest_of_run = Guest(
             ground.kernel.linux,
             ground.world.command(job.spec),
@@ -95,7 +97,7 @@ class Guests:
             layers=ground.layers,
             processes=need.processes,
             memory_mib=need.memory_mib,
-            real_s=SLOWEST * longest_s(job.spec),
+            real_s=real_s,
             seed=job.spec.seed,
         )
         with guest_of_run as guest:
