@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from concurrent.futures import Executor
-from concurrent.futures import TimeoutError as NotYet
-from contextlib import contextmanager
+from concurrent.futures import Executor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +14,6 @@ from harness.jobs.job import Circumstances, Hear, Job, decoded
 from harness.jobs.job import _given as files_lock
 from harness.run.source import first_source
 from record.errors import RunFailed, UnfitMachine, UserMistake
-from record.tasks import cluster
 
 MAX_BYTES = 1 << 30
 
@@ -33,14 +29,10 @@ class Workers:
         """Put a run's files into the folder ``place``; a lost worker's job goes to another one."""
         future = self.executor.submit(on_worker, job.encoded(), first_source().fingerprint)
         try:
-            while True:
+            hear("on a worker", None)
+            while not wait([future], timeout=0.5).done:
                 hear("on a worker", None)
-                try:
-                    circumstances, files = future.result(timeout=0.5)
-                    break
-                except (TimeoutError, NotYet):
-                    if future.done():
-                        raise
+            circumstances, files = future.result()
         except BaseException as error:
             future.cancel()
             if type(error).__name__ == "KilledWorker":
@@ -70,16 +62,3 @@ def on_worker(data: bytes, fingerprint: str) -> tuple[Circumstances, dict[str, b
         guests = Guests(prepare(lambda sentence: None), 1)
         circumstances = guests.carry(job, Path(place), lambda stage, progress: None)
         return circumstances, {path.name: path.read_bytes() for path in Path(place).iterdir()}
-
-
-@contextmanager
-def workers_of(address: str) -> Iterator[Workers]:
-    """A cluster's workers while the block runs. UserMistake for what is no encrypted address, UnfitMachine where there
-    is no Dask or no worker, OSError where no scheduler answers."""
-    try:
-        with cluster(address) as (executor, threads):
-            yield Workers(executor, threads)
-    except ValueError as error:
-        raise UserMistake(str(error)) from None
-    except RuntimeError as error:
-        raise UnfitMachine(str(error)) from None
