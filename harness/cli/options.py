@@ -26,7 +26,7 @@ results_option = click.option(
     show_default=True,
 )
 jobs_option = click.option(
-    "--jobs", "at_once", type=click.IntRange(1), help="Guests at once in virtual time (default: one per core)."
+    "--jobs", type=click.IntRange(1), help="Guests at once in virtual time (default: one per core)."
 )
 experiment_options = options(
     field_options(RunSpec, without="scheme traffic seconds disturb topology oversubscribe"), quiet_option
