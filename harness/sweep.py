@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -147,29 +147,15 @@ def plan(
     if (runs := trials * len(workloads) * len(schemes)) > MOST_RUNS:
         raise UserMistake(f"these are {runs:,} runs, and a sweep has at most {MOST_RUNS:,}")
     jobs = []
-    for trial in range(1, trials + 1):
-        for workload in dict.fromkeys(workloads):
-            for scheme in dict.fromkeys(schemes):
-                spec = replace(
-                    base,
-                    scheme=scheme,
-                    traffic=workload.traffic,
-                    flows_per_host=workload.flows_per_host,
-                    keep=workload.keep,
-                    scale_sizes=base.scale_sizes and workload.scale_sizes,
-                    trial=trial,
-                    seed=base.seed + trial - 1,
-                )
-                place = folder / _folder_name(workload) / folder_of(scheme) / f"trial-{trial}"
-                jobs.append(Planned(job_of(spec), place))
+    once = (dict.fromkeys(workloads), dict.fromkeys(schemes))
+    for trial, workload, scheme in itertools.product(range(1, trials + 1), *once):
+        asked = asdict(workload) | {"scale_sizes": base.scale_sizes and workload.scale_sizes}
+        spec = replace(base, scheme=scheme, trial=trial, seed=base.seed + trial - 1, **asked)
+        name = folder_of(workload.traffic)
+        if workload.flows_per_host != 1 or workload.keep != 1:
+            name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
+        jobs.append(Planned(job_of(spec), folder / name / folder_of(scheme) / f"trial-{trial}"))
     return jobs
-
-
-def _folder_name(workload: TrafficSpec) -> str:
-    name = folder_of(workload.traffic)
-    if workload.flows_per_host != 1 or workload.keep != 1:
-        name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
-    return name
 
 
 def keep_settings(base: RunSpec, folder: Path) -> None:
