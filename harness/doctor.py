@@ -59,7 +59,9 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
         _versioned("mininet (Python)", version("mininet"), "any", "apt-get install mininet"),
     ]
     libraries = [_versioned(name, version(name), "pinned", "setup/install.sh") for name in machine.LIBRARIES]
-    others = (_pox(), _packets(), _leftovers())
+    left = leftovers()
+    killed = _optional("leftovers of killed runs", ", ".join(left) or "none", "none", "hedera clean" if left else "")
+    others = (_pox(), _packets(), killed)
     if time == "virtual":
         return [*map(_of_guests, programs), *libraries, *as_root, *_limits(), _guest_kernel(), _guest(), *others]
     needs_root = _needed("root", bool(as_root), "run it with sudo, or hedera doctor --time virtual")
@@ -70,7 +72,16 @@ def examine_as_root() -> list[Finding]:
     """What only root finds out: its rights, and the kernel's features."""
     lacking = machine.lacking_rights()
     rights = _needed("root's rights", not lacking, f"{lacking}: docs/container.md, or --time virtual")
-    return [rights] if lacking else [rights, *_kernel_features()]
+    if lacking:
+        return [rights]
+    options = "a kernel with CONFIG_NET_SCH_TBF and CONFIG_NET_NS"
+    extra = "apt-get install linux-modules-extra-$(uname -r) (Ubuntu); or --time virtual"
+    return [
+        rights,
+        _needed("network namespaces and tbf, bfifo", _shaper_works(), options),
+        _needed("TCP cubic", "cubic" in machine.congestion_controls(), "modprobe tcp_cubic"),
+        _needed("Open vSwitch in the kernel", machine.kernel_datapath(), extra),
+    ]
 
 
 def _of_guests(found: Finding) -> Finding:
@@ -118,16 +129,6 @@ def _guest() -> Finding:
     return _needed(item, found, f"it said {ended.stderr.strip()[-200:]!r}")
 
 
-def _kernel_features() -> list[Finding]:
-    options = "a kernel with CONFIG_NET_SCH_TBF and CONFIG_NET_NS"
-    extra = "apt-get install linux-modules-extra-$(uname -r) (Ubuntu); or --time virtual"
-    return [
-        _needed("network namespaces and tbf, bfifo", _shaper_works(), options),
-        _needed("TCP cubic", "cubic" in machine.congestion_controls(), "modprobe tcp_cubic"),
-        _needed("Open vSwitch in the kernel", machine.kernel_datapath(), extra),
-    ]
-
-
 def _shaper_works() -> bool:
     """Make a namespace that ends with its command, and shape a veth in it as a run would."""
     script = (
@@ -159,8 +160,3 @@ def _packets() -> Finding:
         return _optional(item, packet_engine.version(), needed)
     except packet_engine.NotInstalled as missing:
         return _optional(item, "not ready", needed, str(missing))
-
-
-def _leftovers() -> Finding:
-    left = leftovers()
-    return _optional("leftovers of killed runs", ", ".join(left) or "none", "none", "hedera clean" if left else "")

@@ -10,7 +10,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +67,6 @@ class TrafficSpec:
     scale_sizes: bool = True
 
 
-def split_schemes(text: str) -> list[str]:
-    """Schemes from a comma-separated list; ``all`` is all but baselines of other schemes."""
-    every = [scheme.name for scheme in SCHEMES.values() if not scheme.hidden]
-    return every if text == "all" else [name.strip() for name in text.split(",")]
-
-
 def _can_have(base: RunSpec, scheme: str) -> bool:
     try:
         replace(base, scheme=scheme)
@@ -107,8 +102,11 @@ def plan_parts(
         raise UserMistake("--patterns is empty")
     if suite not in SUITES:
         raise UserMistake(f"there is no suite {suite!r}; the suites are {', '.join(SUITES)}")
-    asked = schemes or ("all" if patterns else SUITES[suite].schemes)
-    names = split_schemes(asked) if isinstance(asked, str) else list(asked)
+    asked = schemes or ("all" if patterns else SUITE_SCHEMES.get(suite, "all"))
+    if asked == "all":  # all but baselines of other schemes
+        names = [scheme.name for scheme in SCHEMES.values() if not scheme.hidden]
+    else:
+        names = [name.strip() for name in asked.split(",")] if isinstance(asked, str) else list(asked)
     left_out = [name for name in names if not _can_have(base, name)] if asked == "all" and not base.plain else []
     able = [name for name in names if name not in left_out]
     parts = {}
@@ -116,7 +114,7 @@ def plan_parts(
         values = dict(zip(varied, chosen, strict=True))
         spec = replace(base, **{field: value for (field, _), value in zip(varied.values(), chosen, strict=True)})
         if patterns is None:
-            traffic = SUITES[suite].workloads(spec)
+            traffic = SUITES[suite](spec)
         else:
             traffic = [TrafficSpec(pattern, spec.flows_per_host, spec.keep) for pattern in patterns]
         name = slug("-".join(f"{option}_{setting_text(value)}" for option, value in values.items())) if values else ""
@@ -149,29 +147,15 @@ def plan(
     if (runs := trials * len(workloads) * len(schemes)) > MOST_RUNS:
         raise UserMistake(f"these are {runs:,} runs, and a sweep has at most {MOST_RUNS:,}")
     jobs = []
-    for trial in range(1, trials + 1):
-        for workload in dict.fromkeys(workloads):
-            for scheme in dict.fromkeys(schemes):
-                spec = replace(
-                    base,
-                    scheme=scheme,
-                    traffic=workload.traffic,
-                    flows_per_host=workload.flows_per_host,
-                    keep=workload.keep,
-                    scale_sizes=base.scale_sizes and workload.scale_sizes,
-                    trial=trial,
-                    seed=base.seed + trial - 1,
-                )
-                place = folder / _folder_name(workload) / folder_of(scheme) / f"trial-{trial}"
-                jobs.append(Planned(job_of(spec), place))
+    once = (dict.fromkeys(workloads), dict.fromkeys(schemes))
+    for trial, workload, scheme in itertools.product(range(1, trials + 1), *once):
+        asked = asdict(workload) | {"scale_sizes": base.scale_sizes and workload.scale_sizes}
+        spec = replace(base, scheme=scheme, trial=trial, seed=base.seed + trial - 1, **asked)
+        name = folder_of(workload.traffic)
+        if workload.flows_per_host != 1 or workload.keep != 1:
+            name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
+        jobs.append(Planned(job_of(spec), folder / name / folder_of(scheme) / f"trial-{trial}"))
     return jobs
-
-
-def _folder_name(workload: TrafficSpec) -> str:
-    name = folder_of(workload.traffic)
-    if workload.flows_per_host != 1 or workload.keep != 1:
-        name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
-    return name
 
 
 def keep_settings(base: RunSpec, folder: Path) -> None:
@@ -188,8 +172,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
             stored = dict(read_json(path, MAX_SIZE))
         except (ValueError, TypeError):
             raise UserMistake(f"{path} cannot be read; use another --name") from None
-        names = [*settings, *(stored.keys() - settings)]
-        different = [name for name in names if stored.get(name) != settings.get(name)]
+        different = [name for name in settings | stored if stored.get(name) != settings.get(name)]
         if different:
             what = ", ".join(
                 f"{one_line(name, 40)} {one_line(stored.get(name), 40)} there, {one_line(settings.get(name), 40)} here"
@@ -245,25 +228,17 @@ def _in_time(base: RunSpec, times: float) -> int:
     return max(1, round(base.link_mbps * 1e6 / 8 * base.seconds / times / (base.topo.num_hosts - 1)))
 
 
-@dataclass(frozen=True)
-class Suite:
-    """Workloads for runs like a given one, and the schemes under which they are run where none are asked for."""
-
-    workloads: Callable[[RunSpec], list[TrafficSpec]]
-    schemes: str = "all"
-
-
-SUITES = {
-    "figure9": Suite(lambda base: FIGURE_9),
-    "replication": Suite(
-        lambda base: [TrafficSpec(f"replication:{name}") for name in REPLICATION],
-        "ecmp,hedera-gff,nonblocking,spanning-tree,random",
-    ),
-    "several-flows": Suite(lambda base: SEVERAL_FLOWS),
-    "dynamic": Suite(dynamic),
-    "table2": Suite(table_2),
-    "all": Suite(lambda base: FIGURE_9 + SEVERAL_FLOWS),
+SUITES: Mapping[str, Callable[[RunSpec], list[TrafficSpec]]] = {
+    "figure9": lambda base: FIGURE_9,
+    "replication": lambda base: [TrafficSpec(f"replication:{name}") for name in REPLICATION],
+    "several-flows": lambda base: SEVERAL_FLOWS,
+    "dynamic": dynamic,
+    "table2": table_2,
+    "all": lambda base: FIGURE_9 + SEVERAL_FLOWS,
 }
+"""Workloads for runs like a given one."""
+SUITE_SCHEMES = {"replication": "ecmp,hedera-gff,nonblocking,spanning-tree,random"}
+"""The schemes of a suite where none are asked for; of others it is all."""
 
 
 # --- carried out and shown ----------------------------------------------------------------------------------
@@ -278,50 +253,35 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
 
     with alone_in(folder):
         remove_partial(folder)
-        _carry_out(jobs, folder, where)
+        console = Console(stderr=True, quiet=quiet())
+        # Runs of which the files have been edited since, or which another emulator made, make room.
+        for why, count in Counter(filter(None, (job.set_aside() for job in jobs))).items():
+            runs = "a run that is here" if count == 1 else f"{count} runs that are here"
+            console.print(escape(f"{why}: {runs} moved aside, to be made again"), highlight=False, soft_wrap=True)
+        left = [job for job in jobs if not job.done]
+        done = len(jobs) - len(left)
+        console.print(f"{len(jobs)} runs, {done} already done. Results: {folder}", highlight=False, soft_wrap=True)
+        if left:
+            counts = (BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn())
+            columns = (*counts, TimeElapsedColumn(), TextColumn("{task.description}"))
+            with Progress(*columns, console=console, transient=True, speed_estimate_period=float("inf")) as bar:
+                shown = Shown(bar, left, folder)
+                carry_out(left, where, shown.done, shown.look)
         sweep = load_sweep(folder)
         write_all(sweep)
     return sweep
-
-
-def _set_aside(jobs: Sequence[Planned], console: Console) -> None:
-    """Older runs, of which the files have been edited since or which another emulator made, make room, and are told."""
-    for why, count in Counter(filter(None, (job.set_aside() for job in jobs))).items():
-        runs = "a run that is here" if count == 1 else f"{count} runs that are here"
-        console.print(escape(f"{why}: {runs} moved aside, to be made again"), highlight=False, soft_wrap=True)
-
-
-def _carry_out(jobs: Sequence[Planned], folder: Path, where: Carrier) -> None:
-    console = Console(stderr=True, quiet=quiet())
-    _set_aside(jobs, console)
-    left = [job for job in jobs if not job.done]
-    done = len(jobs) - len(left)
-    console.print(f"{len(jobs)} runs, {done} already done. Results: {folder}", highlight=False, soft_wrap=True)
-    if left:
-        with Shown(console, left, folder) as shown:
-            carry_out(left, where, shown.done, shown.look)
 
 
 class Shown:
     """The live line, which says how long the rest takes at the speed so far; a line for every run that is done; and the
     page, which follows the sweep."""
 
-    def __init__(self, console: Console, left: Sequence[Planned], folder: Path) -> None:
-        counts = (BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn())
-        columns = (*counts, TimeElapsedColumn(), TextColumn("{task.description}"))
-        self._bar = Progress(*columns, console=console, transient=True, speed_estimate_period=float("inf"))
-        self._console = console
+    def __init__(self, bar: Progress, left: Sequence[Planned], folder: Path) -> None:
+        self._bar = bar
         self._folder = folder
         self._unfinished = list(left)
         self._page_s = float("-inf")
-        self._task = self._bar.add_task("", total=len(left))
-
-    def __enter__(self) -> Shown:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._bar.stop()
+        self._task = bar.add_task("", total=len(left))
 
     def look(self, doing: Doing) -> None:
         words = [
@@ -331,6 +291,9 @@ class Shown:
         self._bar.update(self._task, description=escape("; ".join(words)))
 
     def done(self, planned: Planned, run: Run) -> None:
+        from plots.report import write_page
+
+        console = self._bar.console
         again = not run.lost and not planned.done
         if not again:
             self._unfinished.remove(planned)
@@ -338,29 +301,21 @@ class Shown:
         spec = planned.spec
         text = f"{escape(short(spec.traffic)):28} {escape(spec.scheme):14} trial {spec.trial}  "
         rate = run.payload_mbps  # as in the table and the picture
-        most = run.payload_capacity_mbps
         if run.lost:
             text += "           lost"
+        elif rate is None:
+            text += "      no result"
         else:
-            text += "      no result" if rate is None else f"{rate:7.1f} Mb/s {rate / most:4.0%} of all links"
+            text += f"{rate:7.1f} Mb/s {rate / run.payload_capacity_mbps:4.0%} of all links"
         if not run.valid:
             text += f"  [red]{run.verdict}[/]{', trying once more' if again else ''}: {escape(run.reasons[0])}"
         # In a log, where there is no live line, every line tells its time.
-        clock = "" if self._console.is_terminal else time.strftime("%H:%M:%S ")
-        self._console.print(clock + text, highlight=False, soft_wrap=True)
+        clock = "" if console.is_terminal else time.strftime("%H:%M:%S ")
+        console.print(clock + text, highlight=False, soft_wrap=True)
         if self._unfinished and time.monotonic() - self._page_s >= PAGE_EVERY_S:
-            _write_page(self._folder)
+            with suppress(OSError, ValueError):  # where no page can be written, the sweep goes on
+                write_page(load_sweep(self._folder), unfinished=True)
             self._page_s = time.monotonic()
-
-
-def _write_page(folder: Path) -> None:
-    """The page as it is by now; where that cannot be, nothing is seen, and the sweep goes on."""
-    from plots.report import write_page
-
-    try:
-        write_page(load_sweep(folder), unfinished=True)
-    except (OSError, ValueError):
-        return
 
 
 def show(part: Part, sweep: Sweep) -> None:

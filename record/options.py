@@ -69,15 +69,11 @@ output = click.option(
 )
 
 
-def _keep_quiet(context: click.Context, parameter: click.Parameter, quiet: bool) -> None:
-    context.meta[QUIET] = quiet
-
-
 quiet_option = click.option(
     "--quiet",
     is_flag=True,
     expose_value=False,
-    callback=_keep_quiet,
+    callback=lambda context, option, quiet: context.meta.update({QUIET: quiet}),
     help="No progress on standard error: only warnings, and what went wrong.",
 )
 parallel = options(

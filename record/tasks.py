@@ -22,6 +22,7 @@ from multiprocessing import active_children, get_context, parent_process
 from threading import Thread
 from typing import TypeVar, cast
 
+from record.errors import UnfitMachine, UserMistake
 from record.output import progress_bar
 
 Task = TypeVar("Task")
@@ -95,21 +96,21 @@ def cluster(address: str) -> Iterator[tuple[Executor, int]]:
     """The workers of the scheduler at ``tls://HOST:PORT`` while the block runs, and how many threads they have; what is
     unfinished then is cancelled.
 
-    Raises ValueError for another address and where Dask's settings name no certificates; RuntimeError without Dask or
+    Raises UserMistake for another address and where Dask's settings name no certificates; UnfitMachine without Dask or
     workers; OSError when no scheduler with the same authority answers.
     """
     if not re.fullmatch(r"tls://([\w.-]+|\[[0-9a-fA-F:.]+\]):[0-9]{1,5}", address):
-        raise ValueError(
+        raise UserMistake(
             f"a cluster is tls://HOST:PORT, not {address!r}: unencrypted, whoever can connect could run any code"
         )
     try:
         import dask
         from distributed import Client, Security
     except ImportError:
-        raise RuntimeError("--cluster needs Dask: setup/install.sh --cluster (or pip install '.[cluster]')") from None
+        raise UnfitMachine("--cluster needs Dask: setup/install.sh --cluster (or pip install '.[cluster]')") from None
     for name in ("ca-file", "client.cert", "client.key"):
         if not dask.config.get(f"distributed.comm.tls.{name}", None):
-            raise ValueError(f"Dask's setting distributed.comm.tls.{name} names no file (docs/cluster.md)")
+            raise UserMistake(f"Dask's setting distributed.comm.tls.{name} names no file (docs/cluster.md)")
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # an error is reported once, in one sentence
     try:
         client = Client(address, timeout=CONNECT_S, security=Security(require_encryption=True), set_as_default=False)
@@ -119,7 +120,7 @@ def cluster(address: str) -> Iterator[tuple[Executor, int]]:
         try:
             client.wait_for_workers(1, timeout=CONNECT_S)
         except TimeoutError:
-            raise RuntimeError(f"the cluster at {address} has no workers: start some with dask worker") from None
+            raise UnfitMachine(f"the cluster at {address} has no workers: start some with dask worker") from None
         executor = cast(Executor, client.get_executor(pure=False, retries=RETRIES))
         try:
             yield executor, sum(client.nthreads().values())
@@ -132,11 +133,11 @@ def _die_with_caller() -> None:
     caller, even if that is killed."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    Thread(target=_follow_caller, daemon=True).start()
-
-
-def _follow_caller() -> None:
     caller = parent_process()
     assert caller is not None
-    caller.join()
-    os._exit(1)
+
+    def follow() -> None:
+        caller.join()
+        os._exit(1)
+
+    Thread(target=follow, daemon=True).start()

@@ -88,17 +88,15 @@ def layer(packages: Sequence[str]) -> Path | None:
 
     Raises UnfitMachine, with the command for an administrator, if apt cannot get them.
     """
-    try:
+    reasons = []
+    for options in (list, lists):  # the machine's own lists (no options) may be outdated, or not be there
         try:
-            return _layer(packages, ())
+            return _layer(packages, options())
         except UnfitMachine as reason:
-            first = reason
-            return _layer(packages, lists())  # the machine's own lists may be outdated, or not be there
-    except UnfitMachine as reason:
-        raise UnfitMachine(
-            f"{' '.join(packages)} missing, and cannot be fetched without root ({first}; with new lists {reason}): "
-            f"apt-get install {' '.join(packages)}"
-        ) from None
+            reasons.append(str(reason))
+    names = " ".join(packages)
+    why = "; with new lists ".join(reasons)
+    raise UnfitMachine(f"{names} missing, and cannot be fetched without root ({why}): apt-get install {names}")
 
 
 def _layer(packages: Sequence[str], options: Sequence[str]) -> Path | None:

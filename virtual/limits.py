@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import resource
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,6 @@ MAPPINGS = 8192
 """Of one process; 3,999 were measured, at k = 8 under hedera-sa."""
 BESIDE_MIB = 512
 """Address space beyond a guest's memory, and memory that the host needs for it."""
-NEVER = resource.RLIM_INFINITY
 UNLIMITED = (1 << 63) - 1
 
 
@@ -41,7 +40,8 @@ class Needs:
 class Limit:
     """One limit: how much of it a guest needs, how much it may have, and how much it has without asking.
 
-    ``mend``: what the user can do where ``may`` is less than ``needs``.
+    ``mend``: what the user can do where ``may`` is less than ``needs``. ``option``: of prlimit, which counts the same
+    in a smaller ``unit``; empty for what no process can raise.
     """
 
     name: str
@@ -49,6 +49,8 @@ class Limit:
     may: int
     has: int
     mend: str
+    option: str = ""
+    unit: int = 1
 
     @property
     def enough(self) -> bool:
@@ -58,64 +60,28 @@ class Limit:
         return f"a guest of this size takes {self.needs:,} {self.name}, and there are {self.may:,} at most: {self.mend}"
 
 
-@dataclass(frozen=True)
-class _Resource:
-    number: int
-    option: str
-    name: str
-    needs: Callable[[Needs], int]
-    mend: str
-    unit: int = 1
-
-
-_RESOURCES = (
-    _Resource(
-        resource.RLIMIT_NOFILE,
-        "nofile",
-        "open files",
-        lambda guest: round(SPARE * (FILES + guest.processes)),
-        "ulimit -Hn tells; /etc/security/limits.conf (nofile), or docker run --ulimit nofile=65536",
-    ),
-    _Resource(
-        resource.RLIMIT_NPROC,
-        "nproc",
-        "processes beside this user's others",
-        lambda guest: round(SPARE * guest.processes) + _running(),
-        "ulimit -Hu tells; /etc/security/limits.conf (nproc), or docker run --ulimit nproc=65536",
-    ),
-    _Resource(
-        resource.RLIMIT_AS,
-        "as",
-        "MiB of address space",
-        lambda guest: guest.memory_mib + BESIDE_MIB,
-        "ulimit -Hv tells; /etc/security/limits.conf (as), or less memory (hedera guest --memory)",
-        1 << 20,
-    ),
-    _Resource(
-        resource.RLIMIT_FSIZE,
-        "fsize",
-        "MiB in one file",
-        lambda guest: guest.memory_mib,
-        "ulimit -Hf tells; /etc/security/limits.conf (fsize), or less memory (hedera guest --memory)",
-        1 << 20,
-    ),
-    _Resource(
-        resource.RLIMIT_SIGPENDING,
-        "sigpending",
-        "pending signals",
-        lambda guest: 64,
-        "ulimit -Hi tells; /etc/security/limits.conf (sigpending)",
-    ),
-)
+def _of_a_process(guest: Needs) -> Iterator[Limit]:
+    docker, less = ", or docker run --ulimit {}=65536", ", or less memory (hedera guest --memory)"
+    files, processes = round(SPARE * (FILES + guest.processes)), round(SPARE * guest.processes) + _running()
+    for option, letter, name, needs, unit, other in (
+        ("nofile", "n", "open files", files, 1, docker),
+        ("nproc", "u", "processes beside this user's others", processes, 1, docker),
+        ("as", "v", "MiB of address space", guest.memory_mib + BESIDE_MIB, 1 << 20, less),
+        ("fsize", "f", "MiB in one file", guest.memory_mib, 1 << 20, less),
+        ("sigpending", "i", "pending signals", 64, 1, ""),
+    ):
+        pair = resource.getrlimit(getattr(resource, f"RLIMIT_{option.upper()}"))
+        has, may = (UNLIMITED if value == resource.RLIM_INFINITY else value // unit for value in pair)
+        mend = f"ulimit -H{letter} tells; /etc/security/limits.conf ({option}){other.format(option)}"
+        yield Limit(name, needs, may, has, mend, option, unit)
 
 
 def limits(guest: Needs) -> Iterator[Limit]:
     """Every limit on a guest here."""
-    for each in _RESOURCES:
-        if each.number == resource.RLIMIT_NPROC and os.geteuid() == 0:
-            continue  # root has as many as there are, but where it is root of a container alone
-        has, may = (UNLIMITED if value == NEVER else value // each.unit for value in resource.getrlimit(each.number))
-        yield Limit(each.name, each.needs(guest), may, has, each.mend)
+    for limit in _of_a_process(guest):
+        # Root has as many processes as there are, but where it is root of a container alone.
+        if limit.option != "nproc" or os.geteuid() != 0:
+            yield limit
     mappings = int(Path("/proc/sys/vm/max_map_count").read_text())
     yield Limit("mappings of a process", MAPPINGS, mappings, mappings, f"sysctl vm.max_map_count={MAPPINGS}")
     memory = memory_mib()
@@ -133,11 +99,12 @@ def require(guest: Needs) -> None:
 def raised(guest: Needs) -> list[str]:
     """A prefix for a guest's command: it raises what is too low, where it may. Raises UnfitMachine as `require`."""
     require(guest)
-    options = []
-    for each in _RESOURCES:
-        soft, hard = resource.getrlimit(each.number)
-        if soft != NEVER and soft < (needed := each.needs(guest) * each.unit):
-            options.append(f"--{each.option}={needed}:{'unlimited' if hard == NEVER else hard}")
+    options = [
+        f"--{limit.option}={limit.needs * limit.unit}:"
+        + ("unlimited" if limit.may == UNLIMITED else str(limit.may * limit.unit))
+        for limit in _of_a_process(guest)
+        if limit.has < limit.needs
+    ]
     return ["prlimit", *options, "--"] if options else []
 
 

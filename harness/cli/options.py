@@ -26,7 +26,7 @@ results_option = click.option(
     show_default=True,
 )
 jobs_option = click.option(
-    "--jobs", "at_once", type=click.IntRange(1), help="Guests at once in virtual time (default: one per core)."
+    "--jobs", type=click.IntRange(1), help="Guests at once in virtual time (default: one per core)."
 )
 experiment_options = options(
     field_options(RunSpec, without="scheme traffic seconds disturb topology oversubscribe"), quiet_option
@@ -57,10 +57,11 @@ def carrier(
     UnfitMachine says what is missing.
     """
     if cluster is not None:
-        from harness.jobs.cluster import workers_of
+        from harness.jobs.cluster import Workers
+        from record.tasks import cluster as workers_of
 
-        with workers_of(cluster) as workers:
-            yield workers
+        with workers_of(cluster) as (executor, threads):
+            yield Workers(executor, threads)
     elif spec.time == "virtual":
         from harness.jobs.guests import Guests, prepare
         from harness.network.machine import processors
@@ -68,7 +69,6 @@ def carrier(
 
         if cache.moved:
             tell_user(cache.moved)
-
         if asked == "auto":
             why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"
             tell_user(f"{why}: virtual time, in a Linux that is a process (docs/virtual-time.md)")

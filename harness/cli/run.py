@@ -94,19 +94,7 @@ def _outcome(result: Run) -> str:
 @field_options(RunSpec, "topology oversubscribe")
 @cluster_option
 @jobs_option
-def sweep(
-    trials: int,
-    seconds: float,
-    patterns: str | None,
-    suite: str,
-    schemes: str | None,
-    vary: tuple[str, ...],
-    name: str | None,
-    results: Path,
-    cluster: str | None,
-    at_once: int | None,
-    **options: Any,
-) -> Sweeps:
+def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ...], **options: Any) -> Sweeps:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
 
     Stop it at any time (Ctrl-C): the same command continues where it stopped. Finished valid runs are
@@ -127,10 +115,8 @@ def sweep(
     """
     from harness import library
 
-    return library.sweep(
-        trials, seconds, patterns=None if patterns is None else split_specs(patterns), suite=suite, schemes=schemes,
-        vary=_vary(vary), name=name, results=results, cluster=cluster, jobs=at_once, show=True, **options,
-    )  # fmt: skip
+    specs = None if patterns is None else split_specs(patterns)
+    return library.sweep(trials, seconds, patterns=specs, vary=_vary(vary), show=True, **options)
 
 
 def _vary(texts: tuple[str, ...]) -> dict[str, list[str]]:

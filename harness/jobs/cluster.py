@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from concurrent.futures import Executor
-from concurrent.futures import TimeoutError as NotYet
-from contextlib import contextmanager
+from concurrent.futures import Executor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,9 +11,9 @@ from traceback import extract_tb
 
 from harness.jobs.guests import Guests, prepare
 from harness.jobs.job import Circumstances, Hear, Job, decoded
+from harness.jobs.job import _given as files_lock
 from harness.run.source import first_source
 from record.errors import RunFailed, UnfitMachine, UserMistake
-from record.tasks import cluster
 
 MAX_BYTES = 1 << 30
 
@@ -32,14 +29,10 @@ class Workers:
         """Put a run's files into the folder ``place``; a lost worker's job goes to another one."""
         future = self.executor.submit(on_worker, job.encoded(), first_source().fingerprint)
         try:
-            while True:
+            hear("on a worker", None)
+            while not wait([future], timeout=0.5).done:
                 hear("on a worker", None)
-                try:
-                    circumstances, files = future.result(timeout=0.5)
-                    break
-                except (TimeoutError, NotYet):
-                    if future.done():
-                        raise
+            circumstances, files = future.result()
         except BaseException as error:
             future.cancel()
             if type(error).__name__ == "KilledWorker":
@@ -61,23 +54,11 @@ def on_worker(data: bytes, fingerprint: str) -> tuple[Circumstances, dict[str, b
         raise UnfitMachine("a worker runs as root: start dask worker as an ordinary user")
     if (ours := first_source()).fingerprint != fingerprint:
         raise UnfitMachine(f"a worker has other code (revision {ours.revision}): check the same one out there")
-    job = decoded(data)
+    with files_lock:  # the worker may have threads, each with a job
+        job = decoded(data)
     if job.spec.time != "virtual":
         raise UserMistake("a cluster makes runs in virtual time")
     with TemporaryDirectory(prefix="hedera-worker-") as place:
         guests = Guests(prepare(lambda sentence: None), 1)
         circumstances = guests.carry(job, Path(place), lambda stage, progress: None)
         return circumstances, {path.name: path.read_bytes() for path in Path(place).iterdir()}
-
-
-@contextmanager
-def workers_of(address: str) -> Iterator[Workers]:
-    """A cluster's workers while the block runs. UserMistake for what is no encrypted address, UnfitMachine where there
-    is no Dask or no worker, OSError where no scheduler answers."""
-    try:
-        with cluster(address) as (executor, threads):
-            yield Workers(executor, threads)
-    except ValueError as error:
-        raise UserMistake(str(error)) from None
-    except RuntimeError as error:
-        raise UnfitMachine(str(error)) from None

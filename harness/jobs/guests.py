@@ -74,16 +74,11 @@ class Guests:
 
         WorkerFailed where the guest fails, UnfitMachine where none can be booted, and what ``hear`` raises.
         """
-        try:
-            require_room(cache.folder("jobs"))
-            return self._carry(job, place, hear)
-        except WorkerFailed as reason:
-            require_room(cache.folder("jobs"))  # a full disk is no result
-            raise WorkerFailed(f"the guest's run is lost: {reason}") from None
-
-    def _carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
         ground = self.ground
-        seen, need = ground.world.of_run(job.spec), needs(job.spec)
+        require_room(cache.folder("jobs"))
+        seen = ground.world.of_run(job.spec)
+        with job.files_given():
+            need, real_s = needs(job.spec), SLOWEST * longest_s(job.spec)
         guest_of_run = Guest(
             ground.kernel.linux,
             ground.world.command(job.spec),
@@ -95,17 +90,21 @@ class Guests:
             layers=ground.layers,
             processes=need.processes,
             memory_mib=need.memory_mib,
-            real_s=SLOWEST * longest_s(job.spec),
+            real_s=real_s,
             seed=job.spec.seed,
         )
-        with guest_of_run as guest:
-            began = datetime.now(timezone.utc).replace(microsecond=0)  # in there all runs begin with the same year
-            said = guest.job / "out" / "stdout"
-            ended = guest.wait(lambda progress: hear(_stage(said), progress))
-            if ended.status:
-                words = ended.stderr.strip().splitlines()
-                raise WorkerFailed(words[-1].removeprefix("hedera: ") if words else f"status {ended.status}")
-            copy_results(guest.results / "run", place)
+        try:
+            with guest_of_run as guest:
+                began = datetime.now(timezone.utc).replace(microsecond=0)  # in there all runs begin with the same year
+                said = guest.job / "out" / "stdout"
+                ended = guest.wait(lambda progress: hear(_stage(said), progress))
+                if ended.status:
+                    words = ended.stderr.strip().splitlines()
+                    raise WorkerFailed(words[-1].removeprefix("hedera: ") if words else f"status {ended.status}")
+                copy_results(guest.results / "run", place)
+        except WorkerFailed as reason:
+            require_room(cache.folder("jobs"))  # a full disk is no result
+            raise WorkerFailed(f"the guest's run is lost: {reason}") from None
         facts: dict[str, Fact] = {
             "time": "virtual",
             "guest_kernel": ended.kernel,

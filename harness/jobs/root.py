@@ -123,33 +123,27 @@ def _end_with(connection: Connection) -> None:
 
 def _answer(question: bytes, connection: Connection, run_as: tuple[int, int] | None) -> object:
     from harness.doctor import examine_as_root
-    from harness.network.footprint import remove_leftovers
-    from record.errors import HarnessError, RunFailed
-
-    try:
-        if not question.startswith(_JOB):
-            return remove_leftovers() if question == _CLEAN else examine_as_root()
-        _carry_out(question.removeprefix(_JOB), connection, run_as)
-    except HarnessError as error:
-        return error
-    except Exception as error:  # noqa: BLE001, the other end tells it
-        return RunFailed(f"an error nobody expected ({type(error).__name__}: {error})")
-    return None
-
-
-def _carry_out(data: bytes, connection: Connection, run_as: tuple[int, int] | None) -> None:
     from harness.jobs.experiment import run_experiment
     from harness.jobs.job import decoded
-    from record.errors import UserMistake
+    from harness.network.footprint import remove_leftovers
+    from record.errors import HarnessError, RunFailed, UserMistake
 
     def deliver(raw: Path) -> None:
         for path in sorted(raw.iterdir()):
             connection.send((path.name, path.read_bytes()))
 
-    job = decoded(data)
-    if job.spec.time != "real":
-        raise UserMistake("root carries out runs in real time")
-    run_experiment(job.spec, deliver, connection.send, run_as)
+    try:
+        if not question.startswith(_JOB):
+            return remove_leftovers() if question == _CLEAN else examine_as_root()
+        job = decoded(question.removeprefix(_JOB))
+        if job.spec.time != "real":
+            raise UserMistake("root carries out runs in real time")
+        run_experiment(job.spec, deliver, connection.send, run_as)
+    except HarnessError as error:
+        return error
+    except Exception as error:  # noqa: BLE001, the other end tells it
+        return RunFailed(f"an error nobody expected ({type(error).__name__}: {error})")
+    return None
 
 
 def start() -> None:
@@ -169,6 +163,7 @@ def start() -> None:
     person = invoker()
     if person is None:
         return
+    import ctypes
     import pwd
 
     uid, gid = person
@@ -182,7 +177,8 @@ def start() -> None:
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
     os.environ.update(HOME=home, USER=name, LOGNAME=name)
-    _let_itself_be_read()
+    # A process that changed its user may not look at itself in /proc, until it says that it holds no secret.
+    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
     sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in os.environ
 
 
@@ -234,13 +230,6 @@ def _is_root_s(folder: str) -> bool:
         return all(about.st_uid == 0 and not about.st_mode & 0o022 for about in map(os.stat, (place, *place.parents)))
     except OSError:
         return False
-
-
-def _let_itself_be_read() -> None:
-    """A process that changed its user may not look at itself in /proc, until it says that it holds no secret."""
-    import ctypes
-
-    ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)
 
 
 def end() -> None:

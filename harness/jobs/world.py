@@ -89,9 +89,9 @@ def world(code: Path) -> World:
             folders[f"/opt/lib/{len(folders)}"] = place
     folders[PACKAGES] = _linked({name: _seen(path, folders) for name, path in _parts(known)} | {"mininet": MININET})
     python = Path(sys.executable).absolute()
-    python = prefix / "bin" / python.name if prefix != base else python
-    others = tuple(_seen(place, folders) for place in places)
-    return World(folders, str(PYTHON / python.relative_to(prefix) if prefix != base else python), others)
+    if prefix != base:
+        python = Path(PYTHON, "bin", python.name)
+    return World(folders, str(python), tuple(_seen(place, folders) for place in places))
 
 
 def installed() -> list[Distribution]:

@@ -10,15 +10,21 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from harness.jobs import cluster as cluster_jobs
-from harness.jobs.job import Job
+from harness.jobs import guests
+from harness.jobs.job import Job, job_of
+from harness.jobs.world import World
 from harness.network.processes import wait_until
-from record.errors import UnfitMachine
+from harness.run.source import first_source
+from record.errors import UnfitMachine, WorkerFailed
+from record.spec import RunSpec
 from tests.harness.jobs.made import SPEC
 from tests.harness.real_runs import HEDERA, LONG
+from traffic import textfile
 
 DASK = [sys.executable, "-m", "dask"]
 USER = 65534
@@ -127,3 +133,43 @@ def test_a_worker_of_another_version_is_named_and_a_mistake_of_ours_is_not_taken
         monkeypatch.setattr(cluster_jobs, "on_worker", function)
         with ThreadPoolExecutor(1) as threads, pytest.raises(expected, match=r"other code|a mistake"):
             cluster_jobs.Workers(threads, 1).carry(Job(SPEC, {}), tmp_path, lambda stage, progress: None)
+
+
+FLOWS = "src_host,dst_host\n" + "0,5\n" * 40
+"""More of them than hosts, so that they decide what the guest takes."""
+
+
+def booted(monkeypatch, carry):
+    """The processes that guests get while ``carry`` runs, none of which boots."""
+    asked = []
+
+    def boot(*words, processes, **more):
+        asked.append(processes)
+        raise WorkerFailed("it does not boot")
+
+    ground = guests.Ground(SimpleNamespace(linux=Path("linux")), (), "{}", World({}, "python", ()))
+    monkeypatch.setattr(guests, "Guest", boot)
+    monkeypatch.setattr(cluster_jobs, "prepare", lambda say: ground)
+    monkeypatch.setattr(cluster_jobs, "os", SimpleNamespace(geteuid=lambda: 1000))
+    with pytest.raises(WorkerFailed, match="does not boot"):
+        carry(ground)
+    return asked
+
+
+@pytest.mark.parametrize("there", [None, "src_host,dst_host\n0,5\n"], ids=["no file", "another file"])
+@pytest.mark.parametrize("on_worker", [True, False])
+def test_what_a_guest_takes_is_reckoned_with_the_job_s_files(there, on_worker, tmp_path, monkeypatch):
+    matrix = tmp_path / "m.csv"
+    matrix.write_text(FLOWS)
+    job = job_of(RunSpec("ecmp", f"file:{matrix}", seconds=6, time="virtual", platform="os-ken"))
+    matrix.unlink() if there is None else matrix.write_text(there)
+    monkeypatch.setattr(textfile, "_only_given", False)
+
+    def carry(ground):
+        if on_worker:
+            cluster_jobs.on_worker(job.encoded(), first_source().fingerprint)
+        else:
+            guests.Guests(ground, 1).carry(job, tmp_path, lambda stage, progress: None)
+
+    assert booted(monkeypatch, carry) == [guests.PROGRAMS + 40]
+    assert not textfile.given

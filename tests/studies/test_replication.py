@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.sweep import SUITES
+from harness.sweep import SUITE_SCHEMES, SUITES
 from simulator.config import Config
 from simulator.driver import bisection_mbps
 from studies import replication
@@ -18,12 +18,13 @@ EXAMPLE = Path(__file__).parents[2] / "docs/examples/report.py"
 
 def test_the_pictures_are_of_the_suite_s_runs():
     """Each workload, and each scheme, is in two of the four."""
-    asked = SUITES["replication"]
-    patterns = [one.traffic.removeprefix("replication:") for one in asked.workloads(None)]
+    patterns = [one.traffic.removeprefix("replication:") for one in SUITES["replication"](None)]
     drawn = [name for which in PICTURES.values() for name in replication.workloads(which)]
     assert patterns == list(REPLICATION)
     assert sorted(drawn) == sorted(2 * patterns)
-    assert {scheme for which in PICTURES.values() for scheme in which.schemes} == set(asked.schemes.split(","))
+    assert {scheme for which in PICTURES.values() for scheme in which.schemes} == set(
+        SUITE_SCHEMES["replication"].split(",")
+    )
 
 
 def test_a_bar_is_the_median_of_valid_trials(tmp_path):

@@ -116,7 +116,7 @@ def test_older_sources_get_patches_of_their_own_besides_and_in_place_of_others(t
         ("1.patch", "all", "new"), ("before-6.13/1.patch", "all", "old"), ("before-6.13/2.patch", "old", "older")
     ):  # fmt: skip
         (patches / name).write_text(PATCH.format(before=before, after=after))
-    monkeypatch.setattr(build, "PATCHES", patches)
+    monkeypatch.setattr(shipped, "PATCHES", patches)
     for minor, content in ((12, "older"), (13, "new")):
         path = tree(tmp_path / str(minor), minor)
         (path / "f").write_text("all\n")

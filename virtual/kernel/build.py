@@ -19,22 +19,8 @@ from pathlib import Path
 
 from record.errors import UnfitMachine
 from virtual import apt, cache
-from virtual.kernel.shipped import (
-    CONFIG,
-    FIXED,
-    FLAGS,
-    MANIFEST,
-    NAMED,
-    OLD_CONFIG,
-    PATCHES,
-    SHIPPED,
-    Kernel,
-    Say,
-    keep,
-    manifest,
-    ours,
-    sha256,
-)
+from virtual.kernel import shipped
+from virtual.kernel.shipped import NAMED, Kernel, Say, sha256
 
 SUITE, PACKAGE, VERSION = "sid", "linux-source-7.2", "7.2.13-1"
 """What is shipped was made of. Debian keeps every version at snapshot.debian.org, when its suite has a newer one."""
@@ -60,21 +46,21 @@ def build(say: Say, *, ship: bool = False) -> Kernel:
     """
     content, facts = compiled(say)
     named = bool(os.environ.get(NAMED)) and not ship
-    found = keep(content, facts["release"], facts["package"], say, use=named)
+    found = shipped.keep(content, facts["release"], facts["package"], say, use=named)
     if ship:
-        SHIPPED.write_bytes(packed(content))
-        MANIFEST.write_text(json.dumps(described(content, facts), indent=1) + "\n", encoding="utf-8")
+        shipped.SHIPPED.write_bytes(packed(content))
+        shipped.MANIFEST.write_text(json.dumps(described(content, facts), indent=1) + "\n", encoding="utf-8")
     return found
 
 
 def differences(say: Say) -> list[str]:
     """Compile the shipped kernel again; what differs from it, in sentences. None: it is the same, byte for byte."""
-    shipped = manifest()
-    wrong = sha256(SHIPPED.read_bytes()) != shipped["xz_sha256"]
-    return [f"{SHIPPED.name} is not the file that {MANIFEST.name} names"] * wrong + [
-        f"{name}: shipped {shipped.get(name)!r}, here {value!r}"
+    told = shipped.manifest()
+    wrong = sha256(shipped.SHIPPED.read_bytes()) != told["xz_sha256"]
+    return [f"{shipped.SHIPPED.name} is not the file that {shipped.MANIFEST.name} names"] * wrong + [
+        f"{name}: shipped {told.get(name)!r}, here {value!r}"
         for name, value in described(*compiled(say)).items()
-        if shipped.get(name) != value and name != "package"
+        if told.get(name) != value and name != "package"
     ]
 
 
@@ -98,7 +84,7 @@ def compiled(say: Say) -> tuple[bytes, dict[str, str]]:
         with tempfile.TemporaryDirectory(prefix="building.", dir=kernels) as name:
             tree, facts["package"], facts["source_sha256"] = lay(Path(name), say)
             facts["release"] = ".".join(map(str, version(tree)))
-            facts["changes_sha256"] = ours()
+            facts["changes_sha256"] = shipped.ours()
             change(tree)
             say("compiling, which takes some minutes ...")
             linux = _compile(tree, Path(name, "build"), kernels / "build.log")
@@ -167,9 +153,9 @@ def version(tree: Path) -> tuple[int, int, int]:
 
 def change(tree: Path) -> None:
     """Make our changes in a source. Raises UnfitMachine if they do not fit it."""
-    patches = {path.name: path for path in PATCHES.glob("*.patch")}
+    patches = {path.name: path for path in shipped.PATCHES.glob("*.patch")}
     if version(tree) < OLD:
-        patches |= {path.name: path for path in (PATCHES / "before-6.13").glob("*.patch")}
+        patches |= {path.name: path for path in (shipped.PATCHES / "before-6.13").glob("*.patch")}
     for name, path in sorted(patches.items()):
         command = ["patch", "-d", str(tree), "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", str(path)]
         done = subprocess.run(command, env=_environment(), capture_output=True)
@@ -180,13 +166,13 @@ def change(tree: Path) -> None:
 def _compile(tree: Path, build: Path, log: Path) -> Path:
     build.mkdir()
     config = build / "ours.config"
-    text = CONFIG.read_text(encoding="utf-8")
+    text = shipped.CONFIG.read_text(encoding="utf-8")
     if version(tree) < OLD:  # linked statically, 6.1.192 did not boot
-        text = text.replace("CONFIG_STATIC_LINK=y\n", "") + OLD_CONFIG
+        text = text.replace("CONFIG_STATIC_LINK=y\n", "") + shipped.OLD_CONFIG
     config.write_text(text, encoding="utf-8")
     make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={config}", *ABSENT]
     _make([*make, "-s", "allnoconfig"], log)
-    flags = f"{FLAGS} -ffile-prefix-map={tree}=. -ffile-prefix-map={build}=."
+    flags = f"{shipped.FLAGS} -ffile-prefix-map={tree}=. -ffile-prefix-map={build}=."
     _make([*make, f"-j{len(os.sched_getaffinity(0))}", f"KCFLAGS={flags}", "linux"], log)
     return build / "linux"
 
@@ -209,4 +195,4 @@ def _run(command: list[str]) -> str:
 
 
 def _environment() -> dict[str, str]:
-    return {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ} | FIXED
+    return {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ} | shipped.FIXED

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import lzma
 import os
 import platform
@@ -87,8 +86,7 @@ def ours() -> str:
 
 
 def manifest() -> dict[str, str]:
-    told: dict[str, str] = json.loads(MANIFEST.read_text(encoding="utf-8"))
-    return told
+    return msgspec.json.decode(MANIFEST.read_bytes(), type=dict[str, str])
 
 
 def keep(content: bytes, release: str, source: str, say: Say, *, use: bool = True) -> Kernel:
@@ -148,12 +146,11 @@ def test(linux: Path) -> str:
     try:
         with Guest(linux, program, folder=Path("/"), real_s=120, memory_mib=512) as guest:
             ended = guest.wait()
-            measured = read_small(guest.results / "measured", 100).split() if not ended.status else (0, 0)
-            goodput, frame_ms = map(float, measured)
+            if ended.status:
+                raise UnfitMachine(f"the kernel's test failed: {ended.stderr.strip().rpartition(chr(10))[2]}")
+            goodput, frame_ms = map(float, read_small(guest.results / "measured", 100).split())
     except (WorkerFailed, OSError, ValueError) as reason:
         raise UnfitMachine(f"the kernel does not run on this machine: {reason}") from None
-    if ended.status:
-        raise UnfitMachine(f"the kernel's test failed: {ended.stderr.strip().rpartition(chr(10))[2]}")
     if not ended.time_travel:
         raise UnfitMachine("the kernel does not have virtual time: computing takes time in it")
     low, high = (share * smoke.LINK_MBPS for share in smoke.CARRIES)
