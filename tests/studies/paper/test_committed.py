@@ -32,7 +32,7 @@ TREE = {"routing": "spanning tree", "engine": "maxmin"}
 
 def predicted(name):
     study = explain.explain_ecmp.describe(1, 1)
-    return part(study, name, lambda case: (case.routing, case.engine) == tuple(TREE.values()), np.ones(20))
+    return part(study, name, lambda case: (case.scheme, case.engine) == ("spanning-tree", "maxmin"), np.ones(20))
 
 
 AT_SCALE = {"tick_s": 0.01, "iterations": 100_000}
