@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -34,7 +34,7 @@ from studies.hull.scenario import (
     unit_of,
     written,
 )
-from studies.study import Row, Rows, Study, grouped, interval, study
+from studies.study import Row, Rows, Study, among, grouped, interval, study
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
@@ -409,22 +409,13 @@ def _parameters(options: dict[str, Any], static: bool) -> Parameters:
     return Parameters(**values)
 
 
-def _known(names: Collection[str]) -> Callable[[str], str]:
-    def known(name: str) -> str:
-        if name not in names:
-            raise ValueError(f"there is no {name!r}; there are {', '.join(names)}")
-        return name
-
-    return known
-
-
 _COMPARED = options(
     names_option(
-        "--variants", VARIANTS, _known(VARIANTS),
+        "--variants", VARIANTS, among(*VARIANTS),
         "reproduction: as the report's authors built it (--no-sack, and the pacer behind the host's queue); "
         "conforming: with the given parameters, by default TCP by its RFCs and the pacer in front. Comma-separated.",
     ),
-    names_option("--schemes", SCHEMES, _known(SCHEMES), f"Comma-separated: {', '.join(SCHEMES)}."),
+    names_option("--schemes", SCHEMES, among(*SCHEMES), f"Comma-separated: {', '.join(SCHEMES)}."),
     click.option(
         "--seeds",
         type=click.IntRange(1),
