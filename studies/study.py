@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 import numpy as np
@@ -49,6 +49,8 @@ Row = dict[str, Any]
 Rows = Mapping[str, Sequence[Row]]
 """Rows by the name of their CSV file; those named SHOWN are in no file."""
 SHOWN = ""
+Parts: TypeAlias = "list[Table | str]"
+"""What the terminal shows."""
 
 SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
 """The four columns of Figures 9, 10 and 11."""
@@ -78,7 +80,7 @@ class Study:
     cases: Sequence[Any]
     measure: Callable[[Any], Any]
     rows: Callable[[dict[Any, list[Any]]], Rows]
-    tables: str | Callable[[Rows], Sequence[Table | str]]
+    tables: str | Callable[[Rows], Parts]
     draw: Callable[[Rows, Path], object] | None = None
     label: str = "simulating"
     seeds: int | None = None
@@ -106,7 +108,7 @@ class Study:
             picture = folder / f"{next(iter(rows))}.png"
             self.draw(rows, picture)
             files.append(picture)
-        shown: Sequence[Table | str] = []
+        shown: Parts = []
         if not as_json:
             title = self.tables
             shown = [table(title, self.main_rows(rows))] if isinstance(title, str) else title(rows)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import lgamma, log, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -17,6 +17,7 @@ from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import ENGINES, Config
 from studies.study import (
+    Parts,
     Row,
     Rows,
     Study,
@@ -33,10 +34,6 @@ from studies.study import (
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
 
 # explain-ecmp: which static routing fits the published testbed "ECMP" bars of Figure 9? Section 6.2 says they are a
 # hash of the destination address. For every published matrix, each routing in turn is simulated. One scale factor per
@@ -94,7 +91,7 @@ def _fits(answers: dict[Config, list[Float64]]) -> Rows:
     return {"explain_ecmp": predictions, "explain_ecmp_fits": fits}
 
 
-def _tables_of_fits(rows: Rows) -> list[Table | str]:
+def _tables_of_fits(rows: Rows) -> Parts:
     fits = rows["explain_ecmp_fits"]
     best = min(fits, key=lambda row: float(row["mean_relative_error_percent"]))
     closest = grouped(rows["explain_ecmp"], "routing", "engine")[best["routing"], best["engine"]]
@@ -356,7 +353,7 @@ def _gains_and_patterns(answers: dict[Config | Pattern, list[Any]]) -> Rows:
     return {f"explain_sa_k{k}": bandwidth, "explain_sa_patterns": patterns}
 
 
-def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> list[Table | str]:
+def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
     bandwidth, patterns = rows.values()
     many = f"{tree.num_hosts:,} hosts, {FLOWS_PER_HOST * tree.num_hosts:,} flows, {in_seeds(seeds)}"
     gained = [
