@@ -17,7 +17,7 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from plots.style import INK, MUTED, house_style, logarithmic, save
+from plots.style import MUTED, logarithmic
 from record.options import field_options, in_words, json_option, names_option, options, parallel
 from record.output import plain_table
 from record.spec import options_of
@@ -34,7 +34,7 @@ from studies.hull.scenario import (
     unit_of,
     written,
 )
-from studies.study import Row, Rows, Study, among, grouped, interval, study
+from studies.study import Parts, Row, Rows, Study, among, grouped, interval, picture, study
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
@@ -51,15 +51,10 @@ QUICK_SHARE = 0.12
 _PUBLISHED = Path(__file__).parents[2] / "results" / "published" / "hull.csv"
 
 
-def _read_published() -> dict[tuple[str, float, str, str, str], float]:
-    with _PUBLISHED.open(encoding="utf-8", newline="") as file:
-        return {
-            (row["experiment"], float(row["x"]), row["scheme"], row["metric"], row["statistic"]): float(row["value"])
-            for row in csv.DictReader(line for line in file if not line.startswith("#"))
-        }
-
-
-PUBLISHED: Mapping[tuple[str, float, str, str, str], float] = _read_published()
+PUBLISHED = {
+    (row["experiment"], float(row["x"]), row["scheme"], row["metric"], row["statistic"]): float(row["value"])
+    for row in csv.DictReader(line for line in _PUBLISHED.read_text("utf-8").splitlines() if not line.startswith("#"))
+}
 """The numbers of the report and its authors, by experiment, x (flows, load in %, or background in Mb/s), scheme, metric
 and statistic."""
 
@@ -291,9 +286,9 @@ UNITS = {"us": "us", "ms": "ms", "mbps": "Mb/s", "percent": "%", "timeouts": "",
 """Of a metric, by the last part of its name."""
 
 
-def tables(comparison: Comparison, rows: Rows) -> list[Table | str]:
+def tables(comparison: Comparison, rows: Rows) -> Parts:
     """A table for each metric and variant, and sentences on HULL's mean reductions."""
-    shown: list[Table | str] = []
+    shown: Parts = []
     numbers, *reduced = rows.values()
     for (variant, metric), group in grouped(numbers, "variant", "metric").items():
         shown.append(_table(f"{comparison.title}, {variant}: {metric}", comparison.column, group))
@@ -334,22 +329,15 @@ _MIN_US = 0.05
 
 def draw(comparison: Comparison, parameters: Parameters, rows_by_file: Rows, path: Path) -> None:
     """Panels of one line per scheme and variant over x; the seeds' range as a band, published numbers as circles."""
-    from matplotlib.figure import Figure
-
     rows, panels = rows_by_file[comparison.name], comparison.panels
-    with house_style():
-        figure = Figure(figsize=comparison.size, layout="constrained")
+    with picture(path, *comparison.size, comparison.heading.format(delay=parameters.link_delay_us)) as figure:
         grid = figure.subplots(len(panels), len(panels[0]), squeeze=False)
         for axes, panel in zip(grid.flat, [panel for line in panels for panel in line], strict=True):
             _panel(axes, [r for r in rows if (r["metric"], r["statistic"]) == (panel.metric, panel.statistic)], panel)
-            axes.set_title(f"\n{panel.title}" if panel in panels[0] else panel.title)
+            axes.set_title(panel.title)
             axes.set_xlabel(comparison.x_label)
         figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        title = comparison.heading.format(delay=parameters.link_delay_us)
-        figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
-        below_title = 1 - 25 / (72 * comparison.size[1])  # points
-        figure.text(0.01, below_title, _note(rows), fontsize=8.5, color=MUTED, va="top")
-        save(figure, path)
+        figure.supxlabel(_note(rows), fontsize=8.5, color=MUTED)
 
 
 def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
@@ -367,8 +355,7 @@ def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
         logarithmic(axes)
     else:
         axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
-    axes.grid(axis="y")
-    axes.tick_params(length=0, which="both")
+    axes.tick_params(length=0, which="minor")
     axes.set_xticks(sorted({row[column] for row in rows}))
 
 
@@ -399,14 +386,10 @@ _RESULTS = click.option(
 )
 
 
-def _parameters(options: dict[str, Any], static: bool) -> Parameters:
-    """Takes the parameters out of a command's options. Static flows have the authors' two values, unless the command
-    line names others."""
-    values = {name: options.pop(name) for name in options_of(Parameters)}
+def _of_static_flows() -> dict[str, Any]:
+    """The authors' two values for static flows, unless the command line names others."""
     source = click.get_current_context().get_parameter_source
-    if static:
-        values |= {name: value for name, value in STATIC.items() if source(name) is not ParameterSource.COMMANDLINE}
-    return Parameters(**values)
+    return {name: value for name, value in STATIC.items() if source(name) is not ParameterSource.COMMANDLINE}
 
 
 _COMPARED = options(
@@ -429,10 +412,11 @@ _compared = partial(study, folders=(SAMPLE, QUICK))
 
 
 def _study(
-    comparison: Comparison, parameters: Parameters, share: float, quick: bool, seeds: int | None, kept: Path,
-    variants: Sequence[str], schemes: Sequence[str],
+    comparison: Comparison, quick: bool, seeds: int | None, kept: Path, variants: Sequence[str], schemes: Sequence[str],
+    **options: Any,
 ) -> Study:  # fmt: skip
     engine()  # compiled once, before many ask for it
+    share, parameters = QUICK_SHARE if quick else 1.0, Parameters(**options)
     cases = {
         Task(comparison.experiment(scheme, x, share, replace(parameters, **VARIANTS[variant]), seed), kept): (
             variant, x, scheme,
@@ -533,12 +517,7 @@ def scenario(file: Path) -> None:
 
 
 @hull.command()
-@click.option("--scheme", required=True, help="tcp, dctcp-30k, dctcp-6k-pacer or hull.")
-@click.option("--workload", required=True, help="static, dynamic, search or low-latency.")
-@click.option("--load", type=float, help="Large files' share of the client's link (dynamic: 0.2; searches: 0).")
-@click.option("--flows", default=2, show_default=True, help="Number of flows of the static workload.")
-@click.option("--seconds", default=10.0, show_default=True, help="Measured time.")
-@click.option("--seed", default=1, show_default=True, help="The first seed.")
+@field_options(Experiment, load=None)
 @click.option("--seeds", default=1, type=click.IntRange(1), show_default=True, help="Number of seeds, from --seed on.")
 @_RESULTS
 @_PARAMETERS

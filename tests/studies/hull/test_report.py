@@ -31,7 +31,7 @@ def call(*arguments):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["run", "--scheme", "hul", "--workload", "dynamic"], "no scheme 'hul'"),
+        (["run", "--scheme", "hul", "--workload", "dynamic"], "'hul'"),
         (["run", "--scheme", "hull", "--workload", "static", "--link-delay", "5kg"], "'5kg' is not a number"),
         (["figure", "1", "--drain", "0"], "--drain must be at least 0.01"),
         (["table", "2", "--seeds", "0"], "seeds"),
