@@ -413,10 +413,11 @@ _compared = partial(study, folders=(SAMPLE, QUICK))
 
 def _study(
     comparison: Comparison, quick: bool, seeds: int | None, kept: Path, variants: Sequence[str], schemes: Sequence[str],
-    **options: Any,
+    share: float | None = None, **fields: Any,
 ) -> Study:  # fmt: skip
+    """``share``: of the simulated time; ``fields``: of `Parameters`."""
     engine()  # compiled once, before many ask for it
-    share, parameters = QUICK_SHARE if quick else 1.0, Parameters(**options)
+    parameters, share = Parameters(**fields), share or (QUICK_SHARE if quick else 1.0)
     cases = {
         Task(comparison.experiment(scheme, x, share, replace(parameters, **VARIANTS[variant]), seed), kept): (
             variant, x, scheme,
@@ -468,12 +469,11 @@ def figure_1(seconds: float, quick: bool, **options: Any) -> Study:
     As in the authors' experiment, packets have 600 bytes of payload and phantom queues drain at 90 %, unless
     you give --segment-bytes or --drain.
     """
-    parameters = _parameters(options, static=True)
-    title = {5.0: "Figure 1b", 100.0: "Figure 1c"}.get(parameters.link_delay_us, "Figure 1")
-    if parameters.drain != STATIC["drain"]:
-        title += f"-drain{100 * parameters.drain:g}"
-    each_s = dict.fromkeys(FIGURE_1.seconds, 0.3 if quick else seconds)
-    return _study(FIGURE_1._replace(title=title, seconds=each_s), parameters, 1.0, quick, **options)
+    options |= _of_static_flows()
+    title = {5.0: "Figure 1b", 100.0: "Figure 1c"}.get(options["link_delay_us"], "Figure 1")
+    if options["drain"] != STATIC["drain"]:
+        title += f"-drain{100 * options['drain']:g}"
+    return _study(FIGURE_1._replace(title=title), quick, share=0.3 if quick else seconds, **options)
 
 
 @_compared(_COMPARED)
@@ -482,19 +482,19 @@ def table_2(quick: bool, **options: Any) -> Study:
 
     Every seed simulates 276 seconds of each scheme; five seeds make the published 1,380.
     """
-    return _study(TABLE_2, _parameters(options, static=False), QUICK_SHARE if quick else 1.0, quick, **options)
+    return _study(TABLE_2, quick, **options)
 
 
 @_compared(_COMPARED)
 def figure_4(quick: bool, **options: Any) -> Study:
     """Web search: queries to ten servers, against background load."""
-    return _study(FIGURE_4, _parameters(options, static=False), QUICK_SHARE if quick else 1.0, quick, **options)
+    return _study(FIGURE_4, quick, **options)
 
 
 @_compared(_COMPARED)
 def figure_5(quick: bool, **options: Any) -> Study:
     """Low-latency search: queries to ten servers that answer in 100 us, against background load."""
-    return _study(FIGURE_5, _parameters(options, static=False), QUICK_SHARE if quick else 1.0, quick, **options)
+    return _study(FIGURE_5, quick, **options)
 
 
 table.add_command(table_2, "2")
@@ -525,14 +525,15 @@ def scenario(file: Path) -> None:
 @parallel
 @in_words
 def run(
-    workload: str, load: float | None, seed: int, seeds: int, kept: Path, as_json: bool, jobs: int | None,
-    cluster: str | None, **options: Any,
+    scheme: str, workload: str, load: float | None, flows: int, seconds: float, seed: int, seeds: int, kept: Path,
+    as_json: bool, jobs: int | None, cluster: str | None, **fields: Any,
 ) -> None:  # fmt: skip
     """Make one run and describe it. With --seeds, make several runs and take their samples together."""
-    parameters = _parameters(options, static=workload == "static")
+    if workload == "static":
+        fields |= _of_static_flows()
     if load is None:
         load = 0.2 if workload == "dynamic" else 0.0
-    first = Experiment(workload=workload, load=load, seed=seed, parameters=parameters, **options)
+    first = Experiment(scheme, workload, load, flows, seconds, seed, Parameters(**fields))
     engine()
     tasks = [Task(replace(first, seed=each), kept) for each in range(seed, seed + seeds)]
     results = run_tasks(f"{first.scheme}, {workload}", kept_or_run, tasks, jobs, cluster)

@@ -344,9 +344,7 @@ class Experiment:
     """
 
     scheme: Annotated[str, one_of(*SCHEMES), described("tcp, dctcp-30k, dctcp-6k-pacer or hull.")]
-    workload: Annotated[
-        str, one_of("static", "dynamic", *FAN_OUTS), described("static, dynamic, search, low-latency.")
-    ]
+    workload: Annotated[str, one_of("static", "dynamic", *FAN_OUTS), described("static, dynamic, search, low-latency.")]
     load: Annotated[
         float, Meta(ge=0, lt=1), described("Large files' share of the client's link (dynamic: 0.2; searches: 0).")
     ] = 0.0

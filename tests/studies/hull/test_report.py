@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from record.output import read_csv
 from studies.hull.packets import NotInstalled
-from studies.hull.report import PUBLISHED, _parameters, by_seed, cell, figure_1, hull, reductions, within
-from studies.hull.scenario import SCHEMES, Parameters
+from studies.hull.report import PUBLISHED, _of_static_flows, by_seed, cell, figure_1, hull, reductions, within
+from studies.hull.scenario import SCHEMES
 from tests.studies.hull.scenes import scene
 from tests.studies.hull.test_packets import result
 
@@ -104,7 +104,7 @@ def test_one_scheme_one_variant_and_a_drain_rate_that_is_the_tables(tmp_path):
     assert {path.name for path in tmp_path.glob("fig*")} == {"figure1b-drain95.csv", "figure1b-drain95.png"}
     usual = figure_1.make_context("1", ["--results", str(tmp_path)])
     with usual:
-        assert _parameters(usual.params, static=True) == Parameters(segment_bytes=600, drain=0.9)
+        assert _of_static_flows() == {"segment_bytes": 600, "drain": 0.9}
 
 
 @pytest.mark.usefixtures("built")
