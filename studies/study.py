@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import click
 import numpy as np
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Number = TypeVar("Number", int, float)
-Task = TypeVar("Task")
-Answer = TypeVar("Answer")
 Row = dict[str, Any]
 Rows = Mapping[str, Sequence[Row]]
 """Rows by the name of their CSV file; those named SHOWN are in no file."""
 SHOWN = ""
+Parts: TypeAlias = "list[Table | str]"
+"""What the terminal shows."""
 
 SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
 """The four columns of Figures 9, 10 and 11."""
@@ -59,15 +59,8 @@ AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
 ENGINE_LABELS = {"aimd": "AIMD (section 5.5)", "maxmin": "max-min fair rates"}
 
 
-class Runner(Protocol):
-    """Something that calls a function with every task, and gives the answers in the order of the tasks."""
-
-    def __call__(self, function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]: ...
-
-
-def in_turn(function: Callable[[Task], Answer], tasks: Sequence[Task]) -> list[Answer]:
-    """The plainest `Runner`: one after the other, in this process."""
-    return [function(task) for task in tasks]
+Runner = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
+"""Calls a function with every task, and gives the answers in the order of the tasks."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +80,7 @@ class Study:
     cases: Sequence[Any]
     measure: Callable[[Any], Any]
     rows: Callable[[dict[Any, list[Any]]], Rows]
-    tables: str | Callable[[Rows], Sequence[Table | str]]
+    tables: str | Callable[[Rows], Parts]
     draw: Callable[[Rows, Path], object] | None = None
     label: str = "simulating"
     seeds: int | None = None
@@ -95,7 +88,7 @@ class Study:
     main: str = ""
     folder: Path | None = None
 
-    def compute(self, run: Runner = in_turn) -> Rows:
+    def compute(self, run: Runner) -> Rows:
         tasks = list(self.cases)
         if self.seeds:
             tasks = [replace(case, seed=seed) for case in self.cases for seed in range(1, self.seeds + 1)]
@@ -115,30 +108,24 @@ class Study:
             picture = folder / f"{next(iter(rows))}.png"
             self.draw(rows, picture)
             files.append(picture)
-        shown: Sequence[Table | str] = []
+        shown: Parts = []
         if not as_json:
             title = self.tables
             shown = [table(title, self.main_rows(rows))] if isinstance(title, str) else title(rows)
         conclude(self.main_rows(rows), shown, files, as_json)
 
 
-class StudyCommand(click.Command):
-    """A study's command. ``describe``: its function, which returns the `Study` and measures nothing."""
-
-    describe: Callable[..., Study]
-
-
 def study(
     *own: Command, seeds: int | None = None, folders: tuple[Path, Path] | None = None, at_once: bool = True
-) -> Callable[[Callable[..., Study]], StudyCommand]:
-    """The decorator that makes a command of a function from options to a `Study`.
+) -> Callable[[Callable[..., Study]], click.Command]:
+    """The decorator that makes a command of a function from options to a `Study`, which measures nothing itself.
 
     ``own``: the study's options. ``seeds``: the default of ``--seeds``; without, there is no such option. ``folders``:
     where files go in full, and with ``--quick``, which there is only then. ``at_once``: whether many cases may be
     measured at the same time; those that measure this machine's speed may not.
     """
 
-    def decorate(describe: Callable[..., Study]) -> StudyCommand:
+    def decorate(describe: Callable[..., Study]) -> click.Command:
         @wraps(describe)
         def carry_out(
             out: Path | None, as_json: bool, jobs: int | None = 1, cluster: str | None = None, **fields: Any
@@ -159,9 +146,7 @@ def study(
             parallel if at_once else quiet_option,
             in_words,
         )(carry_out)
-        made = click.command(cls=StudyCommand)(decorated)
-        made.describe = describe
-        return made
+        return click.command()(decorated)
 
     return decorate
 
@@ -249,14 +234,19 @@ def numbers(option: str, text: str, kind: Callable[[str], Number]) -> list[Numbe
     return list(dict.fromkeys(values))
 
 
-def _engine(name: str) -> str:
-    if name not in ENGINES:
-        raise ValueError(f"there is no engine {name!r}; the engines are {' and '.join(ENGINES)}")
-    return name
+def among(*names: str) -> Callable[[str], str]:
+    """Gives one of these names back; ValueError for others."""
+
+    def checked(name: str) -> str:
+        if name not in names:
+            raise ValueError(f"there is no {name!r}; there are {', '.join(names)}")
+        return name
+
+    return checked
 
 
 engines_option = names_option(
-    "--engines", ENGINES, _engine, "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
+    "--engines", ENGINES, among(*ENGINES), "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
 )
 tick_option = click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
 

@@ -213,18 +213,13 @@ def parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
 
     Raises ValueError when it is not whole.
     """
-    line, newline, rest = data.partition(b"\n")
-    if not newline:
-        raise ValueError("the engine's result is cut short")
-    head = json.loads(line)
+    line = data.partition(b"\n")[0]
+    head, begin = json.loads(line), len(line) + 1
     arrays = {}
     for each in head["arrays"]:
-        kind = np.dtype(each["type"])
-        size = kind.itemsize * each["count"]
-        if len(rest) < size:
-            raise ValueError("the engine's result is cut short")
-        arrays[each["name"]] = np.frombuffer(rest[:size], kind)
-        rest = rest[size:]
+        array = np.frombuffer(data, each["type"], each["count"], begin)
+        arrays[each["name"]] = array
+        begin += array.nbytes
     return head, arrays
 
 
@@ -321,6 +316,10 @@ class Task:
     folder: Path
     engine: str = field(default_factory=fingerprint)
 
+    @property
+    def file(self) -> Path:
+        return self.folder / f"{self.experiment.key(self.engine)}.npz"
+
 
 def run(experiment: Experiment) -> Result:
     """Run one experiment.
@@ -344,22 +343,14 @@ def run_scenario(built: dict[str, Any]) -> bytes:
         question.seek(0)
         command = [str(engine()), "/dev/stdin", "/dev/stdout"]
         done = subprocess.run(command, stdin=question, stdout=answer, stderr=subprocess.PIPE, text=True, check=False)
-        said = [line for line in done.stderr.splitlines() if line and not line.startswith("progress ")]
-        if done.returncode == 2:
-            raise ValueError(said[-1])
-        if done.returncode != 0:
-            message = said[-1] if said else "no message"
-            raise RuntimeError(f"the packet engine ended early ({_why(done.returncode)}): {message}")
+        status, lines = done.returncode, [line for line in done.stderr.splitlines() if not line.startswith("progress ")]
+        if status == 2:
+            raise ValueError(lines[-1])
+        if status != 0:
+            why = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+            raise RuntimeError(f"the packet engine ended early ({why}): {lines[-1] if lines else 'no message'}")
         answer.seek(0)
         return answer.read()
-
-
-def _why(code: int) -> str:
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
-
-
-def place(task: Task) -> Path:
-    return task.folder / f"{task.experiment.key(task.engine)}.npz"
 
 
 def kept_or_run(task: Task) -> Result:
@@ -373,19 +364,18 @@ def kept_or_run(task: Task) -> Result:
             f"a worker has a different packet engine or ns-3 than this machine ({fingerprint()} instead of "
             f"{task.engine}), and would give different results: install the same on both"
         )
-    path = place(task)
-    result = load(path)
+    result = load(task.file)
     if result is None:
         make_folder(task.folder)  # before it is run in vain
         result = run(task.experiment)
-        save(result, path)
+        save(result, task.file)
     return result
 
 
 def keep(task: Task, result: Result) -> None:
     """Keep what a worker of a cluster has sent on this machine as well."""
-    if not place(task).exists():
-        save(result, place(task))
+    if not task.file.exists():
+        save(result, task.file)
 
 
 def turn(task: Task) -> tuple[int, float]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from plots.style import INK, MUTED, house_style, logarithmic, save
+from plots.style import MUTED, logarithmic
 from record.options import field_options, in_words, json_option, names_option, options, parallel
 from record.output import plain_table
 from record.spec import options_of
@@ -34,7 +34,7 @@ from studies.hull.scenario import (
     unit_of,
     written,
 )
-from studies.study import Row, Rows, Study, grouped, interval, study
+from studies.study import Parts, Row, Rows, Study, among, grouped, interval, picture, study
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
@@ -51,15 +51,10 @@ QUICK_SHARE = 0.12
 _PUBLISHED = Path(__file__).parents[2] / "results" / "published" / "hull.csv"
 
 
-def _read_published() -> dict[tuple[str, float, str, str, str], float]:
-    with _PUBLISHED.open(encoding="utf-8", newline="") as file:
-        return {
-            (row["experiment"], float(row["x"]), row["scheme"], row["metric"], row["statistic"]): float(row["value"])
-            for row in csv.DictReader(line for line in file if not line.startswith("#"))
-        }
-
-
-PUBLISHED: Mapping[tuple[str, float, str, str, str], float] = _read_published()
+PUBLISHED = {
+    (row["experiment"], float(row["x"]), row["scheme"], row["metric"], row["statistic"]): float(row["value"])
+    for row in csv.DictReader(line for line in _PUBLISHED.read_text("utf-8").splitlines() if not line.startswith("#"))
+}
 """The numbers of the report and its authors, by experiment, x (flows, load in %, or background in Mb/s), scheme, metric
 and statistic."""
 
@@ -291,9 +286,9 @@ UNITS = {"us": "us", "ms": "ms", "mbps": "Mb/s", "percent": "%", "timeouts": "",
 """Of a metric, by the last part of its name."""
 
 
-def tables(comparison: Comparison, rows: Rows) -> list[Table | str]:
+def tables(comparison: Comparison, rows: Rows) -> Parts:
     """A table for each metric and variant, and sentences on HULL's mean reductions."""
-    shown: list[Table | str] = []
+    shown: Parts = []
     numbers, *reduced = rows.values()
     for (variant, metric), group in grouped(numbers, "variant", "metric").items():
         shown.append(_table(f"{comparison.title}, {variant}: {metric}", comparison.column, group))
@@ -334,22 +329,15 @@ _MIN_US = 0.05
 
 def draw(comparison: Comparison, parameters: Parameters, rows_by_file: Rows, path: Path) -> None:
     """Panels of one line per scheme and variant over x; the seeds' range as a band, published numbers as circles."""
-    from matplotlib.figure import Figure
-
     rows, panels = rows_by_file[comparison.name], comparison.panels
-    with house_style():
-        figure = Figure(figsize=comparison.size, layout="constrained")
+    with picture(path, *comparison.size, comparison.heading.format(delay=parameters.link_delay_us)) as figure:
         grid = figure.subplots(len(panels), len(panels[0]), squeeze=False)
         for axes, panel in zip(grid.flat, [panel for line in panels for panel in line], strict=True):
             _panel(axes, [r for r in rows if (r["metric"], r["statistic"]) == (panel.metric, panel.statistic)], panel)
-            axes.set_title(f"\n{panel.title}" if panel in panels[0] else panel.title)
+            axes.set_title(panel.title)
             axes.set_xlabel(comparison.x_label)
         figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        title = comparison.heading.format(delay=parameters.link_delay_us)
-        figure.suptitle(f"{title}\n", x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
-        below_title = 1 - 25 / (72 * comparison.size[1])  # points
-        figure.text(0.01, below_title, _note(rows), fontsize=8.5, color=MUTED, va="top")
-        save(figure, path)
+        figure.supxlabel(_note(rows), fontsize=8.5, color=MUTED)
 
 
 def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
@@ -367,8 +355,7 @@ def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
         logarithmic(axes)
     else:
         axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
-    axes.grid(axis="y")
-    axes.tick_params(length=0, which="both")
+    axes.tick_params(length=0, which="minor")
     axes.set_xticks(sorted({row[column] for row in rows}))
 
 
@@ -399,32 +386,19 @@ _RESULTS = click.option(
 )
 
 
-def _parameters(options: dict[str, Any], static: bool) -> Parameters:
-    """Takes the parameters out of a command's options. Static flows have the authors' two values, unless the command
-    line names others."""
-    values = {name: options.pop(name) for name in options_of(Parameters)}
+def _of_static_flows() -> dict[str, Any]:
+    """The authors' two values for static flows, unless the command line names others."""
     source = click.get_current_context().get_parameter_source
-    if static:
-        values |= {name: value for name, value in STATIC.items() if source(name) is not ParameterSource.COMMANDLINE}
-    return Parameters(**values)
-
-
-def _known(names: Collection[str]) -> Callable[[str], str]:
-    def known(name: str) -> str:
-        if name not in names:
-            raise ValueError(f"there is no {name!r}; there are {', '.join(names)}")
-        return name
-
-    return known
+    return {name: value for name, value in STATIC.items() if source(name) is not ParameterSource.COMMANDLINE}
 
 
 _COMPARED = options(
     names_option(
-        "--variants", VARIANTS, _known(VARIANTS),
+        "--variants", VARIANTS, among(*VARIANTS),
         "reproduction: as the report's authors built it (--no-sack, and the pacer behind the host's queue); "
         "conforming: with the given parameters, by default TCP by its RFCs and the pacer in front. Comma-separated.",
     ),
-    names_option("--schemes", SCHEMES, _known(SCHEMES), f"Comma-separated: {', '.join(SCHEMES)}."),
+    names_option("--schemes", SCHEMES, among(*SCHEMES), f"Comma-separated: {', '.join(SCHEMES)}."),
     click.option(
         "--seeds",
         type=click.IntRange(1),
@@ -438,10 +412,12 @@ _compared = partial(study, folders=(SAMPLE, QUICK))
 
 
 def _study(
-    comparison: Comparison, parameters: Parameters, share: float, quick: bool, seeds: int | None, kept: Path,
-    variants: Sequence[str], schemes: Sequence[str],
+    comparison: Comparison, quick: bool, seeds: int | None, kept: Path, variants: Sequence[str], schemes: Sequence[str],
+    share: float | None = None, **fields: Any,
 ) -> Study:  # fmt: skip
+    """``share``: of the simulated time; ``fields``: of `Parameters`."""
     engine()  # compiled once, before many ask for it
+    parameters, share = Parameters(**fields), share or (QUICK_SHARE if quick else 1.0)
     cases = {
         Task(comparison.experiment(scheme, x, share, replace(parameters, **VARIANTS[variant]), seed), kept): (
             variant, x, scheme,
@@ -493,12 +469,11 @@ def figure_1(seconds: float, quick: bool, **options: Any) -> Study:
     As in the authors' experiment, packets have 600 bytes of payload and phantom queues drain at 90 %, unless
     you give --segment-bytes or --drain.
     """
-    parameters = _parameters(options, static=True)
-    title = {5.0: "Figure 1b", 100.0: "Figure 1c"}.get(parameters.link_delay_us, "Figure 1")
-    if parameters.drain != STATIC["drain"]:
-        title += f"-drain{100 * parameters.drain:g}"
-    each_s = dict.fromkeys(FIGURE_1.seconds, 0.3 if quick else seconds)
-    return _study(FIGURE_1._replace(title=title, seconds=each_s), parameters, 1.0, quick, **options)
+    options |= _of_static_flows()
+    title = {5.0: "Figure 1b", 100.0: "Figure 1c"}.get(options["link_delay_us"], "Figure 1")
+    if options["drain"] != STATIC["drain"]:
+        title += f"-drain{100 * options['drain']:g}"
+    return _study(FIGURE_1._replace(title=title), quick, share=0.3 if quick else seconds, **options)
 
 
 @_compared(_COMPARED)
@@ -507,19 +482,19 @@ def table_2(quick: bool, **options: Any) -> Study:
 
     Every seed simulates 276 seconds of each scheme; five seeds make the published 1,380.
     """
-    return _study(TABLE_2, _parameters(options, static=False), QUICK_SHARE if quick else 1.0, quick, **options)
+    return _study(TABLE_2, quick, **options)
 
 
 @_compared(_COMPARED)
 def figure_4(quick: bool, **options: Any) -> Study:
     """Web search: queries to ten servers, against background load."""
-    return _study(FIGURE_4, _parameters(options, static=False), QUICK_SHARE if quick else 1.0, quick, **options)
+    return _study(FIGURE_4, quick, **options)
 
 
 @_compared(_COMPARED)
 def figure_5(quick: bool, **options: Any) -> Study:
     """Low-latency search: queries to ten servers that answer in 100 us, against background load."""
-    return _study(FIGURE_5, _parameters(options, static=False), QUICK_SHARE if quick else 1.0, quick, **options)
+    return _study(FIGURE_5, quick, **options)
 
 
 table.add_command(table_2, "2")
@@ -542,12 +517,7 @@ def scenario(file: Path) -> None:
 
 
 @hull.command()
-@click.option("--scheme", required=True, help="tcp, dctcp-30k, dctcp-6k-pacer or hull.")
-@click.option("--workload", required=True, help="static, dynamic, search or low-latency.")
-@click.option("--load", type=float, help="Large files' share of the client's link (dynamic: 0.2; searches: 0).")
-@click.option("--flows", default=2, show_default=True, help="Number of flows of the static workload.")
-@click.option("--seconds", default=10.0, show_default=True, help="Measured time.")
-@click.option("--seed", default=1, show_default=True, help="The first seed.")
+@field_options(Experiment, load=None)
 @click.option("--seeds", default=1, type=click.IntRange(1), show_default=True, help="Number of seeds, from --seed on.")
 @_RESULTS
 @_PARAMETERS
@@ -555,14 +525,15 @@ def scenario(file: Path) -> None:
 @parallel
 @in_words
 def run(
-    workload: str, load: float | None, seed: int, seeds: int, kept: Path, as_json: bool, jobs: int | None,
-    cluster: str | None, **options: Any,
+    scheme: str, workload: str, load: float | None, flows: int, seconds: float, seed: int, seeds: int, kept: Path,
+    as_json: bool, jobs: int | None, cluster: str | None, **fields: Any,
 ) -> None:  # fmt: skip
     """Make one run and describe it. With --seeds, make several runs and take their samples together."""
-    parameters = _parameters(options, static=workload == "static")
+    if workload == "static":
+        fields |= _of_static_flows()
     if load is None:
         load = 0.2 if workload == "dynamic" else 0.0
-    first = Experiment(workload=workload, load=load, seed=seed, parameters=parameters, **options)
+    first = Experiment(scheme, workload, load, flows, seconds, seed, Parameters(**fields))
     engine()
     tasks = [Task(replace(first, seed=each), kept) for each in range(seed, seed + seeds)]
     results = run_tasks(f"{first.scheme}, {workload}", kept_or_run, tasks, jobs, cluster)

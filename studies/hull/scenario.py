@@ -15,7 +15,7 @@ import click
 import numpy as np
 from msgspec import Meta
 
-from record.spec import check, described
+from record.spec import check, described, one_of
 from topos.arrays import Int64
 
 if TYPE_CHECKING:
@@ -194,8 +194,7 @@ FAN_OUTS: dict[str, FanOut] = {
 OPENING_NS = 2_000_000_000
 """Time for the large files that open a fan-out's background connections: twice the shortest time they take."""
 
-WORKLOADS = ("static", "dynamic", *FAN_OUTS)
-SERVERS = {"dynamic": 9, "search": 10, "low-latency": 10}
+FILE_SERVERS, QUERY_SERVERS = 9, 10
 
 
 @dataclass(frozen=True)
@@ -247,49 +246,37 @@ def static(flows: int, seed: int) -> Traffic:
     return _merged(flows, tuple(Connection(1 + n, LARGE) for n in range(flows)), [part])
 
 
-def dynamic(load: float, seconds: float, seed: int, servers: int = 9, link_mbps: float = 1000.0) -> Traffic:
+def dynamic(load: float, seconds: float, seed: int, link_mbps: float = 1000.0) -> Traffic:
     """Section III.A: Poisson requests for small and large files, servers in turn.
 
     ``load``: large files over the link's rate, without headers.
     """
-    return _merged(servers, *_background(load, seconds, seed, servers, 0, link_mbps))
+    return _merged(FILE_SERVERS, *_background(load, seconds, seed, FILE_SERVERS, 0, link_mbps))
 
 
-def fan_out(
-    name: str, background: float, seconds: float, seed: int, servers: int = 10, link_mbps: float = 1000.0
-) -> Traffic:
+def fan_out(name: str, background: float, seconds: float, seed: int, link_mbps: float = 1000.0) -> Traffic:
     """Section III.B: Poisson queries to all servers, beside large files at the load ``background``.
 
     As in the authors' experiments the background has no small files. At first all servers send one large file, at
     the same time. Without that, a connection's window grows until the server's own queue overflows, as long as it has
     not competed with another; in runs much shorter than the authors' the 99th percentile would show only that.
     """
-    kind = FAN_OUTS[name]
+    kind, servers = FAN_OUTS[name], np.arange(QUERY_SERVERS, dtype=np.int64)
     rng = np.random.default_rng([seed, _QUERIES])
     starts = _poisson(rng, kind.queries_per_s, seconds)
-    count = starts.size * servers
     queries = _exchanges(
-        np.tile(np.arange(servers, dtype=np.int64), starts.size),
-        np.repeat(starts, servers),
-        kind.request_bytes,
-        kind.reply_bytes,
-        kind.service_ns(rng, count),
-        np.repeat(np.arange(starts.size, dtype=np.int64), servers),
-    )
-    connections = tuple(Connection(1 + n, QUERY) for n in range(servers))
+        np.tile(servers, starts.size), np.repeat(starts, QUERY_SERVERS), kind.request_bytes, kind.reply_bytes,
+        kind.service_ns(rng, starts.size * QUERY_SERVERS), np.repeat(np.arange(starts.size), QUERY_SERVERS),
+    )  # fmt: skip
+    connections = tuple(Connection(1 + n, QUERY) for n in range(QUERY_SERVERS))
     parts = [queries]
     if background > 0:
-        more, large = _background(background, seconds, seed, servers, servers, link_mbps, small=False)
-        opening = _exchanges(
-            servers + np.arange(servers, dtype=np.int64),
-            np.arange(servers, dtype=np.int64) * 1_000_000,
-            REQUEST_BYTES,
-            LARGE_BYTES,
-        )
+        more, large = _background(background, seconds, seed, QUERY_SERVERS, QUERY_SERVERS, link_mbps, small=False)
+        opening = _exchanges(QUERY_SERVERS + servers, servers * 1_000_000, REQUEST_BYTES, LARGE_BYTES)
         later = opening_ns(name, background)
         parts = [opening, *(part.assign(start_ns=part.start_ns + later) for part in (queries, *large))]
         connections = connections + more
-    return _merged(servers, connections, parts)
+    return _merged(QUERY_SERVERS, connections, parts)
 
 
 def opening_ns(workload: str, load: float) -> int:
@@ -333,12 +320,11 @@ def _merged(servers: int, connections: tuple[Connection, ...], parts: list[DataF
 SETTLE_S = 0.2
 """Static flows run for this long before anything is measured."""
 
+SAMPLE_NS = (10_000_000, 1_000_000)
+"""Between two samples of the queue; the second: of static flows."""
+
 DRAIN_S = 100.0
 """How long requests may still be answered after the last one (as in the authors' experiments)."""
-
-SAMPLE_NS = {"static": 1_000_000}
-SAMPLE_DEFAULT_NS = 10_000_000
-"""Between two samples of the queue."""
 
 EXCHANGE_COLUMNS = ("connection", "start_ns", "request_bytes", "reply_bytes", "service_ns")
 """The fields of every exchange that the engine reads."""
@@ -354,39 +340,31 @@ class Experiment:
     ``flows``: of the static workload. ``load``: of large files on the client's link, as a share; for search
     and low-latency the background load, which may be 0. ``seconds``: simulated time that is measured.
 
-    Raises ValueError, one sentence, for what makes no sense.
+    Raises ValueError, one sentence, for values that make no sense.
     """
 
-    scheme: str
-    workload: str
-    load: float = 0.0
-    flows: int = 2
-    seconds: float = 10.0
-    seed: int = 1
+    scheme: Annotated[str, one_of(*SCHEMES), described("tcp, dctcp-30k, dctcp-6k-pacer or hull.")]
+    workload: Annotated[str, one_of("static", "dynamic", *FAN_OUTS), described("static, dynamic, search, low-latency.")]
+    load: Annotated[
+        float, Meta(ge=0, lt=1), described("Large files' share of the client's link (dynamic: 0.2; searches: 0).")
+    ] = 0.0
+    flows: Annotated[int, Meta(ge=1, le=1000), described("Number of flows of the static workload.")] = 2
+    seconds: Annotated[float, Meta(gt=0), described("Measured time.")] = 10.0
+    seed: Annotated[int, Meta(ge=0, lt=2**31), described("The first seed.")] = 1
     parameters: Parameters = field(default_factory=Parameters)
 
     def __post_init__(self) -> None:
-        if self.scheme not in SCHEMES:
-            raise ValueError(f"there is no scheme {self.scheme!r}; there are {', '.join(SCHEMES)}")
-        if self.workload not in WORKLOADS:
-            raise ValueError(f"there is no workload {self.workload!r}; there are {', '.join(WORKLOADS)}")
-        if not 0 < self.seconds < float("inf"):
-            raise ValueError(f"the simulated time must be above 0 s, not {self.seconds:g}")
-        if not 1 <= self.flows <= 1000:
-            raise ValueError(f"the number of static flows must be 1 to 1,000, not {self.flows}")
-        if not 0 <= self.load < 1 or (self.workload == "dynamic" and self.load == 0):
-            least = "above 0" if self.workload == "dynamic" else "0 or more"
-            raise ValueError(f"the load must be a share of the link, {least} and below 1, not {self.load:g}")
-        if not 0 <= self.seed < 2**31:
-            raise ValueError(f"the seed must be 0 or more and below 2^31, not {self.seed}")
+        check(self)
+        if self.workload == "dynamic" and self.load == 0:
+            raise ValueError("the load of the dynamic workload must be above 0")
 
     def traffic(self) -> Traffic:
         link = self.parameters.link_mbps
         if self.workload == "static":
             return static(self.flows, self.seed)
         if self.workload == "dynamic":
-            return dynamic(self.load, self.seconds, self.seed, SERVERS["dynamic"], link)
-        return fan_out(self.workload, self.load, self.seconds, self.seed, SERVERS[self.workload], link)
+            return dynamic(self.load, self.seconds, self.seed, link)
+        return fan_out(self.workload, self.load, self.seconds, self.seed, link)
 
     @property
     def window_ns(self) -> tuple[int, int]:
@@ -449,9 +427,7 @@ def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
             {"client": "client", "server": f"server{connection.server}"} for connection in traffic.connections
         ],
         "exchanges": {name: getattr(traffic, name).tolist() for name in EXCHANGE_COLUMNS},
-        "samples": [
-            {"from": "switch", "to": "client", "every_ns": SAMPLE_NS.get(experiment.workload, SAMPLE_DEFAULT_NS)}
-        ],
+        "samples": [{"from": "switch", "to": "client", "every_ns": SAMPLE_NS[experiment.workload == "static"]}],
     }
     if chosen.pacer:
         built["pacer"] = {**PACER, "queue_packets": p.port_queue_packets}

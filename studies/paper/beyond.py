@@ -24,6 +24,7 @@ from simulator.config import Config, bounded
 from studies.study import (
     ENGINE_LABELS,
     SCHEMES,
+    Parts,
     Row,
     Rows,
     Study,
@@ -39,7 +40,6 @@ from studies.study import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.table import Table
 
     from simulator.driver import Simulation
 
@@ -108,7 +108,7 @@ def _over_the_others(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
     return {f"flows_per_host_k{case.k}": rows}
 
 
-def _means_of_patterns(note: str, rows: Rows) -> list[Table | str]:
+def _means_of_patterns(note: str, rows: Rows) -> Parts:
     which = ("engine", "scheme", "flows_per_host", "keep", "threshold")
     means = [
         dict(zip(which, key, strict=True))
@@ -368,7 +368,7 @@ def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, *
         cells = [row for (classes,) in answers.values() for row in classes]
         return {name: sorted(cells, key=lambda row: float(row["load"]))}
 
-    def tables(rows: Rows) -> list[Table | str]:
+    def tables(rows: Rows) -> Parts:
         names = ("scheme", "size_class", "load", "interval_s", "detect_s", "mean_slowdown", "p99_slowdown", "carried")
         shown = (*names, "flows", "cut_off")
         brief = [{column: row[column] for column in shown} for row in rows[name]]

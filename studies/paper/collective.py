@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -14,12 +13,9 @@ from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from plots.style import colour, logarithmic, scheme_label
 from simulator.config import Config
-from studies.study import Row, Rows, Study, column, grouped, interval, means, picture, study, table
+from studies.study import Parts, Row, Rows, Study, column, grouped, interval, means, picture, study, table
 from topos.arrays import Float64
 from traffic.graph import PLACEMENTS, FlowGraph
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 GROUP = 16
 BUFFERS = {"ring": 2 * 15 / 16, "halving-doubling": 2 * 15 / 16, "all-to-all": 15 / 16}
@@ -193,7 +189,7 @@ def collective_table(seeds: int, quick: bool) -> Study:
     ]
     shown = ("part", *_FLOWS, "failed", "scheme", "interval_s")
 
-    def tables(rows: Rows) -> list[Table | str]:
+    def tables(rows: Rows) -> Parts:
         ended = [row for row in rows["collectives"] if row["scheme"] != CONTROL and row["over_control"] is not None]
         return [table("Completion over the non-blocking network's", means(ended, "over_control", *shown))]
 

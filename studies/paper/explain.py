@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import lgamma, log, log10
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
 
-from hedera.maxmin import max_min_rates
-from hedera.routing import Ecmp, EcmpDestination, EdgePairHash, Routing, SpanningTree
 from plots.style import MUTED
 from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
-from record.spec import middle
 from simulator.config import ENGINES, Config
-from simulator.engines import AimdEngine
 from studies.study import (
+    Parts,
     Row,
     Rows,
     Study,
@@ -37,55 +34,25 @@ from studies.study import (
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
-from traffic.flows import SERVER_PORT, Matrix, source_ports
-from traffic.patterns import published
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
 
 # explain-ecmp: which static routing fits the published testbed "ECMP" bars of Figure 9? Section 6.2 says they are a
-# hash of the destination address. For every published matrix, each routing in turn sets the flows' paths, and an
-# engine computes their rates. One scale factor per routing, fitted by least squares, accounts for what the simulator
-# leaves out (headers, timeouts). The remaining errors are compared. The testbed's hash functions are unknown, so
-# hashed routings are tried with many seeds.
+# hash of the destination address. For every published matrix, each routing in turn is simulated. One scale factor per
+# routing, fitted by least squares, accounts for what the simulator leaves out (headers, timeouts). The remaining errors
+# are compared. The testbed's hash functions are unknown, so hashed routings are tried with many seeds.
 
-TREE = FatTree(4)
-LINK_MBPS = 1000.0
-AIMD_TICKS = 6000
-
-ROUTINGS: dict[str, Callable[[int], Routing]] = {
-    "spanning tree": lambda seed: SpanningTree(TREE),
-    "5-tuple hash": lambda seed: Ecmp(TREE, seed),
-    "destination hash": lambda seed: EcmpDestination(TREE, seed),
-    "edge-pair hash": lambda seed: EdgePairHash(TREE, seed),
+ROUTINGS = {
+    "spanning-tree": "spanning tree",
+    "ecmp": "5-tuple hash",
+    "ecmp-dst": "destination hash",
+    "ecmp-edge-pair": "edge-pair hash",
 }
-"""The routings to try, each made from a seed for its hashes."""
+"""The routings to try, by their schemes."""
+PREDICTED_S = 6.0
 
 
-@dataclass(frozen=True)
-class Prediction:
-    """A routing and an engine, for all published matrices."""
-
-    routing: str
-    engine: str
-    seed: int
-
-
-def predict(case: Prediction) -> Float64:
-    """Bisection bandwidth of every matrix, Mb/s, float64 (matrices,), without any fitting."""
-    routing = ROUTINGS[case.routing](case.seed)
-    return np.array([_bisection_mbps(published(name), routing, case.engine, case.seed) for name in FIGURE_9])
-
-
-def _bisection_mbps(matrix: Matrix, routing: Routing, engine: str, seed: int) -> float:
-    cores = routing.cores(matrix.src, matrix.dst, source_ports(matrix.src, seed), SERVER_PORT)
-    links = path_links(TREE, matrix.src, matrix.dst, cores)
-    if engine == "maxmin":
-        return float(max_min_rates(links, np.full(num_links(TREE), LINK_MBPS)).sum())
-    aimd = AimdEngine(matrix.flows(), links, np.ones(num_links(TREE)), tick_s=0.001, seed=seed)
-    begin, end = middle(AIMD_TICKS)
-    return float(aimd.advance(AIMD_TICKS)[round(begin) : round(end)].mean())
+def predict(case: Config) -> Float64:
+    """Bisection bandwidth of every published matrix, Mb/s, float64 (matrices,), without any fitting."""
+    return np.array([mbps(replace(case, traffic=f"published:{name}")) for name in FIGURE_9])
 
 
 def fit(predicted: Float64, measured: Float64) -> tuple[float, float, float]:
@@ -100,12 +67,12 @@ def fit(predicted: Float64, measured: Float64) -> tuple[float, float, float]:
     return scale, error, float("nan") if constant else float(np.corrcoef(predicted, measured)[0, 1])
 
 
-def _fits(answers: dict[Prediction, list[Float64]]) -> Rows:
+def _fits(answers: dict[Config, list[Float64]]) -> Rows:
     """A row for each routing and engine, with a scale fitted to the mean over seeds; and one for each prediction."""
     measured = np.array([bars["ecmp"] for bars in FIGURE_9.values()])
     predicted: dict[tuple[str, str], list[Float64]] = {}
     for case, (rates,) in answers.items():
-        predicted.setdefault((case.routing, case.engine), []).append(rates)
+        predicted.setdefault((ROUTINGS[case.scheme], case.engine), []).append(rates)
     fits, predictions = [], []
     for (routing, engine), by_seed in predicted.items():
         mean = np.mean(by_seed, axis=0)
@@ -124,7 +91,7 @@ def _fits(answers: dict[Prediction, list[Float64]]) -> Rows:
     return {"explain_ecmp": predictions, "explain_ecmp_fits": fits}
 
 
-def _tables_of_fits(rows: Rows) -> list[Table | str]:
+def _tables_of_fits(rows: Rows) -> Parts:
     fits = rows["explain_ecmp_fits"]
     best = min(fits, key=lambda row: float(row["mean_relative_error_percent"]))
     closest = grouped(rows["explain_ecmp"], "routing", "engine")[best["routing"], best["engine"]]
@@ -167,10 +134,10 @@ def _seeds(option: str, default: int, engine: str) -> Command:
 def explain_ecmp(seeds: int, aimd_seeds: int) -> Study:
     """Find the static routing that the published testbed "ECMP" bars fit best."""
     cases = [
-        Prediction(routing, engine, seed)
+        Config(scheme, "published", seconds=PREDICTED_S, engine=engine, seed=seed)
         for engine, count in (("maxmin", seeds), ("aimd", aimd_seeds))
-        for routing in ROUTINGS  # nothing is drawn of a spanning tree with ideal shares
-        for seed in range(1, (1 if routing == "spanning tree" and engine == "maxmin" else count) + 1)
+        for scheme in ROUTINGS  # nothing is drawn of a spanning tree with ideal shares
+        for seed in range(1, (1 if scheme == "spanning-tree" and engine == "maxmin" else count) + 1)
     ]
     return Study(cases, predict, _fits, _tables_of_fits, _draw_fits, label="Predicting", main="explain_ecmp_fits")
 
@@ -386,7 +353,7 @@ def _gains_and_patterns(answers: dict[Config | Pattern, list[Any]]) -> Rows:
     return {f"explain_sa_k{k}": bandwidth, "explain_sa_patterns": patterns}
 
 
-def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> list[Table | str]:
+def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
     bandwidth, patterns = rows.values()
     many = f"{tree.num_hosts:,} hosts, {FLOWS_PER_HOST * tree.num_hosts:,} flows, {in_seeds(seeds)}"
     gained = [

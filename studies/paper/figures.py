@@ -23,6 +23,7 @@ from studies.study import (
     ENGINE_LABELS,
     SCHEMES,
     SHOWN,
+    Parts,
     Row,
     Rows,
     Study,
@@ -40,14 +41,12 @@ from studies.study import (
     table,
     tick_option,
 )
-from topos.arrays import Float64, Int32
+from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
 from traffic.flows import Flows, Matrix, Stream, columns, generator
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from simulator.result import Result
 
 
@@ -87,10 +86,7 @@ def loss(case: Collisions) -> float:
 
 def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
     """If a flow runs at its worst link's factor."""
-    load = np.zeros(num_links(tree), dtype=np.int32)
-    _add_loads(tree.half, flows_per_host, np.uint64(seed), load)
-    factor = np.minimum(1.0, flows_per_host / np.maximum(load, 1))
-    kept = _sum_of_worst(tree.half, flows_per_host, np.uint64(seed), factor)
+    kept = _sum_of_worst(tree.half, flows_per_host, np.uint64(seed), np.zeros(num_links(tree), dtype=np.int32))
     return float(1.0 - kept / (tree.num_hosts * flows_per_host))
 
 
@@ -114,38 +110,32 @@ MODELS = {"worst link": worst_link_loss, "max-min": max_min_loss}
 
 
 @compiled
-def _draw(half: int, src: int, flow: int, seed: np.uint64) -> tuple[int, int]:
-    """The receiver and the core of a flow, from its number alone: both passes see the same flows."""
-    hosts = 2 * half**3
+def _draw(half: int, flows_per_host: int, flow: int, seed: np.uint64) -> tuple[int, int, int]:
+    """Sender, receiver and core of a flow, from its number alone: both passes see the same flows."""
+    src, hosts = flow // flows_per_host, 2 * half**3
     dst = below(hosts - 1, bits(seed, np.uint64(2 * flow)))
     core = below(half * half, bits(seed, np.uint64(2 * flow + 1)))
-    return int(dst + (dst >= src)), int(core)
+    return src, int(dst + (dst >= src)), int(core)
 
 
 @compiled
 def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: Int32) -> None:
     for flow in range(len(flows)):
-        src = flow // flows_per_host
-        dst, core = _draw(half, src, flow, seed)
-        flows[flow] = src, dst, core
+        flows[flow] = _draw(half, flows_per_host, flow, seed)
 
 
 @compiled
-def _add_loads(half: int, flows_per_host: int, seed: np.uint64, load: Int32) -> None:
+def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, load: Int32) -> float:
+    """Of all flows the factors of their worst links. ``load``: zeros, (links,)."""
     for flow in range(2 * half**3 * flows_per_host):
-        src = flow // flows_per_host
-        dst, core = _draw(half, src, flow, seed)
+        src, dst, core = _draw(half, flows_per_host, flow, seed)
         for link in choice_links(src, dst, core, half):
             if link != NO_LINK:
                 load[link] += 1
-
-
-@compiled
-def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, factor: Float64) -> float:
+    factor = np.minimum(1.0, flows_per_host / np.maximum(load, 1))
     kept = 0.0
     for flow in range(2 * half**3 * flows_per_host):
-        src = flow // flows_per_host
-        dst, core = _draw(half, src, flow, seed)
+        src, dst, core = _draw(half, flows_per_host, flow, seed)
         worst = 1.0
         for link in choice_links(src, dst, core, half):
             if link != NO_LINK:
@@ -356,8 +346,8 @@ def summary(rows: Sequence[Row]) -> list[Row]:
     return of_optimal + gains
 
 
-def _tables_of_shares(tree: FatTree, seeds: int, rows: Rows) -> list[Table | str]:
-    tables: list[Table | str] = []
+def _tables_of_shares(tree: FatTree, seeds: int, rows: Rows) -> Parts:
+    tables: Parts = []
     (all_rows,) = rows.values()
     for engine, group in grouped(all_rows, "engine").items():
         title = (

@@ -31,6 +31,7 @@ from record.published import TABLE_2, TABLE_2_BYTES, TABLE_3, TABLE_4, TABLE_5, 
 from record.run import Run
 from simulator.config import Config
 from studies.study import (
+    Parts,
     Row,
     Rows,
     Study,
@@ -195,8 +196,8 @@ def _fit(columns: Sequence[Float64], aim: Float64) -> list[float]:
     return factors
 
 
-def _tables_of_growth(rows: Rows) -> list[Table | str]:
-    tables: list[Table | str] = [table("Table 1: time and space of placements", rows["table1"])]
+def _tables_of_growth(rows: Rows) -> Parts:
+    tables: Parts = [table("Table 1: time and space of placements", rows["table1"])]
     text = (
         "{name}: time of one {step} ~ (k/2)^{k_power:.2f} x (flows per host)^{flows_power:.2f}; "
         "memory {per_k3:.0f} bytes x k^3 + {per_flow:.0f} bytes x flows."
@@ -499,7 +500,7 @@ def _simulated_shuffles(answers: dict[Config, list[Shuffle]]) -> Rows:
     return {"table2": rows_of_shuffles(ended, tree.num_hosts, (tree.num_hosts - 1) * TABLE_2_BYTES)}
 
 
-def _tables_of_simulated(seeds: int, rows: Rows) -> list[Table | str]:
+def _tables_of_simulated(seeds: int, rows: Rows) -> Parts:
     title = f"Table 2, the shuffle. Simulated, 16 hosts, {seeds} seed{'s' * (seeds > 1)}"
     spread = "{scheme} {lowest_shuffle_s:,.1f} to {highest_shuffle_s:,.1f} s"
     times = "  ".join(spread.format(**row) for row in rows["table2"])
@@ -519,7 +520,7 @@ def _emulated_shuffles(folder: Path, schemes: Sequence[str]) -> Study:
     if left_out:
         rows["table2-all-tries"] = rows_of_shuffles(shuffles(tries, schemes), hosts, (hosts - 1) * size)
 
-    def tables(rows: Rows) -> list[Table | str]:
+    def tables(rows: Rows) -> Parts:
         note = f"Emulated, {hosts} hosts, links of {tries[0].spec.link_mbps:g} Mb/s, {size:,} bytes to each"
         which = ", ".join(f"{number} of {scheme}" for scheme, number in sorted(left_out.items()))
         titles = {

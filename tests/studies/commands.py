@@ -1,5 +1,6 @@
 """Running the commands of studies, and reading what they leave."""
 
+import inspect
 import json
 import re
 
@@ -7,12 +8,21 @@ from click.testing import CliRunner
 
 from record.output import read_csv as rows
 
-__all__ = ["is_png", "rows", "run", "run_json", "told"]
+__all__ = ["described", "in_turn", "is_png", "rows", "run", "run_json", "told"]
 
 
 def run(module, *arguments):
     """A module's command, or a command."""
     return CliRunner().invoke(getattr(module, "command", module), [str(a) for a in arguments])
+
+
+def described(command, *arguments, **fields):
+    """A command's `studies.study.Study`."""
+    return inspect.unwrap(command.callback)(*arguments, **fields)
+
+
+def in_turn(function, tasks):
+    return [function(task) for task in tasks]
 
 
 def run_json(module, *arguments):

@@ -8,7 +8,7 @@ import pytest
 
 from studies.paper import collective
 from studies.paper.collective import LINKS, collective_table, crowded, measure
-from tests.studies.commands import is_png, rows, run_json, told
+from tests.studies.commands import described, in_turn, is_png, rows, run_json, told
 from topos.fattree import FatTree
 from traffic.collectives import collective as graph_of
 
@@ -27,7 +27,7 @@ def test_a_quick_table_and_its_figure(tmp_path):
 
 
 def compute(cases):
-    return replace(collective_table.describe(1, quick=True), cases=cases).compute()["collectives"]
+    return replace(described(collective_table, 1, quick=True), cases=cases).compute(in_turn)["collectives"]
 
 
 def test_crowded_is_the_share_of_time_with_several_flows():
@@ -43,7 +43,7 @@ def test_crowded_is_the_share_of_time_with_several_flows():
 
 def test_all_that_is_asked_can_be_run():
     """Every simulation makes sense: its failed link is there, its control beside it, and its steps are many ticks."""
-    asked = collective_table.describe(2, quick=False).cases
+    asked = described(collective_table, 2, quick=False).cases
     assert {task.part for task in asked} == {"size", "sub-flows", "failure", "mice", "period"}
     assert {task.config.seed for task in asked} == {1, 2}
     assert all(task.config.tick_s <= task.config.interval_s for task in asked)
@@ -52,7 +52,7 @@ def test_all_that_is_asked_can_be_run():
 
 def test_what_is_kept_comes_from_the_code_as_it_is():
     """One simulation of each part anew, with its control."""
-    kept, asked = rows(KEPT), collective_table.describe(5, quick=False).cases
+    kept, asked = rows(KEPT), described(collective_table, 5, quick=False).cases
     assert len(kept) == len(asked)
 
     def flows(task):
@@ -70,7 +70,7 @@ def test_what_is_kept_comes_from_the_code_as_it_is():
 def test_a_run_that_does_not_end_has_no_times():
     (task,) = [
         t
-        for t in collective_table.describe(1, quick=True).cases
+        for t in described(collective_table, 1, quick=True).cases
         if t.config.scheme == "nonblocking" and t.mbytes == 100
     ][:1]
     short = replace(task, config=replace(task.config, seconds=0.1))

@@ -12,7 +12,7 @@ from record.published import TABLE_3, TABLE_6
 from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
 from studies.paper import beyond, explain, figures, tables
-from tests.studies.commands import rows, told
+from tests.studies.commands import described, in_turn, rows, told
 from traffic.patterns import PUBLISHED
 
 KEPT = Path(__file__).parents[3] / "results/simulated"
@@ -31,8 +31,8 @@ TREE = {"routing": "spanning tree", "engine": "maxmin"}
 
 
 def predicted(name):
-    study = explain.explain_ecmp.describe(1, 1)
-    return part(study, name, lambda case: (case.routing, case.engine) == tuple(TREE.values()), np.ones(20))
+    study = described(explain.explain_ecmp, 1, 1)
+    return part(study, name, lambda case: (case.scheme, case.engine) == ("spanning-tree", "maxmin"), np.ones(20))
 
 
 AT_SCALE = {"tick_s": 0.01, "iterations": 100_000}
@@ -40,7 +40,7 @@ AT_SCALE = {"tick_s": 0.01, "iterations": 100_000}
 
 def figure_10_of(engine, traffic, scheme):
     wanted = Config(scheme, traffic, 32, seed=2, engine=engine, **AT_SCALE)
-    study = figures.figure_10.describe(figures.SCHEMES, ("aimd", "maxmin"), 2, k=32, **AT_SCALE)
+    study = described(figures.figure_10, figures.SCHEMES, ("aimd", "maxmin"), 2, k=32, **AT_SCALE)
     cells = {"engine": engine, "traffic": traffic, "scheme": scheme, "seed": "2"}
     return cells, lambda: part(study, "figure10_k32", lambda task: task == wanted, 1.0)
 
@@ -51,12 +51,12 @@ def figure_11_again():
 
 def flows_again():
     fields = {"seconds": 12.0, "interval_s": 2.0, "tick_s": 0.01}
-    study = beyond.flows_per_host.describe(("hedera-gff",), ("maxmin",), "12", "0.1,0.01", 5, **fields)
-    return study.compute()["flows_per_host_k4"]
+    study = described(beyond.flows_per_host, ("hedera-gff",), ("maxmin",), "12", "0.1,0.01", 5, **fields)
+    return study.compute(in_turn)["flows_per_host_k4"]
 
 
 def figure_9_of(seeds, wanted):
-    return part(figures.figure_9.describe(figures.FIGURE_9_SCHEMES, seeds), "figure9_simulated", wanted, 1.0)
+    return part(described(figures.figure_9, figures.FIGURE_9_SCHEMES, seeds), "figure9_simulated", wanted, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,9 @@ def figure_9_of(seeds, wanted):
         (
             "figure3.csv",
             {"model": "worst link"},
-            lambda: part(figures.figure_3.describe(48, 1, 5), "figure3", lambda case: case.model == "worst link", 0.0),
+            lambda: part(
+                described(figures.figure_3, 48, 1, 5), "figure3", lambda case: case.model == "worst link", 0.0
+            ),
         ),
         (
             "figure9_simulated.csv",
@@ -82,7 +84,7 @@ def figure_9_of(seeds, wanted):
             "explain_gff.csv",
             {"matrix": "randx4", "reading": "as read"},
             lambda: part(
-                explain.explain_gff.describe(30, 0.001),
+                described(explain.explain_gff, 30, 0.001),
                 "explain_gff",
                 lambda task: task.traffic == "published:randx4",
                 12_000.0,
@@ -92,7 +94,7 @@ def figure_9_of(seeds, wanted):
             "explain_sa_patterns.csv",
             {"k": "4"},
             lambda: part(
-                explain.explain_sa.describe(1, 5, k=4),
+                described(explain.explain_sa, 1, 5, k=4),
                 "explain_sa_patterns",
                 lambda case: isinstance(case, explain.Pattern),
                 1.0,
@@ -101,7 +103,7 @@ def figure_9_of(seeds, wanted):
         (
             "table3.csv",
             {"interval_s": "5"},
-            lambda: tables.table_3.describe("16", "1000", "5", ("aimd", "maxmin"), 3, 3, 60.0, 0.01).compute()[
+            lambda: described(tables.table_3, "16", "1000", "5", ("aimd", "maxmin"), 3, 3, 60.0, 0.01).compute(in_turn)[
                 "table3"
             ],
         ),
@@ -149,7 +151,7 @@ def test_explain_sa():
 
 def test_table_6():
     """The model's messages. What is computed takes as long as it does on a machine."""
-    fresh = part(tables.table_6.describe(1), "table6", lambda task: False, [0.0])
+    fresh = part(described(tables.table_6, 1), "table6", lambda task: False, [0.0])
     assert [(row["hosts"], row["flows_per_host"]) for row in fresh] == list(TABLE_6)
     for row, model in zip(rows(KEPT / "table6.csv"), fresh, strict=True):
         for column in ("published_ms", "model_with_100_ms", "messages_ms"):

@@ -137,7 +137,7 @@ def test_figure_10_s_intervals_are_of_shares_with_the_same_seed():
     [
         (figure_9, [], "--simulated"),
         (figure_10, ["--schemes", "hedera-best"], "there is no scheme 'hedera-best'"),
-        (figure_10, ["--engines", "aimd,tcp"], "there is no engine 'tcp'"),
+        (figure_10, ["--engines", "aimd,tcp"], "there is no 'tcp'"),
         (figure_10, ["--out", f"{__file__}/figures"], "cannot be written"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 from record.published import TABLE_3, TABLE_4, TABLE_6
 from studies.paper import tables
 from studies.paper.tables import MB, Round, Shuffle, ports_for, rows_of_shuffles, table_2, table_3
-from tests.studies.commands import rows, run, run_json
+from tests.studies.commands import described, in_turn, rows, run, run_json
 from topos.fattree import FatTree
 
 SMALL_3 = ("--hosts", "16", "--iterations", "1000,50000", "--seconds", 12, "--seeds", 2, "--jobs", 1)
@@ -132,8 +132,8 @@ def test_the_control_network_is_as_deep_as_its_switches_have_ports_for(k, hops):
 
 
 def test_table_6_measures_and_models():
-    short = replace(tables.table_6.describe(seeds=1), cases=[Round(FatTree(4), 1), Round(FatTree(6), 2)])
-    found = short.compute()["table6"]
+    short = replace(described(tables.table_6, seeds=1), cases=[Round(FatTree(4), 1), Round(FatTree(6), 2)])
+    found = short.compute(in_turn)["table6"]
     assert [(row["hosts"], row["flows_per_host"]) for row in found] == [(16, 1), (54, 2)]
     for row in found:
         assert row["loop_ms"] == pytest.approx(row["messages_ms"] + row["computed_ms"])
