@@ -1,0 +1,96 @@
+"""How far a reader walks who follows a command: modules of ours, and changes from one to another.
+
+    python -m benchmarks.walk
+
+Counts, with a profiler in this thread, calls of the project's functions: for `hedera run` in virtual time up to the
+boot of its guest, for `hedera simulate` up to a flow's rate. Each is counted in a process of its own, when what is made
+once (a guest's kernel and code) is there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+from types import FrameType, TracebackType
+
+from harness.cli.group import cli
+from virtual.guest import Guest
+
+ROOT = Path(__file__).resolve().parents[1]
+OUT = ROOT / "results" / "runs" / "walk" / "run"
+COMMANDS = {
+    "run": f"run --scheme hedera-gff --traffic stride:4 --seconds 6 --time virtual --quiet --out {OUT}".split(),
+    "simulate": ["simulate", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", "12", "--quiet"],
+}
+
+
+class Booted(BaseException):
+    """A guest would boot now."""
+
+
+class Walk:
+    """The functions called while the block runs, and how often a call led from one module of ours into another."""
+
+    def __init__(self) -> None:
+        self.functions: set[tuple[str, str]] = set()
+        self.changes = 0
+        self._last = ""
+
+    def __enter__(self) -> Walk:
+        sys.setprofile(self._called)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        sys.setprofile(None)
+        return isinstance(error, Booted)
+
+    def _called(self, frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        function = code.co_flags & inspect.CO_OPTIMIZED  # a module's or a class's own lines are no function
+        if event != "call" or not function or not code.co_filename.startswith(f"{ROOT}/"):
+            return
+        module = code.co_filename.removeprefix(f"{ROOT}/")
+        if module.startswith((".", "benchmarks/")):
+            return
+        self.functions.add((module, code.co_name))
+        self.changes += module != self._last
+        self._last = module
+
+    @property
+    def modules(self) -> list[str]:
+        return sorted({module for module, _ in self.functions})
+
+
+def walked(words: list[str]) -> Walk:
+    with Walk() as walk:
+        cli.main(words, standalone_mode=False)
+    return walk
+
+
+def _boots(guest: Guest) -> Guest:
+    raise Booted
+
+
+def count(command: str) -> None:
+    Guest.__enter__ = _boots  # type: ignore[method-assign]
+    walk = walked(COMMANDS[command])
+    print(f"{command}: {len(walk.modules)} modules, {walk.changes} changes, {len(walk.functions)} functions")
+    print("  " + " ".join(walk.modules))
+
+
+def main(*asked: str) -> None:
+    if asked:
+        return count(*asked)
+    for command in COMMANDS:
+        counting = [sys.executable, "-m", "benchmarks.walk", command]
+        subprocess.run(counting, cwd=ROOT, check=True, capture_output=True)  # makes what is made once
+        done = subprocess.run(counting, cwd=ROOT, check=True, capture_output=True, text=True)
+        print(*done.stdout.splitlines()[-2:], sep="\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
