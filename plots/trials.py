@@ -80,10 +80,7 @@ class Comparison:
 def in_a_sentence(sweep: Sweep) -> str:
     """Sentences on how many patterns each scheduler is significantly above BASE in, by valid runs and by all tries, and
     on how those of the user's own stand beside BASE and RIVAL; empty if these were not run."""
-    compared, of_tries = (
-        {(each.first, each.second): each for each in every}
-        for every in (compare_all(sweep), compare_all(sweep, all_tries=True))
-    )
+    compared, of_tries = ({(each.first, each.second): each for each in every} for every in _valid_and_all(sweep))
     static = [name for name in BEST_FIRST if not name.startswith("hedera-")]
     schemes = [scheme for scheme in scheme_order(run.scheme for run in sweep.runs) if scheme not in static]
     schemes.sort(key=lambda scheme: not is_own(scheme))
@@ -131,8 +128,7 @@ def is_own(scheme: str) -> bool:
 def first_to_last(schemes: Iterable[str]) -> list[str]:
     """The order in which schemes are compared: the control, those of the user's own, others without a rank, and the
     ranked ones, the one expected to be best first."""
-    ranked = BEST_FIRST
-    place = {name: number for number, name in enumerate(ranked)}
+    place = {name: number for number, name in enumerate(BEST_FIRST)}
     return sorted(set(schemes), key=lambda s: (s != CONTROL, place.get(s, -1), not is_own(s), s))
 
 
@@ -162,9 +158,7 @@ def csv_text(sweep: Sweep) -> str:
             *(None if value is None else f"{value:.4g}" for value in (row.p, row.adjusted)),
             row.verdict,
         )
-        for over, comparisons in zip(
-            (VALID, ALL_TRIES), (compare_all(sweep), compare_all(sweep, all_tries=True)), strict=True
-        )
+        for over, comparisons in zip((VALID, ALL_TRIES), _valid_and_all(sweep), strict=True)
         for pair in comparisons
         for row in (*pair.patterns, pair.overall)
     ]
