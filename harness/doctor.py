@@ -63,7 +63,7 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
     killed = _optional("leftovers of killed runs", ", ".join(left) or "none", "none", "hedera clean" if left else "")
     others = (_pox(), _packets(), killed)
     if time == "virtual":
-        return [*map(_of_guests, programs), *libraries, *as_root, *_limits(), _guest_kernel(), _guest(), *others]
+        return [*map(_of_guests, programs), *libraries, *as_root, *_limits(), *_guests(), *others]
     needs_root = _needed("root", bool(as_root), "run it with sudo, or hedera doctor --time virtual")
     return [needs_root, *programs, *libraries, *as_root, *others]
 
@@ -91,14 +91,27 @@ def _of_guests(found: Finding) -> Finding:
     return replace(found, ok=None, fix="fetched for guests when the first one is booted; needs no root")
 
 
-def _guest_kernel() -> Finding:
-    """The kernel of virtual time, tested: which one it is, and how it holds its processes."""
-    item = "kernel for virtual time"
+def _guests() -> list[Finding]:
+    """The kernel of virtual time, tested: which one it is, and how it holds its processes; and a guest that has as many
+    processes as a run of k = 4."""
+    item, size = "kernel for virtual time", "a guest of that size"
     try:
-        found = kernel.kernel(lambda sentence: None)
+        booted = kernel.kernel(lambda sentence: None)
     except UnfitMachine as reason:
-        return _needed(item, False, str(reason))
-    return _optional(item, f"Linux {found.release}, {found.mode} mode", "yes", found.slow or "")
+        return [_needed(each, False, str(reason)) for each in (item, size)]
+    tested = _optional(item, f"Linux {booted.release}, {booted.mode} mode", "yes", booted.slow or "")
+    count = SMALLEST.processes
+    script = f"for i in $(seq {count - 8}); do sleep 2 & done; sleep 1; jobs -r | wc -l"
+    command, memory_mib = ["bash", "-c", script], SMALLEST.memory_mib
+    try:
+        with Guest(
+            booted.linux, command, folder=Path("/"), memory_mib=memory_mib, processes=count, real_s=120
+        ) as guest:
+            ended = guest.wait()
+    except (UnfitMachine, WorkerFailed) as reason:
+        return [tested, _needed(size, False, str(reason))]
+    found = ended.stdout.strip() == str(count - 8)
+    return [tested, _needed(size, found, f"it said {ended.stderr.strip()[-200:]!r}")]
 
 
 def _limits() -> list[Finding]:
@@ -110,23 +123,6 @@ def _limits() -> list[Finding]:
         fix = "" if limit.enough else limit.sentence()
         found.append(Finding(f"{limit.name} (guests)", most + raised, f"{limit.needs:,}", limit.enough, fix))
     return [*found, _optional("memory file of guests", memory_folder(SMALLEST.memory_mib) or "the user's cache", "any")]
-
-
-def _guest() -> Finding:
-    """A guest that has as many processes as a run of k = 4."""
-    item = "a guest of that size"
-    count = SMALLEST.processes
-    script = f"for i in $(seq {count - 8}); do sleep 2 & done; sleep 1; jobs -r | wc -l"
-    try:
-        linux = kernel.kernel(lambda sentence: None).linux
-        with Guest(
-            linux, ["bash", "-c", script], folder=Path("/"), memory_mib=SMALLEST.memory_mib, processes=count, real_s=120
-        ) as guest:
-            ended = guest.wait()
-    except (UnfitMachine, WorkerFailed) as reason:
-        return _needed(item, False, str(reason))
-    found = ended.stdout.strip() == str(count - 8)
-    return _needed(item, found, f"it said {ended.stderr.strip()[-200:]!r}")
 
 
 def _shaper_works() -> bool:

@@ -19,19 +19,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from harness.jobs import publish
 from harness.jobs.job import job_of
-from harness.jobs.publish import (
-    Carrier,
-    Doing,
-    Planned,
-    alone_in,
-    carry_out,
-    folder_of,
-    remove_partial,
-    require_writable,
-    slug,
-    stage_words,
-)
+from harness.jobs.publish import Carrier, Doing, Planned
 from hedera.schemes import SCHEMES
 from plots.load import Sweep, load_sweep
 from plots.style import setting_text, short
@@ -117,7 +107,11 @@ def plan_parts(
             traffic = SUITES[suite](spec)
         else:
             traffic = [TrafficSpec(pattern, spec.flows_per_host, spec.keep) for pattern in patterns]
-        name = slug("-".join(f"{option}_{setting_text(value)}" for option, value in values.items())) if values else ""
+        name = (
+            publish.slug("-".join(f"{option}_{setting_text(value)}" for option, value in values.items()))
+            if values
+            else ""
+        )
         parts[spec] = Part(folder / name, values, plan(spec, traffic, able, trials, folder / name))
     for job in (job for part in parts.values() for job in part.jobs):
         job.spec.workload()
@@ -151,10 +145,10 @@ def plan(
     for trial, workload, scheme in itertools.product(range(1, trials + 1), *once):
         asked = asdict(workload) | {"scale_sizes": base.scale_sizes and workload.scale_sizes}
         spec = replace(base, scheme=scheme, trial=trial, seed=base.seed + trial - 1, **asked)
-        name = folder_of(workload.traffic)
+        name = publish.folder_of(workload.traffic)
         if workload.flows_per_host != 1 or workload.keep != 1:
             name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
-        jobs.append(Planned(job_of(spec), folder / name / folder_of(scheme) / f"trial-{trial}"))
+        jobs.append(Planned(job_of(spec), folder / name / publish.folder_of(scheme) / f"trial-{trial}"))
     return jobs
 
 
@@ -163,7 +157,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
 
     Raises UserMistake when it cannot be written to, or holds a sweep with other settings.
     """
-    require_writable(folder)
+    publish.require_writable(folder)
     settings = {name: value for name, value in base.as_json().items() if name not in PER_RUN}
     settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
@@ -251,8 +245,8 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
     """
     from plots.report import write_all
 
-    with alone_in(folder):
-        remove_partial(folder)
+    with publish.alone_in(folder):
+        publish.remove_partial(folder)
         console = Console(stderr=True, quiet=quiet())
         # Runs of which the files have been edited since, or which another emulator made, make room.
         for why, count in Counter(filter(None, (job.set_aside() for job in jobs))).items():
@@ -266,7 +260,7 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
             columns = (*counts, TimeElapsedColumn(), TextColumn("{task.description}"))
             with Progress(*columns, console=console, transient=True, speed_estimate_period=float("inf")) as bar:
                 shown = Shown(bar, left, folder)
-                carry_out(left, where, shown.done, shown.look)
+                publish.carry_out(left, where, shown.done, shown.look)
         sweep = load_sweep(folder)
         write_all(sweep)
     return sweep
@@ -285,7 +279,7 @@ class Shown:
 
     def look(self, doing: Doing) -> None:
         words = [
-            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {stage_words(*stage)}"
+            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {publish.stage_words(*stage)}"
             for job, stage in doing.items()
         ]
         self._bar.update(self._task, description=escape("; ".join(words)))

@@ -79,12 +79,11 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 
 def as_json(rows: Sequence[Row]) -> str:
     """``{"rows": [...]}``, one object per row. Null stands for infinite and NaN, which JSON does not have."""
-
-    def plain(cell: Any) -> Any:
-        return None if isinstance(cell, float) and not math.isfinite(cell) else cell
-
-    plain_rows = [{name: plain(cell) for name, cell in row.items()} for row in rows]
-    return json.dumps({"rows": plain_rows}, allow_nan=False)
+    plain = [
+        {name: None if isinstance(cell, float) and not math.isfinite(cell) else cell for name, cell in row.items()}
+        for row in rows
+    ]
+    return json.dumps({"rows": plain}, allow_nan=False)
 
 
 def conclude(rows: Sequence[Row], tables: Sequence[Table | str], files: Sequence[Path], json_wanted: bool) -> None:
