@@ -248,7 +248,6 @@ def among(*names: str) -> Callable[[str], str]:
 engines_option = names_option(
     "--engines", ENGINES, among(*ENGINES), "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
 )
-tick_option = click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
 
 
 def schemes_option(default: Sequence[str]) -> Command:

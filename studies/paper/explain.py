@@ -16,21 +16,7 @@ from plots.style import MUTED
 from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import ENGINES, Config
-from studies.study import (
-    Parts,
-    Row,
-    Rows,
-    Study,
-    column,
-    compared,
-    grouped,
-    in_seeds,
-    mbps,
-    picture,
-    study,
-    table,
-    tick_option,
-)
+from studies.study import Parts, Row, Rows, Study, column, compared, grouped, in_seeds, mbps, picture, study, table
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
@@ -177,7 +163,7 @@ def summary(rows: Sequence[Row], seeds: int) -> Row:
     }  # fmt: skip
 
 
-@study(tick_option, seeds=30)
+@study(field_options(Config, "tick_s"), seeds=30)
 def explain_gff(seeds: int, tick_s: float) -> Study:
     """Set Global First Fit beside the results of the paper's own simulator, for the traffic of Figure 9."""
     return Study(

@@ -42,7 +42,6 @@ from studies.study import (
     schemes_option,
     study,
     table,
-    tick_option,
 )
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
@@ -156,18 +155,9 @@ def _placed(algorithm: str, tree: FatTree, flows: LargeFlows, links: LinkState) 
     return made, made.place(flows, links)
 
 
-class Growing(NamedTuple):
-    """A cell of Table 1, measured for about ``seconds``."""
-
-    algorithm: str
-    k: int
-    flows_per_host: int
-    seconds: float
-
-
-def growing(case: Growing) -> Row:
-    """A placement's processor time per step (a flow or an iteration), and its memory, with the flows, between random
-    hosts."""
+def growing(case: tuple[str, int, int, float]) -> Row:
+    """A cell of Table 1, for algorithm, k, flows per host, and how long to measure: a placement's processor time per
+    step (a flow or an iteration), and its memory, with the flows, between random hosts."""
     name, k, many, seconds = case
     flows = many * FatTree(k).num_hosts
     given, steps = placement_input(k, flows), flows if name == FIRST_FIT else ITERATIONS
@@ -215,7 +205,7 @@ def table_1(seconds: float) -> Study:
     takes O(f) per iteration, with f flows to a host, independent of k; both take O(k^3 + F) of memory. Here powers of
     k/2 and of the flows per host are fitted to measured times, and multiples of k^3 and F to a process's growth.
     """
-    cases = [Growing(name, k, many, seconds) for name in STEPS for k in SIZES for many in FLOWS_PER_HOST]
+    cases = [(name, k, many, seconds) for name in STEPS for k in SIZES for many in FLOWS_PER_HOST]
     return Study(cases, growing, _one_file("table1"), _tables_of_growth, label="Table 1: measuring")
 
 
@@ -536,9 +526,7 @@ def _emulated_shuffles(folder: Path, schemes: Sequence[str]) -> Study:
     click.argument("folder", required=False, type=click.Path(path_type=Path)),
     click.option("--simulated", is_flag=True, help="Use the simulator."),
     schemes_option(tuple(TABLE_2)),
-    click.option("--interval", "interval_s", default=5.0, show_default=True, help="Hedera's scheduling period, s."),
-    tick_option,
-    click.option("--detect", "detect_s", default=0.0, help="How often Global First Fit looks for large flows, s."),
+    field_options(Config, "interval_s tick_s detect_s"),
     seeds=5,
 )
 def table_2(folder: Path | None, simulated: bool, schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
