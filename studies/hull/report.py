@@ -281,23 +281,20 @@ FIGURE_5 = Comparison(
 
 
 def tables(comparison: Comparison, rows: Rows) -> Parts:
-    """A table for each metric and variant, and sentences on HULL's mean reductions."""
+    """A table for each metric and variant, and one of HULL's mean reductions."""
     shown: Parts = []
     numbers, *reduced = rows.values()
     for (variant, metric), group in grouped(numbers, "variant", "metric").items():
         names = ("scheme", "statistic", comparison.column, "published", "ours", "ratio", "lowest", "highest")
-        brief = [{name: row[name] for name in names} for row in group]
-        shown.append(table(f"{comparison.title}, {variant}: {metric}", brief))
+        shown.append(table(f"{comparison.title}, {variant}: {metric}", group, *names))
         for statistic, factor in (("mean", 1.5), ("p99", 2.0)):
             near, known = within(group, statistic, factor)
             if known:
                 shown.append(f"{metric}, {statistic}: {near} of {known} within a factor {factor:g} of the published")
-    for row in reduced[0] if reduced else ():
-        if row[comparison.column] is None:
-            seeds = "" if row["low"] is None else " ({low:.1f} to {high:.1f})".format(**row)
-            published = "" if row["published"] is None else f"; published: {row['published']:.1f} %"
-            reduction = "{variant}, {metric} {statistic}: HULL is {percent:.1f} %".format(**row)
-            shown.append(f"{reduction}{seeds} below {row['than']}{published}")
+    means = [row for part in reduced for row in part if row[comparison.column] is None]
+    if means:
+        names = ("variant", "metric", "statistic", "than", "published", "percent", "low", "high")
+        shown.append(table("By how much HULL is below each other scheme, mean over all loads", means, *names))
     return shown
 
 

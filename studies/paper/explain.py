@@ -42,11 +42,8 @@ def predict(case: Config) -> Float64:
 
 
 def fit(predicted: Float64, measured: Float64) -> tuple[float, float, float]:
-    """The factor by which a prediction fits the measured values best (least squares), the mean relative error that
-    remains, as a fraction of what was measured, and Pearson's correlation; nan where a prediction does not vary.
-
-    Both have shape (matrices,).
-    """
+    """The factor by which a prediction (matrices,) fits the measured values best (least squares), the mean relative
+    error that remains, as a fraction of what was measured, and Pearson's correlation; nan where either is constant."""
     scale = float(predicted @ measured / (predicted @ predicted))
     error = float(np.mean(np.abs(scale * predicted - measured) / measured))
     constant = np.ptp(predicted) == 0 or np.ptp(measured) == 0
