@@ -203,11 +203,13 @@ def compared(case: str, paper: float | None, values: Iterable[float]) -> Row:
     return {"case": case, "paper": paper, "ours": ours.mean, "from": ours.low, "to": ours.high}
 
 
-def table(title: str, rows: Sequence[Row]) -> Table:
-    words = sum(isinstance(cell, str) for cell in rows[0].values())
-    filled = plain_table(title, *(name.replace("_", " ") for name in rows[0]), left=words)
+def table(title: str, rows: Sequence[Row], *names: str) -> Table:
+    """For a terminal: these columns of the rows, in this order; all if none is named."""
+    names = names or tuple(rows[0])
+    words = sum(isinstance(rows[0][name], str) for name in names)
+    filled = plain_table(title, *(name.replace("_", " ") for name in names), left=words)
     for row in rows:
-        filled.add_row(*map(_cell, row.values()))
+        filled.add_row(*(_cell(row[name]) for name in names))
     return filled
 
 
@@ -248,7 +250,6 @@ def among(*names: str) -> Callable[[str], str]:
 engines_option = names_option(
     "--engines", ENGINES, among(*ENGINES), "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
 )
-tick_option = click.option("--tick", "tick_s", default=0.001, show_default=True, help="Length of a tick, s.")
 
 
 def schemes_option(default: Sequence[str]) -> Command:

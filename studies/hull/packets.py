@@ -60,10 +60,8 @@ def cache_folder() -> Path:
 
 
 def engine(target: str = "engine") -> Path:
-    """The compiled engine (or ``unit-tests``), compiled now if needed.
-
-    Raises NotInstalled with what to install; RuntimeError, one sentence, when it does not compile or cannot be kept.
-    """
+    """The compiled engine (or ``unit-tests``), compiled now if needed. NotInstalled says what to install; RuntimeError,
+    one sentence, when it does not compile or cannot be kept."""
     folder = cache_folder() / _stamp()
     program = folder / target
     try:
@@ -143,10 +141,8 @@ def _stamp() -> str:
 
 @cache
 def version() -> str:
-    """The version of ns-3 that is installed, such as 3.37.
-
-    Raises NotInstalled when there is none, no compiler, or a version that the engine does not know.
-    """
+    """The version of ns-3 that is installed, such as 3.37. NotInstalled when there is none, no compiler, or a version
+    that the engine does not know."""
     for tool, package in (("g++", "a C++ compiler"), ("make", "make")):
         if shutil.which(tool) is None:
             raise NotInstalled(f"the packet simulator needs {package}: {INSTALL}")
@@ -209,10 +205,7 @@ _ARRAYS = tuple(each.name for each in fields(Result) if each.name not in ("unfin
 
 
 def parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    """The engine's output: its head, and its arrays by name.
-
-    Raises ValueError when it is not whole.
-    """
+    """The engine's output: its head, and its arrays by name. ValueError when it is not whole."""
     line = data.partition(b"\n")[0]
     head, begin = json.loads(line), len(line) + 1
     arrays = {}
@@ -322,10 +315,7 @@ class Task:
 
 
 def run(experiment: Experiment) -> Result:
-    """Run one experiment.
-
-    Raises NotInstalled, or RuntimeError when the engine fails.
-    """
+    """Raises NotInstalled, or RuntimeError when the engine fails."""
     traffic = experiment.traffic()
     started = time.perf_counter()
     data = run_scenario(scenario(experiment, traffic))
@@ -333,10 +323,7 @@ def run(experiment: Experiment) -> Result:
 
 
 def run_scenario(built: dict[str, Any]) -> bytes:
-    """Run a scenario in the engine and return what it writes.
-
-    Raises ValueError, one sentence, for a scenario that the engine refuses; RuntimeError when it dies.
-    """
+    """The engine's answer to a scenario. ValueError, one sentence, if it refuses it; RuntimeError when it dies."""
     # Files without a name: a killed process leaves nothing behind.
     with tempfile.TemporaryFile("w+", encoding="utf-8") as question, tempfile.TemporaryFile() as answer:
         json.dump(built, question)

@@ -17,9 +17,8 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from plots.style import MUTED, logarithmic
+from plots.style import logarithmic
 from record.options import field_options, in_words, json_option, names_option, options, parallel
-from record.output import plain_table
 from record.spec import options_of
 from record.tasks import run_tasks
 from studies.hull.packets import KINDS, Result, Task, engine, keep, kept_or_run, parse, run_scenario, turn
@@ -34,12 +33,11 @@ from studies.hull.scenario import (
     unit_of,
     written,
 )
-from studies.study import Parts, Row, Rows, Study, among, grouped, interval, picture, study
+from studies.study import Parts, Row, Rows, Study, among, grouped, interval, picture, study, table
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from rich.table import Table
 
 KEPT = Path("results/runs/hull")
 """Where results of single runs are kept; not in git."""
@@ -282,45 +280,22 @@ FIGURE_5 = Comparison(
 """Simulated seconds are of each seed: five make the authors' 1,380 (Table II), 150 and 100 s (Figures 4 and 5)."""
 
 
-UNITS = {"us": "us", "ms": "ms", "mbps": "Mb/s", "percent": "%", "timeouts": "", "time": "of 10"}
-"""Of a metric, by the last part of its name."""
-
-
 def tables(comparison: Comparison, rows: Rows) -> Parts:
-    """A table for each metric and variant, and sentences on HULL's mean reductions."""
+    """A table for each metric and variant, and one of HULL's mean reductions."""
     shown: Parts = []
     numbers, *reduced = rows.values()
     for (variant, metric), group in grouped(numbers, "variant", "metric").items():
-        shown.append(_table(f"{comparison.title}, {variant}: {metric}", comparison.column, group))
+        names = ("scheme", "statistic", comparison.column, "published", "ours", "ratio", "lowest", "highest")
+        shown.append(table(f"{comparison.title}, {variant}: {metric}", group, *names))
         for statistic, factor in (("mean", 1.5), ("p99", 2.0)):
             near, known = within(group, statistic, factor)
             if known:
                 shown.append(f"{metric}, {statistic}: {near} of {known} within a factor {factor:g} of the published")
-    for row in reduced[0] if reduced else ():
-        if row[comparison.column] is None:
-            seeds = "" if row["low"] is None else " ({low:.1f} to {high:.1f})".format(**row)
-            published = "" if row["published"] is None else f"; published: {row['published']:.1f} %"
-            reduction = "{variant}, {metric} {statistic}: HULL is {percent:.1f} %".format(**row)
-            shown.append(f"{reduction}{seeds} below {row['than']}{published}")
+    means = [row for part in reduced for row in part if row[comparison.column] is None]
+    if means:
+        names = ("variant", "metric", "statistic", "than", "published", "percent", "low", "high")
+        shown.append(table("By how much HULL is below each other scheme, mean over all loads", means, *names))
     return shown
-
-
-def _table(title: str, column: str, rows: Sequence[Row]) -> Table:
-    """Published against ours, with the difference in % of the published (in points where the unit is %)."""
-    unit = UNITS[rows[0]["metric"].rpartition("_")[2]]
-    digits = 1 if max(row["ours"] for row in rows) >= 10 else 3
-    filled = plain_table(title, "case", f"paper [{unit}]", f"ours [{unit}]", "difference", "spread of ours")
-    for row in rows:
-        paper, difference = "no number published", ""
-        if row["published"] is not None:
-            paper, gap = f"{row['published']:,.{digits}f}", row["ours"] - row["published"]
-            difference = f"{gap:+.{digits}f}" + (" points" if unit == "%" else "")
-            if row["published"] and unit != "%":
-                difference = f"{100 * gap / row['published']:+.1f} %"
-        case = f"{column.partition('_')[0]} {row[column]:g}  {row['scheme']}  {row['statistic']}"
-        spread = "{lowest:,.4g} to {highest:,.4g}".format(**row) if row["seeds"] > 1 else ""
-        filled.add_row(case, paper, f"{row['ours']:,.{digits}f}", difference, spread)
-    return filled
 
 
 _MIN_US = 0.05
@@ -336,8 +311,8 @@ def draw(comparison: Comparison, parameters: Parameters, rows_by_file: Rows, pat
             _panel(axes, [r for r in rows if (r["metric"], r["statistic"]) == (panel.metric, panel.statistic)], panel)
             axes.set_title(panel.title)
             axes.set_xlabel(comparison.x_label)
-        figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
-        figure.supxlabel(_note(rows), fontsize=8.5, color=MUTED)
+        curves = grid[0][0].get_legend_handles_labels()
+        figure.legend(*curves, loc="outside lower center", ncols=4, title=_note(rows), title_fontsize=8.5)
 
 
 def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
@@ -452,13 +427,13 @@ def hull() -> None:
     """
 
 
-@hull.group()
-def figure() -> None:
+@hull.group("figure")
+def figures() -> None:
     """Reproduce a figure of the report."""
 
 
-@hull.group()
-def table() -> None:
+@hull.group("table")
+def report_tables() -> None:
     """Reproduce a table of the report."""
 
 
@@ -497,9 +472,9 @@ def figure_5(quick: bool, **options: Any) -> Study:
     return _study(FIGURE_5, quick, **options)
 
 
-table.add_command(table_2, "2")
+report_tables.add_command(table_2, "2")
 for _number, _command in (("1", figure_1), ("4", figure_4), ("5", figure_5)):
-    figure.add_command(_command, _number)
+    figures.add_command(_command, _number)
 
 
 @hull.command()

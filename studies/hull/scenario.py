@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -120,18 +119,14 @@ class Quantity(click.ParamType[float | None]):
         self.name = _WRITTEN[unit].lower()
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float | None:
-        if value is None or isinstance(value, int | float):
-            return value
-        match = re.fullmatch(r"\s*([0-9.eE+-]+)\s*([A-Za-z/]*)\s*", value)
-        factor = _UNITS[self._unit].get(match[2] or _WRITTEN[self._unit]) if match else None
+        if not isinstance(value, str):
+            return None if value is None else float(value)
+        text = value.strip()
+        unit, factors = text.lstrip("0123456789.eE+- "), _UNITS[self._unit]
         try:
-            number = float(match[1]) if match else None
-        except ValueError:
-            number = None
-        if factor is None or number is None:
-            units = ", ".join(_UNITS[self._unit])
-            self.fail(f"{value!r} is not a number with one of the units {units}", parameter, context)
-        return number * factor
+            return float(text.removesuffix(unit)) * factors[unit or _WRITTEN[self._unit]]
+        except (ValueError, KeyError):
+            self.fail(f"{value!r} is not a number with one of the units {', '.join(factors)}", parameter, context)
 
 
 def unit_of(field: str) -> str | None:
@@ -223,8 +218,7 @@ class Traffic:
 
     @property
     def kind(self) -> Int64:
-        kinds = np.array([connection.kind for connection in self.connections], np.int64)
-        return kinds[self.connection] if self.connection.size else np.zeros(0, np.int64)
+        return np.array([connection.kind for connection in self.connections], np.int64)[self.connection]
 
 
 def _exchanges(

@@ -370,9 +370,7 @@ def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, *
 
     def tables(rows: Rows) -> Parts:
         names = ("scheme", "size_class", "load", "interval_s", "detect_s", "mean_slowdown", "p99_slowdown", "carried")
-        shown = (*names, "flows", "cut_off")
-        brief = [{column: row[column] for column in shown} for row in rows[name]]
         title = f"Slowdown of small, medium and large flows. {note}"
-        return [table(title, brief), *overloaded(rows[name])]
+        return [table(title, rows[name], *names, "flows", "cut_off"), *overloaded(rows[name])]
 
     return Study(cases, by_size, rows, tables, partial(_draw_slowdown, note), label=f"completion, k={base.k}")

@@ -16,21 +16,7 @@ from plots.style import MUTED
 from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import ENGINES, Config
-from studies.study import (
-    Parts,
-    Row,
-    Rows,
-    Study,
-    column,
-    compared,
-    grouped,
-    in_seeds,
-    mbps,
-    picture,
-    study,
-    table,
-    tick_option,
-)
+from studies.study import Parts, Row, Rows, Study, column, compared, grouped, in_seeds, mbps, picture, study, table
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
@@ -56,11 +42,8 @@ def predict(case: Config) -> Float64:
 
 
 def fit(predicted: Float64, measured: Float64) -> tuple[float, float, float]:
-    """The factor by which a prediction fits the measured values best (least squares), the mean relative error that
-    remains, as a fraction of what was measured, and Pearson's correlation; nan where a prediction does not vary.
-
-    Both have shape (matrices,).
-    """
+    """The factor by which a prediction (matrices,) fits the measured values best (least squares), the mean relative
+    error that remains, as a fraction of what was measured, and Pearson's correlation; nan where either is constant."""
     scale = float(predicted @ measured / (predicted @ predicted))
     error = float(np.mean(np.abs(scale * predicted - measured) / measured))
     constant = np.ptp(predicted) == 0 or np.ptp(measured) == 0
@@ -177,7 +160,7 @@ def summary(rows: Sequence[Row], seeds: int) -> Row:
     }  # fmt: skip
 
 
-@study(tick_option, seeds=30)
+@study(field_options(Config, "tick_s"), seeds=30)
 def explain_gff(seeds: int, tick_s: float) -> Study:
     """Set Global First Fit beside the results of the paper's own simulator, for the traffic of Figure 9."""
     return Study(

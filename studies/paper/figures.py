@@ -39,7 +39,6 @@ from studies.study import (
     schemes_option,
     study,
     table,
-    tick_option,
 )
 from topos.arrays import Int32
 from topos.fattree import FatTree
@@ -285,8 +284,7 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
         "--simulated", is_flag=True, help="Use the simulator (for the figure of emulated runs: hedera report DIR)."
     ),
     schemes_option(FIGURE_9_SCHEMES),
-    click.option("--engine", default="aimd", show_default=True, help="aimd or maxmin."),
-    tick_option,
+    field_options(Config, "engine tick_s"),
     seeds=10,
 )
 def figure_9(schemes: Sequence[str], seeds: int, simulated: bool = True, **fields: Any) -> Study:

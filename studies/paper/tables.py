@@ -26,7 +26,6 @@ from hedera.schemes import CONTROL
 from hedera.simulated_annealing import SimulatedAnnealing
 from plots.load import load_sweep
 from record.options import field_options
-from record.output import plain_table
 from record.published import TABLE_2, TABLE_2_BYTES, TABLE_3, TABLE_4, TABLE_5, TABLE_6
 from record.run import Run
 from simulator.config import Config
@@ -42,7 +41,6 @@ from studies.study import (
     schemes_option,
     study,
     table,
-    tick_option,
 )
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
@@ -80,20 +78,20 @@ _seconds = click.option(
 )
 
 
-def random_flows(k: int, flows: int, seed: int = 1) -> Flows:
+def random_flows(k: int, flows: int) -> Flows:
     """Random destinations, never the source; sources in turn where there is one flow per host, else random."""
-    rng, hosts = np.random.default_rng(seed), FatTree(k).num_hosts
+    rng, hosts = np.random.default_rng(1), FatTree(k).num_hosts
     src = np.arange(flows) if flows == hosts else rng.integers(0, hosts, flows)
     dst = (src + rng.integers(1, hosts, flows)) % hosts
     return src.astype(np.int32), dst.astype(np.int32), hosts
 
 
-def placement_input(k: int, flows: int, seed: int = 1) -> Placing:
+def placement_input(k: int, flows: int) -> Placing:
     """Flows between random hosts with their estimated demands, and a network without failures."""
     tree = FatTree(k)
-    src, dst, hosts = random_flows(k, flows, seed)
+    src, dst, hosts = random_flows(k, flows)
     demand = estimate_demands(src, dst, hosts)
-    hashed = np.random.default_rng(seed).integers(0, tree.num_cores, flows).astype(np.int32)
+    hashed = np.random.default_rng(1).integers(0, tree.num_cores, flows).astype(np.int32)
     return tree, LargeFlows(np.arange(flows), src, dst, demand, hashed, hashed), LinkState(tree)
 
 
@@ -156,18 +154,9 @@ def _placed(algorithm: str, tree: FatTree, flows: LargeFlows, links: LinkState) 
     return made, made.place(flows, links)
 
 
-class Growing(NamedTuple):
-    """A cell of Table 1, measured for about ``seconds``."""
-
-    algorithm: str
-    k: int
-    flows_per_host: int
-    seconds: float
-
-
-def growing(case: Growing) -> Row:
-    """A placement's processor time per step (a flow or an iteration), and its memory, with the flows, between random
-    hosts."""
+def growing(case: tuple[str, int, int, float]) -> Row:
+    """A cell of Table 1, for algorithm, k, flows per host, and how long to measure: a placement's processor time per
+    step (a flow or an iteration), and its memory, with the flows, between random hosts."""
     name, k, many, seconds = case
     flows = many * FatTree(k).num_hosts
     given, steps = placement_input(k, flows), flows if name == FIRST_FIT else ITERATIONS
@@ -215,7 +204,7 @@ def table_1(seconds: float) -> Study:
     takes O(f) per iteration, with f flows to a host, independent of k; both take O(k^3 + F) of memory. Here powers of
     k/2 and of the flows per host are fitted to measured times, and multiples of k^3 and F to a process's growth.
     """
-    cases = [Growing(name, k, many, seconds) for name in STEPS for k in SIZES for many in FLOWS_PER_HOST]
+    cases = [(name, k, many, seconds) for name in STEPS for k in SIZES for many in FLOWS_PER_HOST]
     return Study(cases, growing, _one_file("table1"), _tables_of_growth, label="Table 1: measuring")
 
 
@@ -233,10 +222,10 @@ def estimating(case: tuple[int, int, float]) -> Row:
     return {**known, **spent, "ratio": published_ms / spent["median_ms"]}
 
 
-def _megabytes_of_estimating(k: int = 48, flows: int = 250_000) -> float:
+def _megabytes_of_estimating() -> float:
     """What demand estimation takes, and the size of its input, in 10^6 bytes."""
-    src, dst, _ = random_flows(k, flows)
-    return megabytes(estimate_demands, random_flows, k, flows) + (src.nbytes + dst.nbytes) / 1e6
+    src, dst, _ = random_flows(48, 250_000)
+    return megabytes(estimate_demands, random_flows, 48, src.size) + (src.nbytes + dst.nbytes) / 1e6
 
 
 @study(_seconds, at_once=False)
@@ -463,16 +452,14 @@ def _ratios(values: Mapping[str, Sequence[float]], scheme: str) -> Sequence[floa
 
 
 def _table_of_shuffles(rows: Sequence[Row], title: str) -> Table:
-    filled = plain_table(title, "scheme", *(heading for _, heading in QUANTITIES.values()))
+    """Each quantity with its ratio to the control, the paper's ratio, and the difference."""
+    shown = []
     for row in rows:
-        cells = []
-        for quantity, (unit, _) in QUANTITIES.items():
-            ours, paper, gap = (row[form.format(quantity)] for form in (OURS, PUBLISHED, GAP))
-            ratio = "" if ours is None else f"  {ours:.2f}"
-            cells.append(f"{row[unit]:,.1f}{ratio}" + ("" if gap is None else f" ({paper:.2f}, {gap:+.2f})"))
-        filled.add_row(row["scheme"], *cells)
-    filled.caption = "each with its ratio to the control, and in brackets the paper's ratio and the difference"
-    return filled
+        for quantity, (unit, heading) in QUANTITIES.items():
+            ratio, paper, gap = (row[form.format(quantity)] for form in (OURS, PUBLISHED, GAP))
+            values = {"ours": row[unit], "to_control": ratio, "published": paper, "difference": gap}
+            shown.append({"scheme": row["scheme"], "quantity": heading, **values})
+    return table(title, shown)
 
 
 def shuffle_config(scheme: str, transfer_bytes: int = TABLE_2_BYTES, **fields: Any) -> Config:
@@ -536,9 +523,7 @@ def _emulated_shuffles(folder: Path, schemes: Sequence[str]) -> Study:
     click.argument("folder", required=False, type=click.Path(path_type=Path)),
     click.option("--simulated", is_flag=True, help="Use the simulator."),
     schemes_option(tuple(TABLE_2)),
-    click.option("--interval", "interval_s", default=5.0, show_default=True, help="Hedera's scheduling period, s."),
-    tick_option,
-    click.option("--detect", "detect_s", default=0.0, help="How often Global First Fit looks for large flows, s."),
+    field_options(Config, "interval_s tick_s detect_s"),
     seeds=5,
 )
 def table_2(folder: Path | None, simulated: bool, schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
