@@ -517,7 +517,7 @@ class RunSpec(Experiment):
     min_rto_ms: Annotated[
         int, Meta(ge=1, le=60_000), described("TCP's shortest retransmission timeout; 200 is Linux's own, ms.")
     ] = LINUX_MIN_RTO_MS
-    queue: Annotated[int, Meta(ge=2, le=100_000), described("Queue of every port, full packets.")] = 50
+    queue: Annotated[int, Meta(ge=2, le=100_000), described("Queue of every switch port, full packets.")] = 50
     # From IPv4's least of 576 bytes (RFC 791) to a jumbo frame; larger packets gained nothing.
     mtu: Annotated[int, Meta(ge=576, le=9000), described("Largest packet, bytes.")] = DEFAULT_MTU
     new_flows: Annotated[
