@@ -28,7 +28,7 @@ from harness.jobs.job import job_of
 from harness.jobs.publish import require_writable, slug
 from record.errors import UserMistake
 from record.files import write_whole
-from record.output import silence
+from record.options import silence
 from record.spec import Option, RunSpec, options_of
 from record.temporary import temporary_folder
 from simulator.config import Config
