@@ -51,13 +51,9 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
     ``as_root``: those of `examine_as_root`; empty where nothing of ours is root.
     """
     version = machine.library_version
-    programs = [
-        *(
-            _versioned(tool.name, machine.version_of(tool), "any", f"apt-get install {tool.package}")
-            for tool in machine.TOOLS
-        ),
-        _versioned("mininet (Python)", version("mininet"), "any", "apt-get install mininet"),
-    ]
+    wanted = [(tool.name, machine.version_of(tool), tool.package) for tool in machine.TOOLS]
+    wanted.append(("mininet (Python)", version("mininet"), "mininet"))
+    programs = [_versioned(name, there, "any", f"apt-get install {package}") for name, there, package in wanted]
     libraries = [_versioned(name, version(name), "pinned", "setup/install.sh") for name in machine.LIBRARIES]
     left = leftovers()
     killed = _optional("leftovers of killed runs", ", ".join(left) or "none", "none", "hedera clean" if left else "")
