@@ -16,7 +16,6 @@ from studies.hull import packets as packet_engine
 from virtual import kernel, limits
 from virtual.guest import Guest, memory_folder
 
-SHAPED_S = 10.0
 SMALLEST = limits.Needs(processes=48, memory_mib=1024)
 """Of a run of k = 4 (`harness.jobs.guests.needs`)."""
 
@@ -129,7 +128,7 @@ def _shaper_works() -> bool:
         "tc qdisc add dev v0 parent 1:1 handle 10: bfifo limit 75000"
     )
     try:
-        run(["unshare", "--net", "sh", "-c", script], seconds=SHAPED_S)
+        run(["unshare", "--net", "sh", "-c", script], seconds=10)
     except RunFailed:
         return False
     return True
