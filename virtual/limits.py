@@ -99,12 +99,11 @@ def require(guest: Needs) -> None:
 def raised(guest: Needs) -> list[str]:
     """A prefix for a guest's command: it raises what is too low, where it may. Raises UnfitMachine as `require`."""
     require(guest)
-    options = [
-        f"--{limit.option}={limit.needs * limit.unit}:"
-        + ("unlimited" if limit.may == UNLIMITED else str(limit.may * limit.unit))
-        for limit in _of_a_process(guest)
-        if limit.has < limit.needs
-    ]
+    options = []
+    for limit in _of_a_process(guest):
+        if limit.has < limit.needs:
+            hard = "unlimited" if limit.may == UNLIMITED else limit.may * limit.unit
+            options.append(f"--{limit.option}={limit.needs * limit.unit}:{hard}")
     return ["prlimit", *options, "--"] if options else []
 
 
