@@ -16,7 +16,6 @@ from studies.hull import packets as packet_engine
 from virtual import kernel, limits
 from virtual.guest import Guest, memory_folder
 
-SHAPED_S = 10.0
 SMALLEST = limits.Needs(processes=48, memory_mib=1024)
 """Of a run of k = 4 (`harness.jobs.guests.needs`)."""
 
@@ -51,13 +50,9 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
     ``as_root``: those of `examine_as_root`; empty where nothing of ours is root.
     """
     version = machine.library_version
-    programs = [
-        *(
-            _versioned(tool.name, machine.version_of(tool), "any", f"apt-get install {tool.package}")
-            for tool in machine.TOOLS
-        ),
-        _versioned("mininet (Python)", version("mininet"), "any", "apt-get install mininet"),
-    ]
+    wanted = [(tool.name, machine.version_of(tool), tool.package) for tool in machine.TOOLS]
+    wanted.append(("mininet (Python)", version("mininet"), "mininet"))
+    programs = [_versioned(name, there, "any", f"apt-get install {package}") for name, there, package in wanted]
     libraries = [_versioned(name, version(name), "pinned", "setup/install.sh") for name in machine.LIBRARIES]
     left = leftovers()
     killed = _optional("leftovers of killed runs", ", ".join(left) or "none", "none", "hedera clean" if left else "")
@@ -133,7 +128,7 @@ def _shaper_works() -> bool:
         "tc qdisc add dev v0 parent 1:1 handle 10: bfifo limit 75000"
     )
     try:
-        run(["unshare", "--net", "sh", "-c", script], seconds=SHAPED_S)
+        run(["unshare", "--net", "sh", "-c", script], seconds=10)
     except RunFailed:
         return False
     return True

@@ -28,7 +28,7 @@ from harness.jobs.job import job_of
 from harness.jobs.publish import require_writable, slug
 from record.errors import UserMistake
 from record.files import write_whole
-from record.output import silence
+from record.options import silence
 from record.spec import Option, RunSpec, options_of
 from record.temporary import temporary_folder
 from simulator.config import Config
@@ -47,8 +47,6 @@ Flows = Sequence[tuple[Any, ...]]
 RESULTS = Path("results/runs")
 FIXED = ("scheme", "traffic", "time", "disturb")
 """Fields of a run that a sweep does not vary."""
-_GIVEN = "given"
-"""The folder of a sweep for the classes and flows that were given to it."""
 
 
 def _takes_options_of(owner: type) -> Callable[[Function], Function]:
@@ -152,10 +150,10 @@ def sweep(
         spec = RunSpec("ecmp", "stride:1", seconds=seconds, **fields_of(RunSpec, options))
         base, varied = timed(spec, on_cluster=bool(cluster)), varied_fields(vary or {})
         folder = Path(results) / slug(name or sweeps.name_of(base, varied))
-        traffic = None if patterns is None else [traffic_text(each, folder / _GIVEN) for each in patterns]
-        given = [] if schemes is None or isinstance(schemes, str) else schemes
-        names = schemes if isinstance(schemes, str) else [scheme_text(each, folder / _GIVEN) for each in given]
-        if len(set(names)) < len(set(given)):
+        given = folder / "given"  # the classes and flows that were given to it
+        traffic = None if patterns is None else [traffic_text(each, given) for each in patterns]
+        names = schemes if isinstance(schemes, str) else [scheme_text(each, given) for each in schemes or ()]
+        if not isinstance(schemes, str) and len(set(names)) < len(set(schemes or ())):
             raise UserMistake("two of the classes have one name")
         parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, names, varied, folder)
         if left_out:

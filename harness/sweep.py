@@ -27,7 +27,7 @@ from plots.load import Sweep, load_sweep
 from plots.style import setting_text, short
 from record.errors import UserMistake, one_line
 from record.files import read_json, write_whole
-from record.output import quiet
+from record.options import quiet
 from record.run import LOST, Run
 from record.spec import RunSpec
 from topos.wire import DEFAULT_MTU

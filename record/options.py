@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import MISSING
 from functools import wraps
 from pathlib import Path
@@ -16,8 +18,22 @@ from record.spec import options_of
 Command = Callable[..., Any]
 
 OUT = Path("results/runs/paper")
-QUIET = "hedera.quiet"
-"""Where click's context keeps ``--quiet``."""
+_SILENT: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+@contextmanager
+def silence(wanted: bool = True) -> Iterator[None]:
+    """Tell no progress while the block runs, as with ``--quiet``."""
+    token = _SILENT.set(wanted or quiet())
+    try:
+        yield
+    finally:
+        _SILENT.reset(token)
+
+
+def quiet() -> bool:
+    """Whether progress is not told: the present command has ``--quiet``, or `silence` was asked for."""
+    return _SILENT.get()
 
 
 def in_words(function: Command) -> Command:
@@ -73,7 +89,7 @@ quiet_option = click.option(
     "--quiet",
     is_flag=True,
     expose_value=False,
-    callback=lambda context, option, quiet: context.meta.update({QUIET: quiet}),
+    callback=lambda context, option, wanted: context.with_resource(silence(wanted)),
     help="No progress on standard error: only warnings, and what went wrong.",
 )
 parallel = options(

@@ -8,14 +8,13 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from record.files import write_whole
-from record.options import QUIET
+from record.options import quiet
 from traffic.textfile import Unreadable, read_regular
 
 if TYPE_CHECKING:
@@ -24,27 +23,6 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 MAX_CSV = 64 << 20
-
-
-_SILENT: ContextVar[bool] = ContextVar("silent", default=False)
-
-
-@contextmanager
-def silence(wanted: bool = True) -> Iterator[None]:
-    """Tell no progress while the block runs, as with ``--quiet``."""
-    token = _SILENT.set(wanted)
-    try:
-        yield
-    finally:
-        _SILENT.reset(token)
-
-
-def quiet() -> bool:
-    """Whether progress is not told: the present command has ``--quiet``, or `silence` was asked for."""
-    if _SILENT.get():
-        return True
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(QUIET))
 
 
 def plain_table(title: str, *headings: str, left: int = 1) -> Table:

@@ -15,7 +15,7 @@ from record.errors import WorkerFailed
 from virtual.apt import layer
 from virtual.guest import MEMORY_MIB, PATH, VIRTUAL, Ended, Guest
 from virtual.kernel import kernel
-from virtual.results import copy_results, plain_folder
+from virtual.results import copy_results
 
 SCRIPT = Path(__file__).with_name("command.sh")
 PROGRAMS = {
@@ -51,7 +51,6 @@ def run(
     seed: int = 0,
     real_s: float = 3600.0,
     say: Callable[[str], None] = lambda sentence: None,
-    open_folder: Callable[[Path], int] = plain_folder,
 ) -> Ended:
     """Run a command as root of a guest, in the folder one stands in, on this machine's files, which it cannot change.
 
@@ -59,8 +58,7 @@ def run(
     one stands in, are copied back there. ``stdout`` and ``stderr`` (default: this process's) get what it writes, as it
     writes it. ``terminal``: a person's, for reading and for writing; then time is real. ``environment``: this
     process's, if not told. ``real_s``: it is ended after so many of our seconds. Returns its exit status, what it took
-    by its own clock and by ours, and whether its time was virtual (`Ended`, whose output is empty). ``open_folder``: as
-    in `copy_results`.
+    by its own clock and by ours, and whether its time was virtual (`Ended`, whose output is empty).
 
     Raises UnfitMachine where no guest can be had, WorkerFailed when it hangs, is ended, or leaves what is refused;
     ValueError for a path of ``keep`` that leads out of the folder.
@@ -106,9 +104,9 @@ def run(
             ended = guest.wait(pass_on)
             pass_on()
             if out is not None:
-                copy_results(guest.results / "out", Path(out), replace=True, open_folder=open_folder)
+                copy_results(guest.results / "out", Path(out), replace=True)
             if (guest.results / "keep").is_dir():
-                copy_results(guest.results / "keep", Path.cwd(), replace=True, open_folder=open_folder)
+                copy_results(guest.results / "keep", Path.cwd(), replace=True)
             if (guest.results / "lost").exists():
                 raise WorkerFailed("not everything that was to be kept was there, or could be copied")
     return replace(ended, simulated_s=ended.simulated_s - (0 if terminal else SETTLED_S))

@@ -99,24 +99,19 @@ def require(guest: Needs) -> None:
 def raised(guest: Needs) -> list[str]:
     """A prefix for a guest's command: it raises what is too low, where it may. Raises UnfitMachine as `require`."""
     require(guest)
-    options = [
-        f"--{limit.option}={limit.needs * limit.unit}:"
-        + ("unlimited" if limit.may == UNLIMITED else str(limit.may * limit.unit))
-        for limit in _of_a_process(guest)
-        if limit.has < limit.needs
-    ]
+    options = []
+    for limit in _of_a_process(guest):
+        if limit.has < limit.needs:
+            hard = "unlimited" if limit.may == UNLIMITED else limit.may * limit.unit
+            options.append(f"--{limit.option}={limit.needs * limit.unit}:{hard}")
     return ["prlimit", *options, "--"] if options else []
 
 
 def memory_mib() -> int:
     """The memory of the machine, or of the control group that we are in, whichever is less."""
-    found = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
-    for path in _groups():
-        for file in ("memory.max", "memory.limit_in_bytes"):
-            text = _read(path / file)
-            if text.isdecimal():
-                found.append(int(text))
-    return min(found) >> 20
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    texts = [_read(path / file) for path in _groups() for file in ("memory.max", "memory.limit_in_bytes")]
+    return min([machine, *(int(text) for text in texts if text.isdecimal())]) >> 20
 
 
 def killed_for_memory() -> int:
@@ -143,9 +138,6 @@ def _read(path: Path) -> str:
 
 def _running() -> int:
     """Processes of this user, threads too."""
-    count = 0
-    for status in Path("/proc").glob("[0-9]*/status"):
-        text = _read(status)
-        if f"\nUid:\t{os.getuid()}\t" in text and (found := re.search(r"\nThreads:\t(\d+)", text)):
-            count += int(found[1])
-    return count
+    texts = map(_read, Path("/proc").glob("[0-9]*/status"))
+    pattern = rf"\nUid:\t{os.getuid()}\t.*?\nThreads:\t(\d+)"
+    return sum(int(found[1]) for text in texts if (found := re.search(pattern, text, re.DOTALL)))

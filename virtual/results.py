@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Callable
 from pathlib import Path
 
 from record.errors import WorkerFailed
+from record.files import open_folder
 
 MAX_BYTES = 1 << 30
 MAX_FILES = 100_000
@@ -28,19 +28,10 @@ def read_small(path: Path, most: int = TEXT_BYTES) -> str:
         return file.read(most).decode(errors="replace")
 
 
-def plain_folder(path: Path) -> int:
-    """A descriptor of a folder, made where it is missing."""
-    path.mkdir(parents=True, exist_ok=True)
-    return os.open(path, os.O_PATH | os.O_DIRECTORY)
-
-
-def copy_results(
-    source: Path, target: Path, *, replace: bool = False, open_folder: Callable[[Path], int] = plain_folder
-) -> int:
+def copy_results(source: Path, target: Path, *, replace: bool = False) -> int:
     """Copy everything below ``source`` into the folder ``target``; returns the number of files and folders.
 
-    ``replace``: files that are there already are replaced. ``open_folder``: makes and opens the folders that are
-    written to, where some of them may be another user's. Raises WorkerFailed for links, special files, and too many,
+    ``replace``: files that are there already are replaced. Raises WorkerFailed for links, special files, and too many,
     too large or too deep ones; OSError if writing fails. Then some files may have been copied.
     """
     count = size = 0

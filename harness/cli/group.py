@@ -109,15 +109,12 @@ def schemes() -> None:
     """List the schemes: how flows get their paths."""
     from hedera.schemes import FLOWLETS, SCHEMES, SPELLING, SUBFLOWS
 
-    _tell(
-        {
-            name: scheme.summary + (" (`--schemes all` leaves it out)" if scheme.hidden else "")
-            for name, scheme in SCHEMES.items()
-        }
-        | {FLOWLETS: "a flow's packets by another path after a gap of so many microseconds (in virtual time)"}
-        | {SUBFLOWS: "the same with N sub-flows for each flow of a collective"}
-        | {SPELLING: "a scheduler of your own (docs/own-scheduler.md)"}
-    )
+    left_out = " (`--schemes all` leaves it out)"
+    meanings = {name: scheme.summary + (left_out if scheme.hidden else "") for name, scheme in SCHEMES.items()}
+    meanings[FLOWLETS] = "a flow's packets by another path after a gap of so many microseconds (in virtual time)"
+    meanings[SUBFLOWS] = "the same with N sub-flows for each flow of a collective"
+    meanings[SPELLING] = "a scheduler of your own (docs/own-scheduler.md)"
+    _tell(meanings)
 
 
 @click.command()

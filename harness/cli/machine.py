@@ -21,7 +21,6 @@ from harness.jobs import root
 from harness.jobs.publish import remove_partial
 from harness.network.footprint import Cleaned
 from record.errors import RunFailed, UserMistake, printable
-from record.files import open_folder
 from record.options import field_options, json_option, quiet_option, to_write
 from record.spec import RunSpec
 from record.temporary import is_alive, left_by, remove_tree
@@ -128,7 +127,6 @@ def guest(
             seed=seed,
             real_s=timeout,
             say=tell_user,
-            open_folder=open_folder,
         )
     except ValueError as reason:
         raise UserMistake(str(reason)) from None

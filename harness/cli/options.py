@@ -12,7 +12,7 @@ import click
 
 from harness.jobs import root
 from record.errors import UserMistake
-from record.options import field_options, options, quiet_option
+from record.options import field_options, options, quiet, quiet_option
 from record.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -52,9 +52,8 @@ def carrier(
 ) -> Iterator[Carrier]:
     """Who carries out runs like this one while the block runs; everything they need is made now.
 
-    ``asked``: the time that the user asked for; what ``auto`` became is told in one line.
-
-    UnfitMachine says what is missing.
+    ``asked``: the time that the user asked for; what ``auto`` became is told in one line. UnfitMachine says what is
+    missing.
     """
     if cluster is not None:
         from harness.jobs.cluster import Workers
@@ -82,7 +81,5 @@ def carrier(
 
 def tell_user(sentence: str) -> None:
     """A line of progress on standard error, unless --quiet."""
-    from record.output import quiet
-
     if not quiet():
         click.echo(sentence, err=True)

@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from record.files import make_folder, write_whole
-from record.output import quiet
+from record.options import quiet
 from studies.hull.scenario import FAN_OUTS, LARGE, QUERY, SMALL, Experiment, Traffic, scenario
 from topos.arrays import Bool, Float64
 

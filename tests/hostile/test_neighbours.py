@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from record.files import open_folder
 from record.temporary import whose_pids
 from tests import made
 from tests.hostile.neighbourhood import ALICE, ENEMY, ROOT, SECRET, Neighbourhood, does, enemy, environment, outside
@@ -237,7 +236,7 @@ def test_links_in_a_guest_s_results(tmp_path):
     (tmp_path / "out/deep").symlink_to(tmp_path / "roots")
     os.chown(tmp_path / "out/deep", ENEMY, ENEMY, follow_symlinks=False)
     with pytest.raises(PermissionError):
-        copy_results(tmp_path / "left", tmp_path / "out", replace=True, open_folder=open_folder)
+        copy_results(tmp_path / "left", tmp_path / "out", replace=True)
     assert [path.read_text() for path in (tmp_path / "roots").iterdir()] == ["roots/file"]
     assert (tmp_path / "out/file").read_text() == "left/file"
 

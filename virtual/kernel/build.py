@@ -144,11 +144,10 @@ def _packaged(folder: Path, say: Say) -> Path:
     return archive
 
 
-def version(tree: Path) -> tuple[int, int, int]:
+def version(tree: Path) -> tuple[int, ...]:
     """The version of a tree, such as (6, 12, 117)."""
     head = (tree / "Makefile").read_text(encoding="utf-8")[:1000]
-    found = dict(re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", head, re.MULTILINE))
-    return int(found["VERSION"]), int(found["PATCHLEVEL"]), int(found["SUBLEVEL"])
+    return tuple(map(int, re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", head, re.MULTILINE)))
 
 
 def change(tree: Path) -> None:
