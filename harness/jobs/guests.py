@@ -107,6 +107,7 @@ class Guests:
             raise WorkerFailed(f"the guest's run is lost: {reason}") from None
         facts: dict[str, Fact] = {
             "time": "virtual",
+            "host_processor": machine.processor_model(),
             "guest_kernel": ended.kernel,
             "guest_kernel_sha256": ground.kernel.sha256,
             "guest_mode": ended.mode,

@@ -160,7 +160,7 @@ def machine() -> dict[str, Any]:
     return {
         "kernel": platform.release(),
         "system": _os_release(),
-        "processor": _processor(),
+        "processor": processor_model(),
         "cores": processors(),
         "memory_mib": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
         "python": platform.python_version(),
@@ -177,6 +177,6 @@ def _os_release() -> str:
         return "unknown"
 
 
-def _processor() -> str:
+def processor_model() -> str:
     found = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return found.group(1) if found else platform.machine()

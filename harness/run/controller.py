@@ -21,7 +21,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, ValidationError, convert, defstruct
 
 from controllers.pox_main import find_pox
-from harness.network.processes import Children
+from harness.network.processes import REAP_S, Children, wait_until
 from record.errors import RunFailed, one_line
 from record.spec import OPEN
 from virtual import TIED
@@ -218,9 +218,19 @@ class Controller:
                 return
             self.restarts.append(Restart(time.time(), reason))
             self._children.end([self.process], deadline=0)
+            wait_until(self._all_gone, REAP_S)
             with self._log.open("ab") as log:
                 log.write(b"\n")  # it may have been ended in the middle of a line
             self._start("controller-restarted.txt")
+
+    def _all_gone(self) -> bool:
+        """Whether nobody of the killed controller's processes is left, who still holds its port: the first of them
+        has the others killed, and is gone before they are."""
+        try:
+            os.killpg(self.process.pid, 0)
+        except ProcessLookupError:
+            return True
+        return False
 
     def _trouble(self) -> str | None:
         if self.process.poll() is not None:
