@@ -18,10 +18,6 @@ def test_the_data_says_it(claim):
     assert (claims.ROOT / "results" / claim["data"]).suffix == ".csv"
 
 
-def test_the_page_is_the_table_of_them():
-    assert (claims.ROOT / claims.PAGE).read_text() == claims.page(CLAIMS)
-
-
 @pytest.fixture
 def small(tmp_path):
     """A project of one document and one file of data."""
