@@ -37,14 +37,16 @@ ROOT = Path(__file__).parents[1]
 TABLE = Path("results/claims.csv")
 Row = Mapping[str, str]
 
-UNITS: dict[str, Callable[[Float64], Float64]] = {
-    "": lambda ratio: ratio,
-    "percent": lambda ratio: 100 * ratio,
-    "more": lambda ratio: 100 * (ratio - 1),
-    "less": lambda ratio: 100 * (1 - ratio),
-    "off": lambda ratio: 100 * np.abs(ratio - 1),
+UNITS: dict[str, Callable[[Float64, Float64], Float64]] = {
+    "": lambda ours, over: ours / over,
+    "percent": lambda ours, over: 100 * ours / over,
+    "more": lambda ours, over: 100 * (ours / over - 1),
+    "less": lambda ours, over: 100 * (1 - ours / over),
+    "off": lambda ours, over: 100 * np.abs(ours / over - 1),
+    "points": lambda ours, over: 100 * (ours - over),
 }
-"""What is made of a ratio: itself, or percent, more than one, less than one, or either."""
+"""What two numbers come to: their ratio, as it is, in percent, or in percent more than one, less than one, or either;
+or their difference in points."""
 _SUMMED: dict[str, Callable[[Float64], float]] = {"mean": np.mean, "min": np.min, "max": np.max, "total": np.mean}
 _COMPARED = {"=": operator.eq, ">": operator.gt, "<": operator.lt}
 
@@ -63,7 +65,7 @@ def computed(claim: Row, data: Path) -> float:
     mine, others = np.array(pairs).T
     if claim["of"] == "total":
         mine, others = mine.sum(), others.sum()
-    return float(_SUMMED[claim["of"]](UNITS[claim["unit"]](mine / others)))
+    return float(_SUMMED[claim["of"]](UNITS[claim["unit"]](mine, others)))
 
 
 def _fulfils(row: Row, where: str) -> bool:

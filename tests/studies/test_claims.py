@@ -1,5 +1,6 @@
 """Headline claims against their data, and the numbers of Figure 9."""
 
+import re
 import shutil
 
 import pytest
@@ -75,3 +76,14 @@ def test_a_section_of_other_runs_is_found_and_written_again(tmp_path):
 def test_an_installed_one_has_no_claims(monkeypatch, tmp_path):
     monkeypatch.setattr(claims, "ROOT", tmp_path)
     assert "claims are of a clone of the project" in run(claims).output
+
+
+DERIVED = {"20", "35", "40"}
+"""In README's table: the patterns, and the published gains, which are differences of what stands above them."""
+
+
+def test_every_number_of_the_readme_s_findings_is_held():
+    text = (claims.ROOT / "README.md").read_text(encoding="utf-8")
+    table = text[text.index("| question |") : text.index("![Figure 9")]
+    numbers = set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"\(\S+\)|\| question .*", "", table)))
+    assert numbers - DERIVED == {claim["value"] for claim in CLAIMS if claim["said"] == "README.md"}
