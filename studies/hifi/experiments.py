@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import msgspec
@@ -16,7 +16,7 @@ import numpy as np
 from plots.style import DASHES, INK, MUTED, house_style, logarithmic, save
 from record.output import plain_table
 from studies.hifi.scene import KEPT, Flow, Scene, Seen, packets_for, played
-from studies.study import Row, Rows, Study, grouped, study
+from studies.study import Row, Rows, Study, column, grouped, picture, study
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -194,62 +194,50 @@ def histogram(seen: Seen) -> list[Row]:
     """How many packets are at least ``from_percent`` from the ideal, and less than what the next row says."""
     packets, _ = np.histogram(100 * np.abs(seen.off_ideal), BINS)
     which = {"mbps": seen.scene.mbps, "seed": seen.scene.seed}
-    return [
-        {**which, "from_percent": low, "packets": int(number)} for low, number in zip(BINS[:-1], packets, strict=True)
-    ]
-
-
-def _beyond(bins: Sequence[Row]) -> dict[float, float]:
-    """The share of the packets that are at least so many % from the ideal, of all runs of a rate."""
-    counts = {low: sum(row["packets"] for row in rows) for low, rows in grouped(bins, "from_percent").items()}
-    total = sum(counts.values())
-    return {low: sum(more for other, more in counts.items() if other >= low) / total for low in counts}
-
-
-def _gaps(bins: Sequence[Row]) -> list[tuple[str, float, dict[float, float]]]:
-    """Ours and theirs: whose, Mb/s, and `_beyond`."""
-    ours = [("ours", mbps, _beyond(rows)) for mbps, rows in grouped(bins, "mbps").items()]
-    theirs = [
-        ("Mininet-HiFi", mbps, {off: count / packets for off, count in beyond.items()})
-        for mbps, (packets, beyond) in HIFI_GAPS.items()
-    ]
-    return [*ours, *theirs]
+    return [{**which, "from_percent": low, "packets": n} for low, n in zip(BINS, packets.tolist(), strict=False)]
 
 
 def _fidelity_rows(answers: dict[tuple[Scene, ...], list[list[Seen]]]) -> Rows:
     ((seen,),) = answers.values()
-    return {
-        "fidelity": [fidelity_row(each) for each in seen],
-        "fidelity-histogram": [row for each in seen for row in histogram(each)],
-    }
+    return {"fidelity": [*map(fidelity_row, seen)], "fidelity-histogram": [q for each in seen for q in histogram(each)]}
+
+
+def _beyond(rows: Rows) -> dict[tuple[str, float], dict[float, float]]:
+    """By whose they are and Mb/s: of the packets of all runs, how many % are at least so many % from the ideal."""
+    found: dict[tuple[str, float], dict[float, float]] = {}
+    for mbps, bins in grouped(rows["fidelity-histogram"], "mbps").items():
+        packets = column(bins, "packets").reshape(-1, len(BINS) - 1).sum(axis=0)
+        beyond = 100 * packets[::-1].cumsum()[::-1] / packets.sum()
+        found["ours", mbps] = dict(zip(BINS, beyond.tolist(), strict=False))
+    for mbps, (number, counts) in HIFI_GAPS.items():
+        found["Mininet-HiFi", mbps] = {off: 100 * count / number for off, count in counts.items()}
+    return found
 
 
 def _table_of_gaps(rows: Rows) -> list[Table | str]:
     shown = (1, 10, 100)
-    title = "Packets that come so far from the ideal, or further, %"
-    filled = plain_table(title, "", "Mb/s", *(f"{off} %" for off in shown))
-    for who, mbps, beyond in _gaps(rows["fidelity-histogram"]):
-        shares = (f"{100 * beyond[off]:.3g}" if off in beyond else "" for off in shown)
-        filled.add_row(who, f"{mbps:g}", *shares)
+    filled = plain_table("Packets so far from the ideal, or further, %", "", "Mb/s", *(f"{off} %" for off in shown))
+    for (who, mbps), beyond in _beyond(rows).items():
+        filled.add_row(who, f"{mbps:g}", *(f"{beyond[off]:.3g}" if off in beyond else "" for off in shown))
     return [filled, "In virtual time no processor is idle or busy. In real time, run.json says it of each run (cpu)."]
 
 
-def _draw_gaps(rows_by_file: Rows, path: Path) -> None:
+def _draw_gaps(rows: Rows, path: Path) -> None:
     """The share of packets against their distance from the ideal, a line for each rate; theirs dashed."""
-    from matplotlib.figure import Figure
-
-    with house_style():
-        figure = Figure(figsize=(6.4, 3.6), layout="constrained")
+    with picture(path, 6.4, 4.0, "How evenly a full link sends") as figure:
         axes = figure.subplots()
-        for who, mbps, beyond in _gaps(rows_by_file["fidelity-histogram"]):
-            points = {off: 100 * share for off, share in beyond.items() if off and share}
-            line = axes.plot([*points], [*points.values()], "o-", ms=3, label=f"{who}, {mbps:g} Mb/s")[0]
-            line.set(color=RATES[mbps], ls="-" if who == "ours" else DASHES)
+        for (who, mbps), beyond in _beyond(rows).items():
+            off = [each for each, share in beyond.items() if each and share]
+            style: dict[str, Any] = {
+                "color": RATES[mbps],
+                "ls": "-" if who == "ours" else DASHES,
+                "label": f"{who}, {mbps:g} Mb/s",
+            }
+            axes.plot(off, [beyond[each] for each in off], marker="o", ms=3, **style)
         axes.set(xlabel="time between packets, at least so far from the ideal, %", ylabel="packets, %")
         for which in ("x", "y"):
             logarithmic(axes, which)
         axes.legend(fontsize=8)
-        save(figure, path)
 
 
 @_experiment(click.option("--seeds", type=click.IntRange(1), help="Runs of each rate (default: 5; 1 with --quick)."))

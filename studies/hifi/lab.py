@@ -38,6 +38,9 @@ NOBODY = 6653
 """A port where no controller listens: the switch's few rules are put there by hand."""
 WATCHED = port_name(NonBlocking.SWITCH, 1)
 """The switch's port to the receiver."""
+ETH_P_IP, SO_RCVBUFFORCE, SO_TIMESTAMPNS, SOL_PACKET, PACKET_STATISTICS = 0x0800, 33, 35, 263, 6
+ROOM = 1 << 26
+"""For packets that wait to be read, bytes."""
 
 
 def play(scene: Scene, folder: Path) -> Seen:
@@ -162,39 +165,34 @@ class Arriving(Sampler):
     """Every IP packet that comes in at the receiver, with the moment at which the kernel has it (packet(7))."""
 
     period_s = 0.01
-    _STAMP = getattr(socket, "SO_TIMESTAMPNS", 35)
-    _ROOM, _FORCED = 1 << 26, 33
-    """Bytes of packets that wait between two samples, beyond what users may ask for (SO_RCVBUFFORCE)."""
-    _STATISTICS = (263, 6)
-    """SOL_PACKET, PACKET_STATISTICS: packets, and those that found no room."""
 
     def __init__(self, fabric: Fabric) -> None:
         self._found: list[tuple[int, int]] = []
-        opened = partial(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
+        opened = partial(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_IP))
         self._socket = inside(fabric.pid_of(fabric.topo.hosts[0]), opened)
-        self._socket.setsockopt(socket.SOL_SOCKET, self._STAMP, 1)
-        self._socket.setsockopt(socket.SOL_SOCKET, self._FORCED, self._ROOM)
         self._socket.setblocking(False)
+        for option, value in ((SO_TIMESTAMPNS, 1), (SO_RCVBUFFORCE, ROOM)):
+            self._socket.setsockopt(socket.SOL_SOCKET, option, value)
 
     def sample(self) -> None:
         with contextlib.suppress(BlockingIOError):
             while True:
-                data, (stamp, *_), *_ = self._socket.recvmsg(1 << 16, 64)
-                seconds, nanoseconds = struct.unpack("qq", stamp[2])
+                data, ((_, _, stamp),), *_ = self._socket.recvmsg(1 << 16, 64)
+                seconds, nanoseconds = struct.unpack("qq", stamp)
                 self._found.append((seconds * 10**9 + nanoseconds, len(data)))
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self.sample()
+        _, missed = struct.unpack("II", self._socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
+        self._socket.close()
+        if missed:
+            raise RuntimeError(f"{missed} packets were not seen")
 
     def between(self, begin: float, low: float, high: float) -> tuple[Packet, ...]:
         """Those of the window, in seconds after ``begin``, which is in seconds since the epoch."""
         since = round(begin * 1e9)
         return tuple(Packet(t, size) for ns, size in self._found if low <= (t := (ns - since) * 1e-9) <= high)
-
-    def __exit__(self, *exception: object) -> None:
-        super().__exit__(*exception)
-        self.sample()
-        _, missed = struct.unpack("II", self._socket.getsockopt(*self._STATISTICS, 8))
-        self._socket.close()
-        if missed:
-            raise RuntimeError(f"{missed} packets were not seen")
 
 
 def main() -> None:
