@@ -8,6 +8,7 @@ import pytest
 from plots.load import load_sweep
 from record.output import read_csv
 from studies import claims
+from tests.plots.sweeps import store_rates
 from tests.studies.commands import run
 
 CLAIMS = read_csv(claims.ROOT / claims.TABLE)
@@ -58,6 +59,14 @@ def test_rows_that_do_not_go_together_are_refused(small):
 
 def test_the_section_and_the_picture_are_what_is_kept():
     assert claims.unsaid(claims.ROOT) == []
+
+
+def test_an_invalid_run_in_virtual_time_has_no_second_try(tmp_path):
+    """So nothing is said of tries as if there might have been one; the run is among all, and not among the valid."""
+    sweep = store_rates(tmp_path, {("published:stride4", "nonblocking"): 150, ("published:stride4", "ecmp"): None})
+    told = claims.section(sweep)
+    assert "1 of 2 runs valid" in told
+    assert "tried" not in told
 
 
 def test_a_section_of_other_runs_is_found_and_written_again(tmp_path):
