@@ -2,7 +2,7 @@
 
 A field's type has its range (`msgspec.Meta`), and its description is the option's help. Made from these: options
 (`record.options`), the check of a value and its message, the controller's flags, the settings of run.json
-(`record.run.Settings`), and docs/options.md. Results use the same field names, which include their units.
+(`record.run.Settings`). Results use the same field names, which include their units.
 """
 
 from __future__ import annotations

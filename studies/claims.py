@@ -35,7 +35,6 @@ from topos.arrays import Float64
 
 ROOT = Path(__file__).parents[1]
 TABLE = Path("results/claims.csv")
-PAGE = Path("docs/claims.md")
 Row = Mapping[str, str]
 
 UNITS: dict[str, Callable[[Float64], Float64]] = {
@@ -89,35 +88,6 @@ def wrong(claim: Row, root: Path | None = None) -> str:
     if abs(found - float(value)) > (float(claim["tolerance"]) if claim["tolerance"] else spelled * (1 + 1e-9)):
         return f"{said} says {value} where {claim['data']} has {found:.4g}: {words}"
     return ""
-
-
-def page(claims: list[dict[str, str]]) -> str:
-    together: dict[tuple[str, ...], list[str]] = {}
-    for one in claims:
-        link = one["said"].removeprefix("docs/") if one["said"].startswith("docs/") else f"../{one['said']}"
-        command = one["command"] if "`" in one["command"] else f"`{one['command']}`"
-        data = f"[{one['data']}](../results/{one['data']})"
-        cells = (one["claim"], f"[{one['said']}]({link})", data, command, one["tolerance"] or "the digits spelled")
-        together.setdefault(cells, []).append(one["value"])
-    lines = [f"| {claim} | {', '.join(values)} | {' | '.join(more)} |" for (claim, *more), values in together.items()]
-    return _PAGE.format(rows="\n".join(lines))
-
-
-_PAGE = """# Claims
-
-Made by `hedera claims --write` from [results/claims.csv](../results/claims.csv). Every number is computed anew from
-the committed data: `hedera claims`, and a test, fail where a document says another one. A simulation says the same
-again when its command is run again; what is emulated differs by machine and run, and `hedera compare` says by how much.
-
-| claim | numbers | said in | data | command | may differ by |
-| --- | --- | --- | --- | --- | --- |
-{rows}
-
-Each check of the project (`./check.sh`) runs again what is cheap: `tests/studies/paper/test_committed.py` computes a
-part of every file in results/simulated anew, but of completion_k*.csv, table2.csv, and what tables 1, 4 and 5 timed;
-`tests/studies/hull/test_report.py` holds more of docs/hull.md. The numbers of docs/figure9.md, and its pictures,
-are made from results/figure9 by `hedera claims --write`.
-"""
 
 
 KEPT = "results/figure9"
@@ -284,15 +254,26 @@ def _now(root: Path) -> tuple[str, str, str]:
 
 
 @click.command()
-@click.option("--write", is_flag=True, help="Write docs/claims.md, and docs/figure9.md.")
+@click.option("--write", is_flag=True, help="Write the numbers and the picture of docs/figure9.md.")
 def command(write: bool) -> None:
-    """Say whether the documents' headline numbers are those of the committed data."""
+    """List the documents' headline numbers, each with its data and the command that makes that, and check them.
+
+    Each is computed again from the data. A simulation gives the same digits again; an emulated number may differ by as
+    much as the list says.
+    """
     if not (ROOT / TABLE).is_file():
         raise click.UsageError("claims are of a clone of the project: an installed one has no documents and no data")
     claims = read_csv(ROOT / TABLE)
     if write:
-        write_whole(ROOT / PAGE, page(claims))
         write_section(ROOT)
+    together: dict[tuple[str, ...], list[str]] = {}
+    for one in claims:
+        together.setdefault(tuple(one[name] for name in ("claim", "said", "data", "command", "tolerance")), []).append(
+            one["value"]
+        )
+    for (claim, said, data, how, tolerance), values in together.items():
+        differ = f"; another run may differ by {tolerance}" if tolerance else ""
+        click.echo(f"{claim}: {', '.join(values)}{differ}\n    {said}, results/{data}\n    {how}")
     found = [*filter(None, map(wrong, claims)), *unsaid(ROOT)]
     for one in found:
         click.echo(one)

@@ -62,7 +62,7 @@ def export(folder: Path, out: Path | None) -> None:
     """Write a sweep as CSV: one file with a row per run, one with a row per flow.
 
     FOLDER is a sweep (results/runs/NAME), or the kept data of one (results/figure9). For the columns see
-    docs/fields.md.
+    record/run.py.
 
     Example: hedera export results/figure9 --out /tmp/figure9
     """

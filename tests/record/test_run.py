@@ -1,8 +1,6 @@
 import json
 import lzma
 import math
-import re
-import runpy
 from itertools import islice
 from pathlib import Path
 
@@ -71,16 +69,6 @@ def test_a_run_is_returned_as_it_will_be_read(tmp_path):
     found = write(path, run(links={"0_0_1-eth1": math.nan}))
     assert found == read(path)
     assert found.links == {"0_0_1-eth1": None}
-
-
-def test_the_pages_of_fields_and_options_are_what_the_code_says():
-    docs = Path(__file__).parents[2] / "docs"
-    made = runpy.run_path(str(docs / "tables.py"))
-    words = (docs / "fields.md").read_text(encoding="utf-8")
-    assert words == made["FIELDS"]
-    assert (docs / "options.md").read_text(encoding="utf-8") == made["OPTIONS"]
-    untold = [name for name in Run.__struct_fields__ if not re.search(rf"(?m)^\| `{name}` \| [^|\s]", words)]
-    assert untold == []
 
 
 def test_nan_is_written_as_null():

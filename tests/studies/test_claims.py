@@ -18,8 +18,13 @@ def test_the_data_says_it(claim):
     assert (claims.ROOT / "results" / claim["data"]).suffix == ".csv"
 
 
-def test_the_page_is_the_table_of_them():
-    assert (claims.ROOT / claims.PAGE).read_text() == claims.page(CLAIMS)
+def test_the_command_lists_each_with_its_data_and_its_command():
+    done = run(claims)
+    assert done.exit_code == 0
+    untold = [
+        one for one in CLAIMS for name in ("claim", "value", "said", "data", "command") if one[name] not in done.output
+    ]
+    assert untold == []
 
 
 @pytest.fixture
