@@ -57,7 +57,7 @@ class Sweeps:
         )
 
     def to_frame(self) -> Any:
-        """A row for each run: the varied options, then the columns of `hedera export`'s runs.csv (record/run.py)."""
+        """A row for each run: the varied options, then the columns of `hedera export`'s runs.csv."""
         from pandas import DataFrame
 
         return DataFrame([{**values, **row} for sweep, values in self.parts for row in run_rows(sweep)])

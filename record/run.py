@@ -475,7 +475,7 @@ class Run(Record, frozen=True, kw_only=True):
         return msgspec.structs.asdict(spec)
 
     def to_frame(self) -> Any:
-        """A pandas frame, a row for each flow, with the columns of `record.FlowRecord` (above)."""
+        """A pandas frame, a row for each flow, with the columns of `record.FlowRecord`."""
         from pandas import DataFrame
 
         return DataFrame([msgspec.structs.asdict(flow) for flow in self.flows])

@@ -254,14 +254,26 @@ def _now(root: Path) -> tuple[str, str, str]:
 
 
 @click.command()
-@click.option("--write", is_flag=True, help="Write the numbers and pictures of docs/figure9.md.")
+@click.option("--write", is_flag=True, help="Write the numbers and the picture of docs/figure9.md.")
 def command(write: bool) -> None:
-    """Say whether the documents' headline numbers are those of the committed data."""
+    """List the documents' headline numbers, each with its data and the command that makes that, and check them.
+
+    Each is computed again from the data. A simulation gives the same digits again; an emulated number may differ by as
+    much as the list says.
+    """
     if not (ROOT / TABLE).is_file():
         raise click.UsageError("claims are of a clone of the project: an installed one has no documents and no data")
     claims = read_csv(ROOT / TABLE)
     if write:
         write_section(ROOT)
+    together: dict[tuple[str, ...], list[str]] = {}
+    for one in claims:
+        together.setdefault(tuple(one[name] for name in ("claim", "said", "data", "command", "tolerance")), []).append(
+            one["value"]
+        )
+    for (claim, said, data, how, tolerance), values in together.items():
+        differ = f"; another run may differ by {tolerance}" if tolerance else ""
+        click.echo(f"{claim}: {', '.join(values)}{differ}\n    {said}, results/{data}\n    {how}")
     found = [*filter(None, map(wrong, claims)), *unsaid(ROOT)]
     for one in found:
         click.echo(one)

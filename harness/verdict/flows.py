@@ -218,7 +218,7 @@ class MeasuredFlow:
         return found
 
     def record(self, window: Window, fair_end: float) -> FlowRecord:
-        """As it is stored (record/run.py); ``fair_end``: when it should have had all, nan for one without an end."""
+        """As it is stored; ``fair_end``: when it should have had all, nan for one without an end."""
         report, sent, took = self.seen.report, self.seen.sent, self.took
         more: dict[str, Any] = {}
         if sent is not None and sent.start is not None:

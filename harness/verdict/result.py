@@ -77,7 +77,7 @@ def judged(spec: RunSpec, folder: Path) -> Run:
 
 
 def describe(spec: RunSpec, seen: Observation) -> Run:
-    """What a run was worth (record/run.py). Raises RunFailed when a host was not sampled."""
+    """What a run was worth. Raises RunFailed when a host was not sampled."""
     outcome = Outcome(spec, seen)
     topo, flows, window = outcome.topo, outcome.flows, outcome.window
     counters = Counters(topo, seen.series, seen.begin)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from selenium.webdriver.common.by import By
 
+from record.run import Run
 from tests.browser import chromium, needs_chromium
 
 pytest.importorskip("sphinx", reason="the site is made with Python 3.11 and later")
@@ -41,6 +42,11 @@ def test_the_commands_are_told_from_the_code(site):
     text = (site / "docs/commands.html").read_text(encoding="utf-8")
     assert "hedera sweep" in text
     assert "--congestion-control" in text
+
+
+def test_every_field_of_a_run_is_described(site):
+    text = (site / "docs/library.html").read_text(encoding="utf-8")
+    assert [name for name in Run.__struct_fields__ if f'id="record.run.Run.{name}"' not in text] == []
 
 
 @needs_chromium

@@ -20,6 +20,15 @@ def test_the_data_says_it(claim):
     assert (claims.ROOT / "results" / claim["data"]).suffix == ".csv"
 
 
+def test_the_command_lists_each_with_its_data_and_its_command():
+    done = run(claims)
+    assert done.exit_code == 0
+    untold = [
+        one for one in CLAIMS for name in ("claim", "value", "said", "data", "command") if one[name] not in done.output
+    ]
+    assert untold == []
+
+
 @pytest.fixture
 def small(tmp_path):
     """A project of one document and one file of data."""

@@ -17,7 +17,7 @@ from topos.fattree import FatTree
 from topos.links import NO_LINK, link_ends, link_rates, links_between, links_of_switch, path_links
 from topos.network import NonBlocking, PlannedNetwork
 
-EXAMPLE = (Path(__file__).parents[2] / "docs/own-topology.md").read_text().split("```python\n")[1].split("```")[0]
+EXAMPLE = (Path(__file__).parents[2] / "docs/examples/four_ring.py").read_text()
 
 
 def test_the_control_has_the_hosts_of_the_fat_tree_on_one_switch():

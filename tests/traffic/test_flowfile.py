@@ -173,6 +173,6 @@ def test_it_is_asked_again_when_the_file_changes(tmp_path):
 
 
 def test_the_page_shows_what_the_example_says():
-    page = (ROOT / "docs/own-traffic.md").read_text()
+    page = (ROOT / "docs/workloads.md").read_text()
     shown = page.split("```python\n")[1].split("```")[0]
     assert shown in RING.read_text()
