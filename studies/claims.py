@@ -275,8 +275,8 @@ def command(write: bool) -> None:
         differ = f"; another run may differ by {tolerance}" if tolerance else ""
         click.echo(f"{claim}: {', '.join(values)}{differ}\n    {said}, results/{data}\n    {how}")
     found = [*filter(None, map(wrong, claims)), *unsaid(ROOT)]
-    for one in found:
-        click.echo(one)
+    for fault in found:
+        click.echo(fault)
     if found:
         raise SystemExit(1)
     for folder in sorted({Path(one["data"]).parent for one in claims} | {Path(KEPT).relative_to("results")}):
