@@ -176,14 +176,11 @@ def _gains(every: Family) -> str:
 def _how(sweep: Sweep) -> str:
     trials = len({run.trial for run in sweep.runs})
     valid = sum(run.valid for run in sweep.runs)
-    left = f"{trials} of the {TRIALS} trials so far" if trials < TRIALS else f"all {TRIALS} trials"
-    if trials == 1:
-        left += ", so that each bar is one run, and nothing is said to be more or less for certain"
     spec = sweep.runs[0].spec
     return (
         f"As in the paper runs of {SECONDS} s; unlike it links of {spec.link_mbps:g} Mb/s in virtual time, and a "
         f"period of {spec.interval_s:g} s instead of {INTERVAL_S}: `{COMMAND}`\n"
-        f"({left}; {valid} of {len(sweep.runs)} runs valid; virtual time has no second try; "
+        f"({trials} of {TRIALS} trials; {valid} of {len(sweep.runs)} runs valid; virtual time has no second try; "
         f"[data](../{KEPT}/summary.csv), [how it was made](../{KEPT}/README.md)).\n"
         "Means over the patterns of a family of the bars' shares of the control, ours / published, and\n"
         "in brackets the mean absolute difference:"

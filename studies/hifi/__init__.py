@@ -1,1 +1,1 @@
-"""Mininet-HiFi's other two experiments (Handigol et al., CoNEXT '12): DCTCP, and the sizes of buffers."""
+"""Mininet-HiFi (Handigol et al., CoNEXT '12) beside Hedera: DCTCP, how evenly links send, and the sizes of buffers."""

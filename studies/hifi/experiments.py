@@ -1,4 +1,4 @@
-"""`hedera hifi`: Mininet-HiFi's other two experiments (Handigol et al., CoNEXT '12), real TCP in virtual time."""
+"""`hedera hifi`: Mininet-HiFi's other experiments (Handigol et al., CoNEXT '12), real TCP in virtual time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _experiment = partial(study, folders=(KEPT, Path("results/runs/hifi-quick")), at
 
 @click.group()
 def hifi() -> None:
-    """Mininet-HiFi's other experiments (CoNEXT '12): DCTCP's queue and buffer sizes.
+    """Mininet-HiFi's other experiments (CoNEXT '12): DCTCP's queue, links' fidelity and buffer sizes.
 
     Real TCP in virtual time; needs no root. Finished runs are kept in results/runs/hifi and not made again: stop it
     at any time (Ctrl-C), and the same command continues. docs/hifi.md has the results.

@@ -487,13 +487,6 @@ def _simulated_shuffles(answers: dict[Config, list[Shuffle]]) -> Rows:
     return {"table2": rows_of_shuffles(ended, tree.num_hosts, (tree.num_hosts - 1) * TABLE_2_BYTES)}
 
 
-def _tables_of_simulated(seeds: int, rows: Rows) -> Parts:
-    title = f"Table 2, the shuffle. Simulated, 16 hosts, {seeds} seed{'s' * (seeds > 1)}"
-    spread = "{scheme} {lowest_shuffle_s:,.1f} to {highest_shuffle_s:,.1f} s"
-    times = "  ".join(spread.format(**row) for row in rows["table2"])
-    return [_table_of_shuffles(rows["table2"], title), f"Shuffle time over seeds: {times}"]
-
-
 def _emulated_shuffles(folder: Path, schemes: Sequence[str]) -> Study:
     """The table of a sweep's shuffles, and where some were not valid the same over all tries."""
     sweep = load_sweep(folder)
@@ -538,11 +531,12 @@ def table_2(folder: Path | None, simulated: bool, schemes: Sequence[str], seeds:
         return _emulated_shuffles(folder, schemes)
     if not simulated:
         raise click.UsageError("name the folder of a sweep (./test.sh 5 252 --suite table2), or add --simulated")
+    title = f"Table 2, the shuffle. Simulated, 16 hosts, {seeds} seed{'s' * (seeds > 1)}"
     return Study(
         [shuffle_config(scheme, **fields) for scheme in schemes],
         shuffled,
         _simulated_shuffles,
-        partial(_tables_of_simulated, seeds),
+        lambda rows: [_table_of_shuffles(rows["table2"], title)],
         label="Table 2",
         seeds=seeds,
     )
