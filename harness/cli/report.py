@@ -31,14 +31,19 @@ _NEW = click.Path(file_okay=False, path_type=Path)
     help="Draw nothing; write a copy fit for publishing into DIR: summary.csv, differences.csv, sweep.json, and the "
     "run.json of all runs in one compressed file. `hedera report DIR` and `hedera compare` read such a copy.",
 )
+@click.option(
+    "--judge", is_flag=True, help="First judge each run again, by the rules of today, from what was seen of it."
+)
 @in_words
-def report(folder: Path, publish: Path | None) -> None:
+def report(folder: Path, publish: Path | None, judge: bool) -> None:
     """Draw figures and one self-contained HTML page from the runs in FOLDER (results/runs/NAME, or a published copy
     of it)."""
     from plots.export import keep
     from plots.load import load_sweep
     from plots.report import write_all
 
+    if judge:
+        _judge(folder)
     if publish:
         _tell(keep(folder, publish))
         return
@@ -52,6 +57,16 @@ def report(folder: Path, publish: Path | None) -> None:
         if file.unreadable:
             click.echo(f"left out: {file.path} {file.reason}", err=True)
     _tell(write_all(sweep))
+
+
+def _judge(sweep: Path) -> None:
+    from harness.jobs.publish import RESULT, alone_in, judge_again
+
+    with alone_in(sweep):
+        found = [judge_again(path.parent) for path in sorted(sweep.glob(f"*/*/*/{RESULT}"))]
+    left = found.count(None)
+    cannot = f"; {left} could not be: what was seen of them is not kept, or their files have changed" if left else ""
+    click.echo(f"{len(found) - left} runs judged again, {found.count(True)} with another result{cannot}", err=True)
 
 
 @click.command()

@@ -50,6 +50,10 @@ class Circumstances(msgspec.Struct, frozen=True):
     doubt: str | None = None
 
 
+NOT_VIRTUAL = "its time was not virtual: the guest's clock ran with this machine's"
+"""The one doubt there is."""
+
+
 class Job(msgspec.Struct, frozen=True, dict=True):
     """``spec``: without any ``auto``. ``files``: by the names in the spec; the rows of a pattern or a network of the
     user's own."""

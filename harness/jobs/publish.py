@@ -17,14 +17,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from harness.jobs.job import Circumstances, Hear, Job
+from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job
+from harness.run.observation import SEEN
 from harness.run.source import first_source
 from record import run as record
 from record.errors import RunFailed, UserMistake, WorkerFailed
@@ -303,6 +304,37 @@ def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
     if circumstances.doubt is not None:
         result = replace(result, verdict="invalid", reasons=(circumstances.doubt, *result.reasons))
     return result
+
+
+def judge_again(folder: Path) -> bool | None:
+    """Judge a published run by the rules of today, from what was seen of it; whether its result changes.
+
+    None where that cannot be: nothing is kept that was seen, or files that it was made of have changed.
+    """
+    from harness.verdict.result import judged
+
+    before = read_run(folder)
+    if before is None or not (folder / SEEN).is_file():
+        return None
+    known = {field.name for field in fields(RunSpec)}
+    asked = {name: value for name, value in before.settings.items() if name in known and value is not None}
+    spec = RunSpec(before.scheme, before.traffic, trial=before.trial, seed=before.seed, **asked)
+    try:
+        job = Job(spec, spec.user_files())
+    except (ValueError, OSError):
+        return None
+    if job.inputs != before.inputs:
+        return None
+    with job.files_given():
+        found = judged(spec, folder)
+    known_outside = ("key", "inputs", "emulator", "started", "environment")
+    found = replace(found, **{name: getattr(before, name) for name in known_outside})
+    if NOT_VIRTUAL in before.reasons:
+        found = replace(found, verdict="invalid", reasons=(NOT_VIRTUAL, *found.reasons))
+    if record.decode(record.encode(found)) == before:
+        return False
+    record.write(folder / RESULT, found)
+    return True
 
 
 def carry_out(

@@ -1,13 +1,16 @@
 """The first look: what `hedera demo` and `./test.sh --demo` run, and what they leave."""
 
 import csv
+import re
 import subprocess
 from contextlib import nullcontext
 
+import msgspec
 import pytest
 
 from harness import library
 from harness.cli import run
+from record import run as record
 from record.errors import UnfitMachine
 from tests.harness.test_cli import HEDERA, ROOT, asked
 from virtual import kernel
@@ -62,3 +65,11 @@ def test_root_s_test_sh_makes_a_table_and_a_picture_in_a_minute_or_two(tmp_path)
     assert done.stdout.endswith(f"the picture: {figures / 'figure9.png'}\n")
     kept, fresh = payloads(ROOT / "results/demo/summary.csv"), payloads(figures / "summary.csv")
     assert fresh == pytest.approx(kept, abs=4), "what the README shows, to 3 % of all links"
+    sweep = tmp_path / "runs" / "demo-virtual"
+    touched, bare = (sweep / "published_stride4" / scheme / "trial-1" for scheme in ("ecmp", "hedera-sa"))
+    before = {path: path.read_bytes() for path in sweep.glob("*/*/*/run.json")}
+    record.write(touched / "run.json", msgspec.structs.replace(record.read(touched / "run.json"), bisection_mbps=1.0))
+    (bare / "seen.json").unlink()
+    done = subprocess.run([HEDERA, "report", "--judge", sweep], capture_output=True, text=True, check=False)
+    assert (done.returncode, {path: path.read_bytes() for path in before}) == (0, before), "judged as it was"
+    assert re.match("2 runs judged again, 1 with another result; 1 could not", done.stderr)
