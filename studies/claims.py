@@ -268,15 +268,14 @@ def command(write: bool) -> None:
         write_section(ROOT)
     together: dict[tuple[str, ...], list[str]] = {}
     for one in claims:
-        together.setdefault(tuple(one[name] for name in ("claim", "said", "data", "command", "tolerance")), []).append(
-            one["value"]
-        )
+        line = tuple(one[name] for name in ("claim", "said", "data", "command", "tolerance"))
+        together.setdefault(line, []).append(one["value"])
     for (claim, said, data, how, tolerance), values in together.items():
         differ = f"; another run may differ by {tolerance}" if tolerance else ""
         click.echo(f"{claim}: {', '.join(values)}{differ}\n    {said}, results/{data}\n    {how}")
     found = [*filter(None, map(wrong, claims)), *unsaid(ROOT)]
-    for one in found:
-        click.echo(one)
+    for sentence in found:
+        click.echo(sentence)
     if found:
         raise SystemExit(1)
     for folder in sorted({Path(one["data"]).parent for one in claims} | {Path(KEPT).relative_to("results")}):
