@@ -48,9 +48,11 @@ def write_csv(path: Path, rows: Sequence[Row]) -> Path:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """ValueError, one sentence, for what is no CSV."""
+    """Rows by the names of columns; lines that begin with # are words about them. ValueError, one sentence, for what is
+    no CSV."""
     try:
-        return list(csv.DictReader(io.StringIO(read_regular(path, MAX_CSV).decode("utf-8"), newline="")))
+        lines = io.StringIO(read_regular(path, MAX_CSV).decode("utf-8"), newline="")
+        return list(csv.DictReader(line for line in lines if not line.startswith("#")))
     except (csv.Error, UnicodeDecodeError, Unreadable) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
 

@@ -6,9 +6,10 @@ Figure 9 is in `traffic.patterns`.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
+
+from record.output import read_csv
 
 CAPACITY_MBPS = 16_000.0
 """What the testbed's 16 hosts with 1 Gb/s each could receive, Mb/s."""
@@ -27,9 +28,8 @@ TESTBED_ALONE = ("ecmp-dst", "spanning-tree", "ecmp-edge-pair")
 
 
 def _figure_9(name: str) -> dict[str, dict[str, float]]:
-    with (Path(__file__).parents[1] / "results/published" / name).open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader(line for line in file if not line.startswith("#"))
-        return {row["matrix"]: {scheme: float(row[column]) for scheme, column in COLUMNS.items()} for row in rows}
+    rows = read_csv(Path(__file__).parents[1] / "results/published" / name)
+    return {row["matrix"]: {scheme: float(row[column]) for scheme, column in COLUMNS.items()} for row in rows}
 
 
 FIGURE_9: Mapping[str, Mapping[str, float]] = _figure_9("figure9_testbed.csv")

@@ -37,14 +37,16 @@ ROOT = Path(__file__).parents[1]
 TABLE = Path("results/claims.csv")
 Row = Mapping[str, str]
 
-UNITS: dict[str, Callable[[Float64], Float64]] = {
-    "": lambda ratio: ratio,
-    "percent": lambda ratio: 100 * ratio,
-    "more": lambda ratio: 100 * (ratio - 1),
-    "less": lambda ratio: 100 * (1 - ratio),
-    "off": lambda ratio: 100 * np.abs(ratio - 1),
+UNITS: dict[str, Callable[[Float64, Float64], Float64]] = {
+    "": lambda ours, over: ours / over,
+    "percent": lambda ours, over: 100 * ours / over,
+    "more": lambda ours, over: 100 * (ours / over - 1),
+    "less": lambda ours, over: 100 * (1 - ours / over),
+    "off": lambda ours, over: 100 * np.abs(ours / over - 1),
+    "points": lambda ours, over: 100 * (ours - over),
 }
-"""What is made of a ratio: itself, or percent, more than one, less than one, or either."""
+"""What two numbers come to: their ratio, as it is, in percent, or in percent more than one, less than one, or either;
+or their difference in points."""
 _SUMMED: dict[str, Callable[[Float64], float]] = {"mean": np.mean, "min": np.min, "max": np.max, "total": np.mean}
 _COMPARED = {"=": operator.eq, ">": operator.gt, "<": operator.lt}
 
@@ -63,7 +65,7 @@ def computed(claim: Row, data: Path) -> float:
     mine, others = np.array(pairs).T
     if claim["of"] == "total":
         mine, others = mine.sum(), others.sum()
-    return float(_SUMMED[claim["of"]](UNITS[claim["unit"]](mine / others)))
+    return float(_SUMMED[claim["of"]](UNITS[claim["unit"]](mine, others)))
 
 
 def _fulfils(row: Row, where: str) -> bool:
@@ -177,13 +179,11 @@ def _how(sweep: Sweep) -> str:
     left = f"{trials} of the {TRIALS} trials so far" if trials < TRIALS else f"all {TRIALS} trials"
     if trials == 1:
         left += ", so that each bar is one run, and nothing is said to be more or less for certain"
-    repeated = len(sweep.tries) - len(sweep.runs)
-    tries = f", {repeated} of them at the second try" if repeated else ", none tried twice"
     spec = sweep.runs[0].spec
     return (
         f"As in the paper runs of {SECONDS} s; unlike it links of {spec.link_mbps:g} Mb/s in virtual time, and a "
         f"period of {spec.interval_s:g} s instead of {INTERVAL_S}: `{COMMAND}`\n"
-        f"({left}; {valid} of {len(sweep.runs)} runs valid{tries}; "
+        f"({left}; {valid} of {len(sweep.runs)} runs valid; virtual time has no second try; "
         f"[data](../{KEPT}/summary.csv), [how it was made](../{KEPT}/README.md)).\n"
         "Means over the patterns of a family of the bars' shares of the control, ours / published, and\n"
         "in brackets the mean absolute difference:"

@@ -114,7 +114,7 @@ def gains(which: Picture, values: Values) -> list[Row]:
         for scheme in which.schemes:
             compared = [[values.get((name, other), {}) for other in (scheme, "ecmp", CONTROL)] for name in names]
             trials = set.intersection(*(set(rates) for three in compared for rates in three)) if names else set()
-            if scheme not in ("ecmp", CONTROL) and trials:
+            if scheme != "ecmp" and trials:
                 each = [np.mean([100 * (a[t] - b[t]) / c[t] for a, b, c in compared]) for t in sorted(trials)]
                 beyond = interval(each)
                 rows.append(
@@ -146,7 +146,7 @@ def draw(number: str, note: str, rows_by_file: Rows, path: Path) -> None:
                     axes.bar(at, row["median_mbps"], 0.92 * width, color=colour(scheme))
                     axes.vlines(at, row["p5_mbps"], row["p95_mbps"], color=INK, lw=1)
             axes.axhline(160, color=INK, lw=0.8, ls=DASHES)
-            axes.set(ylim=(0, 168), xlim=(-0.6, len(shown) - 0.4), ylabel="Mb/s")
+            axes.set(ylim=(0, 168), xlim=(-0.6, len(shown) - 0.4), ylabel="Mb/s on the links")
             axes.set_xticks(np.arange(len(shown)), [name.replace("(", "\n(") for name in shown], fontsize=8)
         handles = [Patch(color=colour(scheme), label=scheme_label(scheme).rpartition("/")[2]) for scheme in schemes]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(len(schemes), 5), fontsize=8.5)

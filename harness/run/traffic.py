@@ -194,8 +194,8 @@ def unsent_bytes(mbps: float) -> int:
     """What TCP may hold of a flow that it has not sent once, on links of that rate.
 
     A block of iperf's at least, and what a link carries while a client may have to wait for a processor, so that TCP
-    never runs dry. Left to itself a socket holds as much again as its window, and a client is done the later for it:
-    at 10 Mb/s by a second and a half (docs/notes/emulation.md).
+    never runs dry. Left to itself a socket holds as much again as its window, and runs end 1.5 s later for it
+    (docs/notes/emulation.md, "What is kept, and what decided it").
     """
     return max(BLOCK_BYTES, round(mbps * 1e6 / 8 * HELD_S))
 

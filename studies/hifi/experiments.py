@@ -7,15 +7,16 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+import msgspec
 import numpy as np
 
 from plots.style import DASHES, INK, MUTED, house_style, logarithmic, save
 from record.output import plain_table
 from studies.hifi.scene import KEPT, Flow, Scene, Seen, packets_for, played
-from studies.study import Row, Rows, Study, grouped, study
+from studies.study import Row, Rows, Study, column, grouped, picture, study
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -44,8 +45,8 @@ FRAMES = 425
 """Full packets that fit in the queue."""
 RAMP = (35_000 - 30_000) / 1500
 """Packets from the first mark until all are marked, as in the original's RED (min 30000, max 35000)."""
-MARKS = {100.0: 20, 1000.0: 65}
-LENGTH_S = {100.0: 60.0, 1000.0: 6.0}
+MARKS = {10.0: 20, 100.0: 20, 1000.0: 65}
+LENGTH_S = {10.0: 60.0, 100.0: 60.0, 1000.0: 6.0}
 QUICK_SHARE = 0.25
 SETTLED_S = 5.0
 """When the original starts to sample; shorter runs start after a third."""
@@ -103,10 +104,6 @@ def quantiles(seen: Seen) -> list[Row]:
     return [{**which, "percent": percent, "packets": packets} for percent, packets in enumerate(found)]
 
 
-def _play_dctcp(scenes: tuple[Scene, ...]) -> list[Seen]:
-    return played(scenes)
-
-
 def _dctcp_rows(name: str, answers: dict[tuple[Scene, ...], list[list[Seen]]]) -> Rows:
     ((seen,),) = answers.values()
     return {name: [dctcp_row(each) for each in seen], f"{name}-queue": [q for each in seen for q in quantiles(each)]}
@@ -155,7 +152,100 @@ def dctcp(bw: str, seeds: int | None, quick: bool) -> Study:
     many = range(1, 1 + (seeds or (1 if quick else 5)))
     scenes = tuple(dctcp_scene(float(bw), control, seed, quick) for control in DCTCP_CONTROLS for seed in many)
     name = "dctcp" if bw == "100" else "dctcp-1g"
-    return Study([scenes], _play_dctcp, partial(_dctcp_rows, name), _table_of_queues, _draw_queues, label="playing")
+    return Study([scenes], played, partial(_dctcp_rows, name), _table_of_queues, _draw_queues, label="playing")
+
+
+# A link's scheduling (sections 3.4 and 5.1): the time between packets of a full link against what their bits take.
+
+BINS = (0, *(digit * 10.0**power for power in range(-2, 3) for digit in (1, 2, 5)), math.inf)
+"""How far it is from the ideal, %."""
+RATES = {10.0: "#009e73", 100.0: "#0072b2", 1000.0: "#d55e00"}
+"""Mb/s, and their colours."""
+GAPS = 25_000
+"""Packets, as many as Mininet-HiFi kept at 100 Mb/s."""
+HIFI_GAPS: dict[float, tuple[int, dict[float, int]]] = {
+    100.0: (24_850, {1: 7628, 2: 3641, 5: 868, 10: 48, 20: 19, 50: 3, 100: 0}),
+    1000.0: (45_536, {10: 18_871, 20: 15_012, 50: 10_185, 100: 5665, 200: 4050, 500: 3141}),
+}
+"""By Mb/s: packets, and how many are at least so many % from the ideal; counted in the whole microseconds of
+`mininet/mininet-tests`, dctcp/verify (commit 2a7e0a8), with its ideals of 120 and 12."""
+
+
+def fidelity_scene(mbps: float, seed: int, quick: bool = False) -> Scene:
+    """DCTCP's, until so many packets have left the queue, which is never empty."""
+    scene = dctcp_scene(mbps, "dctcp", seed)
+    begin, _ = scene.window
+    end = begin + GAPS * (0.1 if quick else 1) * scene.frame_ms / 1e3
+    name = f"fidelity-{mbps:g}-{end:g}s-{seed}"
+    return msgspec.structs.replace(scene, name=name, seconds=max(3.0, end), window=(begin, end), packets=True)
+
+
+def fidelity_row(seen: Seen) -> Row:
+    """``ideal_us``: of a full frame. ``least``, ``median``, ``most``: the time between packets, % from the ideal."""
+    off = 100 * seen.off_ideal
+    return {
+        "mbps": seen.scene.mbps, "seed": seen.scene.seed, "packets": off.size, "ideal_us": 1e3 * seen.scene.frame_ms,
+        **dict(zip(("least", "median", "most"), np.percentile(off, (0, 50, 100)).tolist(), strict=True)),
+        "utilisation": seen.utilisation, "drops": seen.drops,
+    }  # fmt: skip
+
+
+def histogram(seen: Seen) -> list[Row]:
+    """How many packets are at least ``from_percent`` from the ideal, and less than what the next row says."""
+    packets, _ = np.histogram(100 * np.abs(seen.off_ideal), BINS)
+    which = {"mbps": seen.scene.mbps, "seed": seen.scene.seed}
+    return [{**which, "from_percent": low, "packets": n} for low, n in zip(BINS, packets.tolist(), strict=False)]
+
+
+def _fidelity_rows(answers: dict[tuple[Scene, ...], list[list[Seen]]]) -> Rows:
+    ((seen,),) = answers.values()
+    return {"fidelity": [*map(fidelity_row, seen)], "fidelity-histogram": [q for each in seen for q in histogram(each)]}
+
+
+def _beyond(rows: Rows) -> dict[tuple[str, float], dict[float, float]]:
+    """By whose they are and Mb/s: of the packets of all runs, how many % are at least so many % from the ideal."""
+    found: dict[tuple[str, float], dict[float, float]] = {}
+    for mbps, bins in grouped(rows["fidelity-histogram"], "mbps").items():
+        packets = column(bins, "packets").reshape(-1, len(BINS) - 1).sum(axis=0)
+        beyond = 100 * packets[::-1].cumsum()[::-1] / packets.sum()
+        found["ours", mbps] = dict(zip(BINS, beyond.tolist(), strict=False))
+    for mbps, (number, counts) in HIFI_GAPS.items():
+        found["Mininet-HiFi", mbps] = {off: 100 * count / number for off, count in counts.items()}
+    return found
+
+
+def _table_of_gaps(rows: Rows) -> list[Table | str]:
+    shown = (1, 10, 100)
+    filled = plain_table("Packets so far from the ideal, or further, %", "", "Mb/s", *(f"{off} %" for off in shown))
+    for (who, mbps), beyond in _beyond(rows).items():
+        filled.add_row(who, f"{mbps:g}", *(f"{beyond[off]:.3g}" if off in beyond else "" for off in shown))
+    return [filled, "In virtual time no processor is idle or busy. In real time, run.json says it of each run (cpu)."]
+
+
+def _draw_gaps(rows: Rows, path: Path) -> None:
+    """The share of packets against their distance from the ideal, a line for each rate; theirs dashed."""
+    with picture(path, 6.4, 4.0, "How evenly a full link sends") as figure:
+        axes = figure.subplots()
+        for (who, mbps), beyond in _beyond(rows).items():
+            off = [each for each, share in beyond.items() if each and share]
+            style: dict[str, Any] = {
+                "color": RATES[mbps],
+                "ls": "-" if who == "ours" else DASHES,
+                "label": f"{who}, {mbps:g} Mb/s",
+            }
+            axes.plot(off, [beyond[each] for each in off], marker="o", ms=3, **style)
+        axes.set(xlabel="time between packets, at least so far from the ideal, %", ylabel="packets, %")
+        for which in ("x", "y"):
+            logarithmic(axes, which)
+        axes.legend(fontsize=8)
+
+
+@_experiment(click.option("--seeds", type=click.IntRange(1), help="Runs of each rate (default: 5; 1 with --quick)."))
+def fidelity(seeds: int | None, quick: bool) -> Study:
+    """Measure how evenly a full link sends: times between packets, beside Mininet-HiFi's."""
+    many = range(1, 1 + (seeds or (1 if quick else 5)))
+    scenes = tuple(fidelity_scene(mbps, seed, quick) for mbps in RATES for seed in many)
+    return Study([scenes], played, _fidelity_rows, _table_of_gaps, _draw_gaps, label="playing")
 
 
 # How small a buffer can be: long flows over one link with a long delay (section 5.3). Appenzeller, Keslassy and McKeown
@@ -345,4 +435,5 @@ def buffers(quick: bool) -> Study:
 
 
 hifi.add_command(dctcp)
+hifi.add_command(fidelity)
 hifi.add_command(buffers)

@@ -9,14 +9,18 @@ senders and sinks are those of traffic that comes and goes. Beside them one thre
 from __future__ import annotations
 
 import contextlib
+import socket
+import struct
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
 from harness.network.hosts import Tcp, permitted
+from harness.network.namespaces import inside
 from harness.network.netlink import Netlink
 from harness.network.processes import Children, run
 from harness.network.shaping import Shape, apply, verify
@@ -24,7 +28,7 @@ from harness.run.observation import Sampler, tcp_counters
 from harness.run.traffic import Arrived, EmulatedFlow, Transfers
 from record.spec import RunSpec
 from record.temporary import temporary_folder
-from studies.hifi.scene import Done, Look, Scene, Seen
+from studies.hifi.scene import Done, Look, Packet, Scene, Seen
 from topos.fattree import port_name
 from topos.network import NonBlocking
 from traffic.flows import SERVER_PORT
@@ -34,6 +38,9 @@ NOBODY = 6653
 """A port where no controller listens: the switch's few rules are put there by hand."""
 WATCHED = port_name(NonBlocking.SWITCH, 1)
 """The switch's port to the receiver."""
+ETH_P_IP, SO_RCVBUFFORCE, SO_TIMESTAMPNS, SOL_PACKET, PACKET_STATISTICS = 0x0800, 33, 35, 263, 6
+ROOM = 1 << 26
+"""For packets that wait to be read, bytes."""
 
 
 def play(scene: Scene, folder: Path) -> Seen:
@@ -58,8 +65,11 @@ def play(scene: Scene, folder: Path) -> Seen:
         transfers = Transfers(fabric, work, spec, folder, children)
         transfers.listen()
         before = tcp_counters(fabric)
-        with Looking(fabric, scene) as looking:
-            looking.begin = transfers.start() - time.time() + time.monotonic()
+        with contextlib.ExitStack() as watched:
+            looking = watched.enter_context(Looking(fabric, scene))
+            arriving = watched.enter_context(Arriving(fabric)) if scene.packets else None
+            begin = transfers.start()
+            looking.begin = begin - time.time() + time.monotonic()
             transfers.wait(lambda: None)
         tcp = tcp_counters(fabric)
         tcp.subtract(before)
@@ -69,7 +79,8 @@ def play(scene: Scene, folder: Path) -> Seen:
         if failed := [*filter(None, map(_trouble, transfers.flows)), *transfers.troubles]:
             raise RuntimeError("; ".join(failed))
         done = [_done(flow, looking.begin, looking.begin + scene.seconds) for flow in transfers.flows]
-        return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops)
+        packets = arriving.between(begin, *scene.window) if arriving else ()
+        return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops, packets)
 
 
 def _build(scene: Scene, topo: NonBlocking, fabric: Fabric, folder: Path) -> None:
@@ -148,6 +159,40 @@ class Looking(Sampler):
             for rtt_s in host.round_trips(SERVER_PORT)
         }
         self.looks.append(Look(t, queue.queued, rtt_ms, queue.sent))
+
+
+class Arriving(Sampler):
+    """Every IP packet that comes in at the receiver, with the moment at which the kernel has it (packet(7))."""
+
+    period_s = 0.01
+
+    def __init__(self, fabric: Fabric) -> None:
+        self._found: list[tuple[int, int]] = []
+        opened = partial(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_IP))
+        self._socket = inside(fabric.pid_of(fabric.topo.hosts[0]), opened)
+        self._socket.setblocking(False)
+        for option, value in ((SO_TIMESTAMPNS, 1), (SO_RCVBUFFORCE, ROOM)):
+            self._socket.setsockopt(socket.SOL_SOCKET, option, value)
+
+    def sample(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                data, ((_, _, stamp),), *_ = self._socket.recvmsg(1 << 16, 64)
+                seconds, nanoseconds = struct.unpack("qq", stamp)
+                self._found.append((seconds * 10**9 + nanoseconds, len(data)))
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self.sample()
+        _, missed = struct.unpack("II", self._socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
+        self._socket.close()
+        if missed:
+            raise RuntimeError(f"{missed} packets were not seen")
+
+    def between(self, begin: float, low: float, high: float) -> tuple[Packet, ...]:
+        """Those of the window, in seconds after ``begin``, which is in seconds since the epoch."""
+        since = round(begin * 1e9)
+        return tuple(Packet(t, size) for ns, size in self._found if low <= (t := (ns - since) * 1e-9) <= high)
 
 
 def main() -> None:

@@ -54,7 +54,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     what counts, seconds. ``seconds``: at most; sized flows may all have ended before. ``delay_ms``: of
     each sender's cable, each way. ``mark_packets``, ``ramp_packets``: of the marking
     queue. ``round_trips``: whether a look asks TCP for them. ``wake``: how much of 10 ms of the receiver's rate
-    arrives before its program is woken.
+    arrives before its program is woken. ``packets``: whether the time of every packet in the window is kept.
     """
 
     name: str
@@ -74,6 +74,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     ramp_packets: float = 1.0
     round_trips: bool = True
     wake: float = 0.01
+    packets: bool = False
 
     @property
     def shape(self) -> Shape:
@@ -126,14 +127,30 @@ class Done(msgspec.Struct, frozen=True):
     retransmissions: int
 
 
+class Packet(msgspec.Struct, frozen=True, array_like=True):
+    """When the receiver had the last bit of a frame, seconds after the beginning, and its bytes."""
+
+    t: float
+    bytes: int
+
+
 class Seen(msgspec.Struct, frozen=True):
-    """All that was seen. ``tcp``: the kernel's counters. ``drops``, at the receiver's port."""
+    """All that was seen. ``tcp``: the kernel's counters. ``drops``, at the receiver's port. ``packets``: to it."""
 
     scene: Scene
     flows: tuple[Done, ...]
     looks: tuple[Look, ...]
     tcp: dict[str, int]
     drops: int
+    packets: tuple[Packet, ...] = ()
+
+    @property
+    def off_ideal(self) -> Float64:
+        """For each packet in the window but the first, how far the time since the one before is from what its bits take
+        at the link's rate, as a share of that."""
+        gaps = np.diff([packet.t for packet in self.packets])
+        bits = 8.0 * np.array([packet.bytes for packet in self.packets[1:]])
+        return gaps * (self.scene.mbps * 1e6) / bits - 1
 
     @property
     def counted(self) -> list[Look]:

@@ -5,7 +5,6 @@ Slow imports wait until a command runs.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ from click.core import ParameterSource
 
 from plots.style import logarithmic
 from record.options import field_options, in_words, json_option, names_option, options, parallel
+from record.output import read_csv
 from record.spec import options_of
 from record.tasks import run_tasks
 from studies.hull.packets import KINDS, Result, Task, engine, keep, kept_or_run, parse, run_scenario, turn
@@ -51,7 +51,7 @@ _PUBLISHED = Path(__file__).parents[2] / "results" / "published" / "hull.csv"
 
 PUBLISHED = {
     (row["experiment"], float(row["x"]), row["scheme"], row["metric"], row["statistic"]): float(row["value"])
-    for row in csv.DictReader(line for line in _PUBLISHED.read_text("utf-8").splitlines() if not line.startswith("#"))
+    for row in read_csv(_PUBLISHED)
 }
 """The numbers of the report and its authors, by experiment, x (flows, load in %, or background in Mb/s), scheme, metric
 and statistic."""

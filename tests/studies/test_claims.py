@@ -1,5 +1,6 @@
 """Headline claims against their data, and the numbers of Figure 9."""
 
+import re
 import shutil
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from plots.load import load_sweep
 from record.output import read_csv
 from studies import claims
+from tests.plots.sweeps import store_rates
 from tests.studies.commands import run
 
 CLAIMS = read_csv(claims.ROOT / claims.TABLE)
@@ -68,6 +70,14 @@ def test_the_section_and_the_picture_are_what_is_kept():
     assert claims.unsaid(claims.ROOT) == []
 
 
+def test_an_invalid_run_in_virtual_time_has_no_second_try(tmp_path):
+    """So nothing is said of tries as if there might have been one; the run is among all, and not among the valid."""
+    sweep = store_rates(tmp_path, {("published:stride4", "nonblocking"): 150, ("published:stride4", "ecmp"): None})
+    told = claims.section(sweep)
+    assert "1 of 2 runs valid" in told
+    assert "tried" not in told
+
+
 def test_a_section_of_other_runs_is_found_and_written_again(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "results").mkdir()
@@ -84,3 +94,14 @@ def test_a_section_of_other_runs_is_found_and_written_again(tmp_path):
 def test_an_installed_one_has_no_claims(monkeypatch, tmp_path):
     monkeypatch.setattr(claims, "ROOT", tmp_path)
     assert "claims are of a clone of the project" in run(claims).output
+
+
+DERIVED = {"20", "35", "40"}
+"""In README's table: the patterns, and the published gains, which are differences of what stands above them."""
+
+
+def test_every_number_of_the_readme_s_findings_is_held():
+    text = (claims.ROOT / "README.md").read_text(encoding="utf-8")
+    table = text[text.index("| question |") : text.index("![Figure 9")]
+    numbers = set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"\(\S+\)|\| question .*", "", table)))
+    assert numbers - DERIVED == {claim["value"] for claim in CLAIMS if claim["said"] == "README.md"}

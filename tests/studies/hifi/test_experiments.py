@@ -1,4 +1,4 @@
-"""DCTCP's queue, and the sizes of buffers, of scenes that nobody played; and one that is."""
+"""DCTCP's queue, times between packets, and the sizes of buffers, of scenes that nobody played; and two that are."""
 
 import msgspec
 import pytest
@@ -7,7 +7,14 @@ from click.testing import CliRunner
 from harness.cli.group import cli
 from record.output import read_csv as rows
 from studies.hifi import experiments
-from studies.hifi.scene import Done, Look, Seen, played
+from studies.hifi.scene import Done, Look, Packet, Seen, played
+
+
+def with_gaps(one, *ideals, size=1514):
+    """The same with packets, each so many times later than the one before as its bits take."""
+    frame_s = size * 8e-6 / one.scene.mbps
+    times = [one.scene.window[0] + frame_s * sum(ideals[:n]) for n in range(len(ideals) + 1)]
+    return msgspec.structs.replace(one, packets=tuple(Packet(t, size) for t in times))
 
 
 def seen(scene, queue_frames, utilisation=1.0, rates=(50.0, 50.0), **tcp):
@@ -55,6 +62,30 @@ def test_real_tcp_over_a_delay_stands_at_the_marks(tmp_path):
     assert 10 <= experiments.dctcp_row(found)["median"] <= 25
     assert found.drops == 0
     assert min(found.flows, key=lambda one: one.first).first > 0.01, "a packet takes its sender's cable both ways"
+
+
+def test_times_between_packets_are_held_against_what_their_bits_take():
+    scene = experiments.fidelity_scene(100.0, 1)
+    low, high = scene.window
+    assert (high - low) / 25_000 == pytest.approx(121.12e-6), "as many packets as Mininet-HiFi kept"
+    found = with_gaps(seen(scene, [20, 20, 20]), 1.0, 1.0, 0.997, 1.03, 0.4, 1.6, 2.5)
+    row = experiments.fidelity_row(found)
+    assert row["ideal_us"] == pytest.approx(121.12)
+    assert [row[name] for name in ("packets", "least", "median", "most")] == pytest.approx([7, -60, 0, 150], abs=1e-4)
+    bins = {row["from_percent"]: row["packets"] for row in experiments.histogram(found) if row["packets"]}
+    assert bins == {0: 2, 0.2: 1, 2: 1, 50: 2, 100: 1}
+    small = with_gaps(found, 1.0, 1.5, size=66)
+    assert small.off_ideal.tolist() == pytest.approx([0, 0.5], abs=1e-6), "of the packet's own bits"
+
+
+@pytest.mark.virtual
+def test_a_full_link_sends_evenly(tmp_path):
+    short = msgspec.structs.replace(experiments.fidelity_scene(10.0, 1), seconds=4.0, window=(3.0, 4.0))
+    (found,) = played([short], tmp_path)
+    carried = sum(packet.bytes for packet in found.packets) * 8e-6
+    assert carried == pytest.approx(10, rel=0.005), "Mb in this second: none is missed, and none counts twice"
+    row = experiments.fidelity_row(found)
+    assert -5 < row["least"] <= row["median"] <= row["most"] < 5
 
 
 def test_the_published_links():
@@ -105,7 +136,10 @@ def test_searches_share_what_was_played(asked):
 def told(tmp_path, monkeypatch):
     """The command, with guests in which every queue is full of 20 frames and every link busy."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(experiments, "played", lambda scenes: [seen(one, [20, 20, 20]) for one in scenes])
+    full = [0.99, 1.01, 1.2, 1.0]
+    monkeypatch.setattr(
+        experiments, "played", lambda scenes: [with_gaps(seen(one, [20, 20, 20]), *full) for one in scenes]
+    )
 
     def run(*words):
         return CliRunner().invoke(cli, ["hifi", *words, "--out", "out"], catch_exceptions=False)
@@ -120,6 +154,15 @@ def test_dctcp_writes_rows_quantiles_and_a_picture(told, tmp_path):
     assert len(rows(tmp_path / "out/dctcp.csv")) == 4
     assert len(rows(tmp_path / "out/dctcp-queue.csv")) == 4 * 101
     assert (tmp_path / "out/dctcp.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_fidelity_has_a_row_per_run_and_theirs_beside(told, tmp_path):
+    done = told("fidelity", "--seeds", "2")
+    assert done.exit_code == 0
+    assert "Mininet-HiFi" in done.output
+    assert [row["mbps"] for row in rows(tmp_path / "out/fidelity.csv")] == ["10", "10", "100", "100", "1000", "1000"]
+    assert sum(int(row["packets"]) for row in rows(tmp_path / "out/fidelity-histogram.csv")) == 6 * 4
+    assert (tmp_path / "out/fidelity.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_buffers_quickly(told, tmp_path):
