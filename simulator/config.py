@@ -88,11 +88,11 @@ class Config(Experiment):
         """Each flow may wait a tick for its turn: ValueError where that would be much of the time that is measured."""
         waits, least_s = int(graph.level.max()), graph.least_s(self.link_mbps)
         if waits * self.tick_s > WAITING * least_s:
-            short = WAITING * least_s / waits
+            short = 10 ** math.floor(math.log10(WAITING * least_s / waits))
             raise ValueError(
-                f"traffic {graph.name!r} may be done in {least_s:.3g} s, in which flows wait {waits:,} times for others, "
-                f"up to a tick of {self.tick_s:g} s each: give --engine maxmin, which has no ticks, "
-                f"or --tick {10 ** math.floor(math.log10(WAITING * least_s / waits)):g}"
+                f"traffic {graph.name!r} may be done in {least_s:.3g} s, in which flows wait {waits:,} times for "
+                f"others, up to a tick of {self.tick_s:g} s each: give --engine maxmin, which has no ticks, "
+                f"or --tick {short:g}"
             )
 
     @property
