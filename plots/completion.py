@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +10,15 @@ import numpy as np
 from msgspec.structs import asdict
 
 from plots.style import colour, house_style, label, logarithmic, save, scheme_order
-from plots.trials import ALL_TRIES, VALID
+from plots.trials import ALL_TRIES, VALID, difference
 from record.completion import CLASSES
+from record.output import plain_table
 from record.run import FlowRecord, Run
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from plots.load import Sweep
 
 STATISTICS = tuple(f"{what}_{of}" for of in ("s", "slowdown") for what in ("mean", "median", "p95", "p99"))
@@ -52,6 +55,51 @@ def rows(sweep: Sweep) -> list[dict[str, Any]]:
     frame = frame.sort_values(list(orders), key=lambda column: column.map(orders[column.name].index))
     records: list[dict[str, Any]] = frame.to_dict("records")
     return records
+
+
+PERCENTILES = {"median_s": "median ms", "p95_s": "95th ms", "p99_s": "99th ms"}
+
+
+def over_seeds(rows: Sequence[dict[str, Any]], statistics: Iterable[str], *columns: str) -> list[dict[str, Any]]:
+    """The means over seeds of these statistics: a row for each size class with flows and values of ``columns``, which
+    has Student's 95 % interval as ``low_...`` and ``high_...`` (None with fewer than three seeds), and the totals of
+    ``flows`` and ``cut_off``. A statistic that a seed does not have (None) is left out of its mean."""
+    groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in rows:
+        if row["flows"]:
+            groups.setdefault(tuple(row[name] for name in (*columns, "size_class")), []).append(row)
+    made = []
+    for key, group in groups.items():
+        totals = {name: sum(row[name] for row in group) for name in ("flows", "cut_off")}
+        one = dict(zip((*columns, "size_class"), key, strict=True)) | {"seeds": len(group)} | totals
+        for name in statistics:
+            mean = difference(None, [row[name] for row in group if row[name] is not None])
+            one |= {name: mean.mean, f"low_{name}": mean.low, f"high_{name}": mean.high}
+        made.append(one)
+    return made
+
+
+def percentiles(title: str, rows: Sequence[dict[str, Any]], *columns: str) -> Table:
+    """For a terminal: rows of `over_seeds` of PERCENTILES, each with its interval."""
+    names = [name for name in (*columns, "size_class") if any(row[name] is not None for row in rows)]
+    headings = (*(name.replace("_", " ") for name in names), "flows", "cut off", *PERCENTILES.values())
+    made = plain_table(title, *headings, left=len(names))
+    for row in rows:
+        told = ["" if row[name] is None else str(row[name]) for name in names]
+        counts = [f"{row[name]:,}" for name in ("flows", "cut_off")]
+        made.add_row(*told, *counts, *(in_words(row, name, 1000) for name in PERCENTILES))
+    return made
+
+
+def in_words(row: dict[str, Any], name: str, times: float = 1.0) -> str:
+    """A mean with its interval, where it has them, times a factor, in three digits."""
+    ends = [row[f"{bound}{name}"] for bound in ("", "low_", "high_")]
+    mean, low, high = ("" if end is None else _three(times * end) for end in ends)
+    return f"{mean} ({low} to {high})" if low else mean
+
+
+def _three(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def csv_text(sweep: Sweep) -> str:

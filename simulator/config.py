@@ -18,6 +18,8 @@ from traffic.workload import Workload
 ENGINES = ("aimd", "maxmin")
 INCREASE = 0.12
 """Of the link's rate: a flow's first rate, and its growth per tick, 15 MB/s at 1 Gb/s (section 5.5)."""
+WAITING = 0.1
+"""Of the least time of a graph of flows: what its steps may wait for ticks (section 5.5's engine)."""
 MAX_TICKS = 100_000_000
 """8 bytes a tick: their rates take 0.8 GB."""
 MAX_FLOWS = 10_000_000
@@ -78,7 +80,20 @@ class Config(Experiment):
         ValueError, one sentence, when they make no sense, or are far too many.
         """
         work = bounded(self.workload())
+        if work.graph is not None and self.engine == "aimd":
+            self._refuse_long_ticks(work.graph)
         return joined(list(work.blocks()) or [NOTHING]), work.graph
+
+    def _refuse_long_ticks(self, graph: FlowGraph) -> None:
+        """Each flow may wait a tick for its turn: ValueError where that would be much of the time that is measured."""
+        waits, least_s = int(graph.level.max()), graph.least_s(self.link_mbps)
+        if waits * self.tick_s > WAITING * least_s:
+            short = 10 ** math.floor(math.log10(WAITING * least_s / waits))
+            raise ValueError(
+                f"traffic {graph.name!r} may be done in {least_s:.3g} s, in which flows wait {waits:,} times for "
+                f"others, up to a tick of {self.tick_s:g} s each: give --engine maxmin, which has no ticks, "
+                f"or --tick {short:g}"
+            )
 
     @property
     def ticks(self) -> int:

@@ -23,9 +23,9 @@ from hedera.scheduler import ActiveFlows, Scheduler
 from record.run import Failure, Phase
 from record.spec import phases
 from simulator.config import Config
-from simulator.engines import NOT_YET, AimdEngine, MaxMinEngine
+from simulator.engines import AimdEngine, MaxMinEngine
 from simulator.result import Result, RoundLog
-from topos.arrays import Float64, Int32, Int64
+from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, Cores, Fault, cables, link_rates, links_down, moments, num_links, path_links
 from topos.network import Network
@@ -99,7 +99,7 @@ class Simulation:
         total = self._advance(config.ticks, progress)
         at_begin, at_end = self._window_bytes
         begin, end = config.window_ticks
-        began_s = np.where(self.engine.started == NOT_YET, np.nan, self.engine.started * config.tick_s)
+        began_s = self.engine.began_s
         return Result(
             config=config,
             total_mbps=total,
@@ -158,7 +158,7 @@ class Simulation:
 
     def _strike(self, moment: float) -> None:
         """Something fails or is mended: flows do what their controller would do with them."""
-        active, to_come = self.engine.active, np.flatnonzero(self.engine.started == NOT_YET)
+        active, to_come = self.engine.active, np.flatnonzero(np.isnan(self.engine.began_s))
         self._reroute(self.paths.strike(moment, active, to_come))
         if self.config.chosen.sprays:  # their rates are others, though their own links are the same
             self._reroute(active)
@@ -228,7 +228,7 @@ class Counters:
         """Flows under way, int32 (seen,); the flow whose number is the name of each; and their bytes per second in
         the last ``period`` ticks, or since they started."""
         active, gained = engine.active, self._gained(engine)
-        return active, active, gained[active] / _age_s(engine, engine.started[active], period)
+        return active, active, gained[active] / _age_s(engine, engine.began_s[active], period)
 
     def moved_with(self, moved: Int32, core: Int32, engine: Engine) -> Int32:
         """All flows that go by another path when these flows, by name, are moved to the cores in ``core`` (flows,)."""
@@ -240,10 +240,10 @@ class Counters:
         return gained
 
 
-def _age_s(engine: Engine, since: Int64, period: int) -> Float64:
-    """The seconds from these ticks until now, a tick at least and a period at most."""
+def _age_s(engine: Engine, since_s: Float64, period: int) -> Float64:
+    """The seconds from these times until now, a tick at least and a period at most."""
     tick_s = engine.tick_s
-    return np.maximum(np.minimum(engine.tick * tick_s - since * tick_s, period * tick_s), tick_s)
+    return np.maximum(np.minimum(engine.tick * tick_s - since_s, period * tick_s), tick_s)
 
 
 class ConnectionCounters(Counters):
@@ -261,9 +261,9 @@ class ConnectionCounters(Counters):
         which = self._connection[flows]
         count = int(which.max()) + 1
         got = np.bincount(which, gained[flows], minlength=count)
-        begun = np.full(count, np.iinfo(np.int64).max)
-        started = engine.started[flows]
-        np.minimum.at(begun, which[started != NOT_YET], started[started != NOT_YET])
+        began_s = engine.began_s
+        begun = np.full(count, np.inf)
+        np.fmin.at(begun, which, began_s[flows])
         first, left = np.full((2, count), nodes)
         np.minimum.at(first, which, flows)
         unfinished = np.isnan(engine.finished_s[flows])
@@ -273,7 +273,7 @@ class ConnectionCounters(Counters):
         others = active[active >= nodes]
         seen = np.concatenate([left[shown], others]).astype(np.int32)
         name = np.concatenate([first[shown], others]).astype(np.int32)
-        since = np.concatenate([begun[shown], engine.started[others]])
+        since = np.concatenate([begun[shown], began_s[others]])
         return seen, name, gained[seen] / _age_s(engine, since, period)
 
     def moved_with(self, moved: Int32, core: Int32, engine: Engine) -> Int32:

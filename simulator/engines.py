@@ -1,4 +1,4 @@
-"""How fast flows send, tick by tick: the paper's flow-level model of TCP (section 5.5), and ideal shares.
+"""How fast flows send: the paper's flow-level model of TCP (section 5.5), tick by tick, and ideal shares.
 
 `AimdEngine` is TCP's slow start and AIMD without packets. Each tick visits the active flows in a fresh random order.
 A flow whose path has no spare capacity halves its rate and leaves slow start; any other doubles its rate in slow
@@ -7,8 +7,8 @@ takes counts at once for the flows after it. Then due flows start, every flow se
 finished flows are purged. Rates are integers, so "no spare capacity" is exact and no sum drifts: the unit is a
 billionth of the fastest link's rate (1 bit/s at 1 Gb/s). Halving an odd rate rounds down.
 
-`MaxMinEngine` gives every flow its max-min fair rate at all times: no TCP, no noise, no chance. It answers what the
-paths alone allow, and so explains what AIMD shows on top of it.
+`MaxMinEngine` gives every flow its max-min fair rate at all times: no TCP, no noise, no chance, and no ticks. It
+answers what the paths alone allow, and so explains what AIMD shows on top of it.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ LINK = 1_000_000_000
 """The rate of the fastest link, in the unit of AIMD."""
 NOT_YET = -1
 """The tick in which a flow has started, if it has not."""
+ROUNDING = 1e-9
+"""Of a flow's size: what floating point may leave of it at its end."""
 _ACTIVE, _ARRIVED, _FREED, _QUEUED = 0, 1, 2, 3  # counts of flows
 _RATE, _SLOW_START = 6, 7  # columns after the six links in a flow's row: one flow is half a cache line
 _ENDLESS = np.int64(2**62)
@@ -42,37 +44,38 @@ _PLENTY = np.int32(2**30)  # spare capacity of the link that stands for a tier t
 class Starts(NamedTuple):
     """When flows start: at a time of their own, or when those that they wait for have ended.
 
-    ``queue`` int32 (flows,): the flows in the order of their starts; ``due`` int64 (flows,): the tick of each, the
-    first that begins at its start or after it. Only the first ``known`` have a start. The tail of both arrays is room
-    in which an engine lines up the others when their turns come.
+    ``queue`` int32 (flows,): the flows in the order of their starts; ``due_s`` float64 (flows,): the start of each.
+    Only the first ``known`` have one. The tail of both arrays is room in which an engine lines up the others when
+    their turns come.
 
     ``first`` int64 (flows + 1,), ``follower`` int32 (edges,): those that wait for flow f are
     ``follower[first[f] : first[f + 1]]``. ``missing`` int32 (flows,): for how many each flow still waits.
-    ``delay`` int64 (flows,): the ticks from the end of the last of them to its start.
+    ``delay_s`` float64 (flows,): from the end of the last of them to its start.
     """
 
     queue: Int32
-    due: Int64
+    due_s: Float64
     known: int
     first: Int64
     follower: Int32
     missing: Int32
-    delay: Int64
+    delay_s: Float64
 
 
-def starts(flows: Flows, graph: FlowGraph | None, tick_s: float) -> Starts:
+def starts(flows: Flows, graph: FlowGraph | None) -> Starts:
     """As each flow says it in ``start_s`` and ``after``, and ``graph`` of the first of them."""
     queue = np.argsort(flows.start_s, kind="stable").astype(np.int32)
     start_s = flows.start_s[queue]
     known = np.isfinite(start_s)
-    due = ticks_until(np.where(known, start_s, 0.0), tick_s)
     waiting = np.flatnonzero(flows.after != NOBODY)
     before = flows.after[waiting]
-    delay = np.zeros(len(flows), dtype=np.int64)
+    delay = np.zeros(len(flows))
     if graph is not None:
         waiting, before = np.concatenate([graph.waiting, waiting]), np.concatenate([graph.before, before])
-        delay[: len(graph)] = ticks_until(graph.delay_s, tick_s)
-    return Starts(queue, due, int(known.sum()), *followers(before, waiting, len(flows)), delay)
+        delay[: len(graph)] = graph.delay_s
+    return Starts(
+        queue, np.where(known, start_s, 0.0), int(known.sum()), *followers(before, waiting, len(flows)), delay
+    )
 
 
 def ticks_until(seconds: Float64, tick_s: float) -> Int64:
@@ -123,7 +126,7 @@ class AimdEngine:
     ``links``: int32 (flows, tiers), the directed links of each flow's path, -1 where there is none. ``shares``,
     float64 (links,), are the rates of these links, as shares of ``link_mbps``. A flow starts at ``increase_mbps``
     and, in congestion avoidance, grows by as much per tick of ``tick_s`` seconds. ``seed`` fixes the
-    order of flows. ``started`` int64 (flows,): the tick in which each has started, or NOT_YET.
+    order of flows. ``began_s`` float64 (flows,): the start of the tick in which each has started; nan before.
 
     A flow that starts takes at most what its path can spare; one that finds nothing starts at 0 in congestion
     avoidance, like a flow whose first update met a full path. So no link ever carries more than its rate.
@@ -157,13 +160,14 @@ class AimdEngine:
         size = np.minimum(np.ceil(work.size_bytes / self._bytes), float(_ENDLESS))
         self._size = size.astype(np.int64)
         self._left = self._size.copy()
-        queue, due, known, edges, follower, missing, delay = starts(work, graph, tick_s)
+        queue, due_s, known, edges, follower, missing, delay_s = starts(work, graph)
+        due, delay = ticks_until(due_s, tick_s), ticks_until(delay_s, tick_s)
         self._count = np.array([0, 0, known, known], dtype=np.int64)
-        self.started, self._finished = np.full((2, flows), NOT_YET, dtype=np.int64)
+        self._started, self._finished = np.full((2, flows), NOT_YET, dtype=np.int64)
         self._order, leaving = np.empty((2, flows), dtype=np.int32)
         self._state = _State(
             self._order, queue, due, self._count, self._row, self._left, edges, follower, missing, delay,
-            self.started, self._finished, leaving, self._spare, np.array([seed, 0], dtype=np.uint64),
+            self._started, self._finished, leaving, self._spare, np.array([seed, 0], dtype=np.uint64),
             known, self.increase, links.shape[1] == 2 and bool((links >= 0).all()),
         )  # fmt: skip
 
@@ -184,6 +188,10 @@ class AimdEngine:
         """Whether no flow is active and none will start."""
         active, arrived, freed, queued = self._count
         return bool(active == 0 and arrived == self._state.known and freed == queued)
+
+    @property
+    def began_s(self) -> Float64:
+        return np.where(self._started == NOT_YET, np.nan, self._started * self.tick_s)
 
     @property
     def rates_mbps(self) -> Float64:
@@ -207,7 +215,7 @@ class AimdEngine:
         """
         rate = np.maximum(self._row[:, _RATE], 1)
         sent = np.where(self._finished >= 0, self._finished + 1 + self._left / rate, np.nan)
-        computed = np.where(self.started >= 0, self.started, np.nan)
+        computed = np.where(self._started >= 0, self._started, np.nan)
         return np.where(self._size == 0, computed, sent) * self.tick_s
 
     def reroute(self, flows: Int32, links: Int32) -> None:
@@ -367,7 +375,8 @@ class MaxMinEngine:
     """The rates of a workload's flows by progressive filling; its attributes and methods are those of `AimdEngine`.
 
     So are its arguments; ``rates`` says the rates of the flows under way, Mb/s (active,), instead of their links.
-    Flows start and end on ticks; rates are computed anew only after a tick in which a flow started, ended or moved.
+    It goes from one start or end of a flow to the next, each at its own time; rates are computed anew after those and
+    after a `reroute`. A tick is only what `advance` counts in.
     """
 
     def __init__(
@@ -382,7 +391,7 @@ class MaxMinEngine:
         rates: Callable[[Int32], Float64] | None = None,
     ) -> None:
         flows = len(work)
-        self.tick, self.tick_s = 0, tick_s
+        self.tick, self.tick_s, self._now = 0, tick_s, 0.0  # now: in ticks, so that whole ones are exact
         self._rates = rates or (lambda active: max_min_rates(self._links[active], self._capacity))
         self._links = links.astype(np.int32)
         self._capacity = link_mbps * shares
@@ -390,47 +399,50 @@ class MaxMinEngine:
         self._size = work.size_bytes
         self._sent = np.zeros(flows)
         self._rate = np.zeros(flows)
-        self._starts = starts(work, graph, tick_s)
+        self._starts = starts(work, graph)
+        self._due, self._delay = self._starts.due_s / tick_s, self._starts.delay_s / tick_s
         self._arrived = 0
-        self._freed: list[tuple[int, int, int]] = []  # a heap: due tick, sequence number, flow
+        self._freed: list[tuple[float, int, int]] = []  # a heap: due, sequence number, flow
         self._ever_freed = 0
         self._active = np.empty(0, dtype=np.int32)
-        self.started = np.full(flows, NOT_YET, dtype=np.int64)
-        self._finished = np.full(flows, np.nan)
+        self.began_s, self._finished = np.full((2, flows), np.nan)
         self._stale = True
 
     def advance(self, ticks: int) -> Float64:
-        totals = np.empty(ticks)
-        first, end = self.tick, self.tick + ticks
-        while self.tick < end:
+        """Run ``ticks`` ticks; returns the mean sum of all rates in each, Mb/s, float64 (ticks,)."""
+        totals = np.zeros(ticks)
+        self._now, end = float(self.tick), self.tick + ticks
+        while self._now < end:
             self._start_due()
             if self._stale:
                 self._rate[self._active] = self._rates(self._active)
                 self._stale = False
             rate = self._rate[self._active] * self._bytes
             left = self._size[self._active] - self._sent[self._active]
-            until = end
+            until = float(end)
             if self._arrived < self._starts.known:
-                until = min(until, int(self._starts.due[self._arrived]))
+                until = min(until, self._due[self._arrived])
             if self._freed:
                 until = min(until, self._freed[0][0])
+            lasts = until - self._now
             ends = np.isfinite(left) & (rate > 0)
-            if ends.any():
-                until = int(min(until, self.tick + max(1.0, np.ceil((left[ends] / rate[ends]).min()))))
-            totals[self.tick - first : until - first] = self._rate[self._active].sum()
-            self._sent[self._active] += rate * (until - self.tick)
-            self.tick = until
+            if ends.any() and (first := float((left[ends] / rate[ends]).min())) < lasts:
+                until, lasts = self._now + first, first
+            _add(totals, self._now - self.tick, until - self.tick, float(self._rate[self._active].sum()))
+            self._sent[self._active] += rate * lasts
+            self._now = until
             self._purge()
+        self.tick = end
         return totals
 
     def _start_due(self) -> None:
-        queue, due, known, *_ = self._starts
-        count = int(np.searchsorted(due[self._arrived : known], self.tick, side="right"))
+        queue, known = self._starts.queue, self._starts.known
+        count = int(np.searchsorted(self._due[self._arrived : known], self._now, side="right"))
         new = self._begin(queue[self._arrived : self._arrived + count])
         self._arrived += count
-        while self._freed and self._freed[0][0] <= self.tick:
+        while self._freed and self._freed[0][0] <= self._now:
             now = []
-            while self._freed and self._freed[0][0] <= self.tick:
+            while self._freed and self._freed[0][0] <= self._now:
                 now.append(heappop(self._freed)[2])
             new = np.concatenate([new, self._begin(np.array(now, dtype=np.int32))])
         if new.size:
@@ -439,29 +451,29 @@ class MaxMinEngine:
 
     def _begin(self, flows: Int32) -> Int32:
         """Start these flows; returns those that have something to send. The others have ended thereby."""
-        self.started[flows] = self.tick
+        self.began_s[flows] = self._now * self.tick_s
         sends = self._size[flows] > 0
         computing = flows[~sends]
-        self._finished[computing] = self.tick * self.tick_s
+        self._finished[computing] = self._now * self.tick_s
         self._free(computing)
         return flows[sends]
 
     def _free(self, ended: Int32) -> None:
         """Line up those that waited for these flows alone by now."""
-        first, follower, missing, delay = self._starts[3:]
+        first, follower, missing = self._starts[3:6]
         for f in ended.tolist():
             for g in follower[first[f] : first[f + 1]].tolist():
                 missing[g] -= 1
                 if missing[g] == 0:
-                    heappush(self._freed, (self.tick + int(delay[g]), self._ever_freed, g))
+                    heappush(self._freed, (self._now + self._delay[g], self._ever_freed, g))
                     self._ever_freed += 1
 
     def _purge(self) -> None:
-        over = self._sent[self._active] >= self._size[self._active]
+        """Those that have sent all, but for what rounding leaves of it: who should end together does."""
+        over = self._sent[self._active] >= self._size[self._active] * (1 - ROUNDING)
         if over.any():
             done = self._active[over]
-            excess = 8 * (self._sent[done] - self._size[done]) / self._rate[done] / 1e6
-            self._finished[done] = self.tick * self.tick_s - excess
+            self._finished[done] = self._now * self.tick_s
             self._sent[done] = self._size[done]
             self._rate[done] = 0.0
             self._active = self._active[~over]
@@ -487,3 +499,15 @@ class MaxMinEngine:
     def reroute(self, flows: Int32, links: Int32) -> None:
         self._links[flows] = links
         self._stale = True
+
+
+def _add(totals: Float64, begin: float, end: float, rate: float) -> None:
+    """Add to the mean of each tick, float64 (ticks,), a rate from ``begin`` to ``end``, in ticks."""
+    first, last = int(begin), int(end)
+    if first == last:
+        totals[first] += rate * (end - begin)
+        return
+    totals[first] += rate * (first + 1 - begin)
+    totals[first + 1 : last] = rate
+    if end > last:
+        totals[last] = rate * (end - last)

@@ -14,7 +14,7 @@ ROOMS = {
     "traffic": "topos",
     "hedera": "topos traffic",
     "record": "topos traffic hedera",
-    "simulator": GROUND,
+    "simulator": f"{GROUND} plots",
     "controllers": GROUND,
     "plots": GROUND,
     "virtual": "record",

@@ -78,6 +78,11 @@ class PlannedNetwork(Cabling):
         try:
             if isinstance(plan, str):
                 plan = read(plan)
+            if hasattr(plan, "addSwitch"):
+                raise ValueError(
+                    "it is a Mininet Topo; a network here is a class with hosts, links() and paths() "
+                    "(docs/own-topology.md), and hedera guest -- mn --custom FILE runs a Topo (docs/guest.md)"
+                )
             plan = plan() if isinstance(plan, type) else plan
             self.num_hosts = int(plan.hosts)
             if not 2 <= self.num_hosts <= MAX_HOSTS:
@@ -133,12 +138,17 @@ class PlannedNetwork(Cabling):
             if self._edges**2 * len(found) > MAX_PATHS:
                 raise ValueError(f"{said} it has {len(found)} paths, too many for {self._edges} switches with hosts")
             for path in found:
-                wrong = (path[0], path[-1]) != ends or len(set(path)) < len(path) or len(path) > BETWEEN + 1
-                if wrong or any(hop not in link for hop in pairwise(path)):
-                    told = (
-                        f"leads elsewhere, has a gap, or meets one of its switches twice or over {BETWEEN + 1} in all"
-                    )
-                    raise ValueError(f"a path {said} {told}: {'-'.join(path)}")
+                wrong = ""
+                if (path[0], path[-1]) != ends:
+                    wrong = f"begins at {path[0]} and ends at {path[-1]}, not at {ends[0]} and {ends[1]}"
+                elif len(set(path)) < len(path):
+                    wrong = "meets one of its switches twice"
+                elif len(path) > BETWEEN + 1:
+                    wrong = f"has {len(path)} switches, and the most are {BETWEEN + 1}"
+                elif gaps := [hop for hop in pairwise(path) if hop not in link]:
+                    wrong = f"has no cable from {gaps[0][0]} to {gaps[0][1]}"
+                if wrong:
+                    raise ValueError(f"a path {said} {wrong}: {'-'.join(path)}")
         self.num_cores = max(map(len, self._paths.values()))
         shape = (self._edges, self._edges)
         self.count: Int32 = np.array([len(found) for found in self._paths.values()], dtype=np.int32).reshape(shape)

@@ -13,8 +13,11 @@ or the lines of the load generator that the paper's testbed used: white-space co
 
     10.0.0.2 10.1.0.2 5001 tcp 1 0.0 60.0 0
 
-In both, ``#`` starts a comment. A flow without a start begins with the run, one without a size, or of size 0, sends
-until the run ends. No other column is used.
+or, as other replications have them, JSON ``{"0": [1, 2], "1": [3]}``, the receivers of each sender, or a matrix of at
+least three rows: in row i and column j the number of flows from host i to host j.
+
+In all but JSON, ``#`` starts a comment. A flow without a start begins with the run, one without a size, or of size 0,
+sends until the run ends. No other column is used.
 
 Or from a function in a file that is named on the command line, FILE.py:FUNCTION. ``FUNCTION(tree, rng)`` gets a
 `topos.network.Network` and a NumPy generator that the seed fixes. It returns rows, one for each flow: ``(src, dst)``,
@@ -26,6 +29,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import math
 import re
 from array import array
@@ -83,6 +87,13 @@ def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> F
     if (head := next(lines, None)) is None:
         raise ValueError(f"{path} holds no flow")
     number, first = head
+    if not own:
+        try:
+            told = _in_another_form(text, first)
+        except ValueError as error:
+            raise ValueError(f"{path}: {error}") from None
+        if told is not None:
+            return listed_in("\n".join([",".join(_HEADER[:2]), *told]), path, network, own=True)
     separator = next((mark for mark in ";," if mark in first), "")
     is_csv = bool(separator or re.search(r"\b(src|dst)(_host)?\b", first))
     rows = array("d")
@@ -103,6 +114,38 @@ def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> F
     src, dst, start_s, size_bytes = np.array(rows).reshape(-1, 4).T
     size_bytes = np.where(size_bytes == 0, LASTING, size_bytes)
     return columns(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
+
+
+def _in_another_form(text: str, first: str) -> list[str] | None:
+    """The flows of JSON or a matrix as rows of CSV; None where it is neither. ``first``: the first line that is none of
+    comment. ValueError that names the form where it is one that is not read."""
+    hint = "flows are lines below a header src_host,dst_host (docs/own-traffic.md)"
+    if first[0] in "{[":
+        try:
+            told = json.loads(text)
+        except (ValueError, RecursionError):
+            raise ValueError(f"it looks like JSON or a list of Python's, and is no JSON; {hint}") from None
+        lists = list(told.values()) if isinstance(told, dict) else []
+        if not lists or any(not isinstance(one, list) or any(type(to) is not int for to in one) for one in lists):
+            raise ValueError(f'it is JSON, of which {{"0": [1, 2]}} is read, receivers by sender; {hint}')
+        return [f"{src},{dst}" for src, receivers in told.items() for dst in receivers]
+    if re.match(r"(import|from|def|class|@\w+|\w+ *=)[\s\[({]|\"{3}|'{3}", first):
+        raise ValueError(f"it is Python, of which FILE.py:FUNCTION names a function that returns flows; {hint}")
+    if not re.fullmatch(r"[\d.,;\s+-]+", first):
+        return None
+    table = [re.split(r"[\s,;]+", line.strip(" ,;")) for _, line in _lines(text)]
+    if not 3 <= len(table) == max(map(len, table)) == min(map(len, table)):
+        return None
+    if any(table[n][n].strip("0.") for n in range(len(table))):
+        return None
+    counts = [(src, dst, cell) for src, row in enumerate(table) for dst, cell in enumerate(row) if cell.strip("0.")]
+    if wrong := next((cell for *_, cell in counts if not re.fullmatch(r"\d{1,6}(\.0*)?", cell)), None):
+        raise ValueError(
+            f"it is a matrix, whose numbers are flows from row to column, and {short(wrong)} is none; {hint}"
+        )
+    if sum(int(float(cell)) for *_, cell in counts) > MAX_ROWS:
+        raise ValueError(f"it is a matrix of more than {MAX_ROWS:,} flows")
+    return [f"{src},{dst}" for src, dst, cell in counts for _ in range(int(float(cell)))]
 
 
 def _places(header: list[str]) -> list[int | None]:

@@ -15,7 +15,7 @@ from record.errors import WorkerFailed
 from virtual.apt import layer
 from virtual.guest import MEMORY_MIB, PATH, VIRTUAL, Ended, Guest
 from virtual.kernel import kernel
-from virtual.results import copy_results
+from virtual.results import copy_results, read_small
 
 SCRIPT = Path(__file__).with_name("command.sh")
 PROGRAMS = {
@@ -33,6 +33,10 @@ PROGRAMS = {
 """What a Mininet program starts, and the packages it comes from: fetched and unpacked where it is not installed."""
 PRIVATE = ("LD_", "BASH_", "XDG_RUNTIME_DIR", "DBUS_", "SSH_", "TMUX")
 """Variables that mean nothing in a guest, or harm there, by how they begin."""
+UNTIL_S = 900.0
+"""Of its own clock: how long a command may take."""
+SHOWN = 5
+"""So many of the programs that still run when it is ended are named."""
 SETTLED_S = 11
 """What passes of the guest's time before a command that no person waits for (`SCRIPT`)."""
 
@@ -49,6 +53,7 @@ def run(
     environment: Mapping[str, str] | None = None,
     memory_mib: int = MEMORY_MIB,
     seed: int = 0,
+    until_s: float = UNTIL_S,
     real_s: float = 3600.0,
     say: Callable[[str], None] = lambda sentence: None,
 ) -> Ended:
@@ -57,7 +62,8 @@ def run(
     What it writes below ``$OUT`` is copied into the folder ``out``; files named by ``keep``, relative to the folder
     one stands in, are copied back there. ``stdout`` and ``stderr`` (default: this process's) get what it writes, as it
     writes it. ``terminal``: a person's, for reading and for writing; then time is real. ``environment``: this
-    process's, if not told. ``real_s``: it is ended after so many of our seconds. Returns its exit status, what it took
+    process's, if not told. ``until_s``, ``real_s``: it is ended after so many seconds of its own clock, unless it has a
+    terminal, and of ours; what it has written until then is there. Returns its exit status, what it took
     by its own clock and by ours, and whether its time was virtual (`Ended`, whose output is empty).
 
     Raises UnfitMachine where no guest can be had, WorkerFailed when it hangs, is ended, or leaves what is refused;
@@ -91,7 +97,7 @@ def run(
 
         with Guest(
             kernel(say).linux,
-            ["bash", str(SCRIPT), *keep, "--", *command],
+            ["bash", str(SCRIPT), f"{until_s:g}", *keep, "--", *command],
             environment={**shown, "PATH": path},
             layers=[over] if over else (),
             files=files,
@@ -101,12 +107,20 @@ def run(
             parameters=clock,
             lines=lines,
         ) as guest:
-            ended = guest.wait(pass_on)
-            pass_on()
-            if out is not None:
-                copy_results(guest.results / "out", Path(out), replace=True)
+            try:
+                ended = guest.wait(pass_on)
+            finally:
+                pass_on()
+                if out is not None and (guest.results / "out").is_dir():
+                    copy_results(guest.results / "out", Path(out), replace=True)
             if (guest.results / "keep").is_dir():
                 copy_results(guest.results / "keep", Path.cwd(), replace=True)
+            if (guest.results / "waited").exists():
+                running = read_small(guest.results / "waited", 10_000).split("\n")[:-1]
+                told = "; ".join(line[:120] for line in running[-SHOWN:])
+                raise WorkerFailed(
+                    f"the command was ended after {until_s:g} s of its own clock; what still ran: {told}"
+                )
             if (guest.results / "lost").exists():
                 raise WorkerFailed("not everything that was to be kept was there, or could be copied")
     return replace(ended, simulated_s=ended.simulated_s - (0 if terminal else SETTLED_S))

@@ -1,6 +1,8 @@
-# In a guest: bash FILE KEEP... -- COMMAND...: carries out a user's command. What it writes goes out over serial lines as
-# it is written; Open vSwitch starts when it is first asked for; KEEP, below the folder one stands in, go into results.
-keep=()
+# In a guest: bash FILE UNTIL KEEP... -- COMMAND...: carries out a user's command, for UNTIL seconds at most. What it
+# writes goes out over serial lines as it is written; Open vSwitch starts when it is first asked for; KEEP, below the
+# folder one stands in, go into results, as does in `waited` what still ran after UNTIL.
+until=$1 keep=()
+shift
 while [ "$1" != -- ]; do keep+=("$1"); shift; done
 shift
 here=/run/guest
@@ -41,7 +43,26 @@ else
         stty -F /dev/ttyS$i raw -echo
         cat </run/ours/$((i + 1)) >/dev/ttyS$i &
     done
-    "$@" <$here/files/stdin >/run/ours/1 2>/run/ours/2
+    export PYTHONUNBUFFERED=${PYTHONUNBUFFERED-1} # nothing that it has written is lost with it
+    (
+        sleep "$until"
+        read -r asked </run/ours/asked
+        running=("$asked") # and all that it has started: parents have smaller numbers
+        for stat in $(printf '%s\n' /proc/[0-9]*/stat | sort -V); do
+            read -r line <"$stat"
+            read -r _ parent _ <<<"${line##*) }"
+            [[ " ${running[*]} " != *" $parent "* ]] || running+=("${line%% *}")
+        done
+        for pid in "${running[@]}"; do
+            mapfile -d '' words <"/proc/$pid/cmdline"
+            words=${words[*]}
+            [[ $words == *mininet:* ]] || echo "${words//$'\n'/ }"
+        done >$here/results/waited
+        kill "${running[@]}"
+        sleep 1
+        kill -KILL "${running[@]}"
+    ) 2>/dev/null &
+    (echo "$BASHPID" >/run/ours/asked && exec "$@") <$here/files/stdin >/run/ours/1 2>/run/ours/2
     status=$?
     sleep 0.1 # in which all that was written goes out; something may still hold the pipes
 fi

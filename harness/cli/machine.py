@@ -91,11 +91,13 @@ def doctor(as_json: bool, time: str) -> None:
 )
 @click.option("--memory", default=3072, show_default=True, help="Its memory, allocated as it is used, MiB.")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Of the guest's random numbers.")
+@click.option("--until", default=900.0, show_default=True, help="It is ended after so many seconds of its own clock.")
 @click.option("--timeout", default=3600.0, show_default=True, help="It is ended after so many real seconds.")
 @click.argument("command", nargs=-1, required=True)
 def guest(
-    out: Path | None, keep: tuple[str, ...], memory: int, seed: int, timeout: float, command: tuple[str, ...]
-) -> None:
+    out: Path | None, keep: tuple[str, ...], memory: int, seed: int, until: float, timeout: float,
+    command: tuple[str, ...],
+) -> None:  # fmt: skip
     """Run COMMAND in virtual time, as root of a guest, in this folder; nothing on this machine changes.
 
     \b
@@ -106,8 +108,9 @@ def guest(
     """
     from virtual.command import run
 
-    if not 0 < timeout < math.inf:
-        raise UserMistake(f"--timeout is a number of seconds, not {timeout}")
+    for option, seconds in (("--until", until), ("--timeout", timeout)):
+        if not 0 < seconds < math.inf:
+            raise UserMistake(f"{option} is a number of seconds, not {seconds}")
     if out is not None:
         to_write(out)
     if sys.stdin is None:  # closed; the next file would take its number, and the guest not get it
@@ -125,6 +128,7 @@ def guest(
             terminal=(os.dup(0), os.dup(1)) if person else None,
             memory_mib=memory,
             seed=seed,
+            until_s=until,
             real_s=timeout,
             say=tell_user,
         )

@@ -16,6 +16,7 @@ from msgspec import structs
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
+from plots.completion import PERCENTILES, over_seeds, percentiles
 from plots.style import colour, logarithmic, scheme_label, scheme_order
 from record.completion import CLASSES, by_class
 from record.options import field_options
@@ -30,6 +31,7 @@ from studies.study import (
     Study,
     engines_option,
     grouped,
+    in_seeds,
     interval,
     numbers,
     picture,
@@ -284,9 +286,11 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
     """Small, medium and large flows: slowdowns, their mean and 99th percentile, above the mean's ratio to ECMP's.
 
     Only the longest and shortest of a scheme's periods are drawn, and no variants of ECMP. Hollow marks: many flows
-    were cut off at the end of the run.
+    were cut off at the end of the run. Of some seeds the means, and 95 % intervals as bars.
     """
-    (rows,) = rows_by_file.values()
+    rows: Sequence[Row] = next(iter(rows_by_file.values()))
+    if "seed" in rows[0]:
+        rows = over_seeds(rows, _SHOWN, "load", *_CURVE)
     measured = grouped((row for row in rows if row["mean_slowdown"] is not None), *_CURVE)
     periods = sorted({period for _, period, _ in measured if period is not None}, reverse=True)
     ends = (None, *periods[:1], *periods[-1:])
@@ -311,6 +315,9 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
                 style["label"] = scheme_label(scheme) + when
                 for axes, statistic in zip(grid[:2, column], _SHOWN, strict=True):
                     _curve(axes, loads, ours, [_value(row, statistic) for row in ours], **style)
+                    if ours and ours[0].get(f"low_{statistic}") is not None:
+                        low, high = ([_value(row, f"{end}_{statistic}") for row in ours] for end in ("low", "high"))
+                        axes.vlines(loads, np.maximum(low, 1.0), high, color=colour(scheme), lw=1)
                 _curve(grid[2, column], loads, ours, ratios, **style)
             grid[0, column].set_title(f"{name} flows, {CLASSES[name]}")
             grid[2, column].set_xlabel(f"load {rows[0]['load']:g}" if alone else "load")
@@ -349,26 +356,40 @@ def _curve(axes: Axes, at: Sequence[float], rows: Sequence[Row], values: Sequenc
         help="Loads, as shares of the links' rate that hosts send.",
     ),
     click.option("--intervals", default="5,1,0.1", show_default=True, help="Hedera's scheduling periods, s."),
+    click.option(
+        "--seeds", default=1, show_default=True, type=click.IntRange(1), help="Number of seeds, from --seed on."
+    ),
     field_options(
         Config, "k seconds seed tick_s engine iterations large_flows detect_s",
         k=16, seconds=7.5, tick_s=0.0001, detect_s=0.01,
     ),
 )  # fmt: skip
-def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, **fields: Any) -> Study:
-    """Simulate load against FCT slowdown, by size class, for flows that arrive and end."""
+def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, seeds: int, **fields: Any) -> Study:
+    """Simulate load against FCT slowdown, by size class, for flows that arrive and end.
+
+    With --seeds the table has percentiles of FCT, and the CSV file a row for each seed.
+    """
     intervals_s = numbers("--intervals", intervals, float)
     fields["detect_s"] *= "hedera-gff" in schemes
     base = Config("ecmp", "random", interval_s=max(intervals_s), **fields)
-    cases = loaded(base, sizes, numbers("--loads", loads, float), schemes, intervals_s)
+    of_load = numbers("--loads", loads, float)
+    bases = [replace(base, seed=base.seed + n) for n in range(seeds)]
+    cases = [case for one in bases for case in loaded(one, sizes, of_load, schemes, intervals_s)]
     for case in cases:
         bounded(case.workload())  # a mistake in any of them is found before the first run
     name, note = f"completion_k{base.k}", f"{base.tree.num_hosts:,} hosts, {sizes}, {base.seconds:g} s"
+    note += f", {in_seeds(seeds)}" * (seeds > 1)
 
     def rows(answers: dict[Config, list[list[Row]]]) -> Rows:
-        cells = [row for (classes,) in answers.values() for row in classes]
+        cells = [
+            row | ({"seed": case.seed} if seeds > 1 else {}) for case, (classes,) in answers.items() for row in classes
+        ]
         return {name: sorted(cells, key=lambda row: float(row["load"]))}
 
     def tables(rows: Rows) -> Parts:
+        if seeds > 1:
+            found = over_seeds(rows[name], PERCENTILES, "load", *_CURVE)
+            return [percentiles(f"FCT by size class. {note}", found, "load", *_CURVE), *overloaded(rows[name])]
         names = ("scheme", "size_class", "load", "interval_s", "detect_s", "mean_slowdown", "p99_slowdown", "carried")
         title = f"Slowdown of small, medium and large flows. {note}"
         return [table(title, rows[name], *names, "flows", "cut_off"), *overloaded(rows[name])]

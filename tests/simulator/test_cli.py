@@ -2,6 +2,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -76,3 +77,28 @@ def test_large_flows_may_be_those_that_are_measured_alone():
         assert found["config"]["large_flows"] == rule
         rounds[rule] = sum(one["large"] for one in found["rounds"])
     assert 0 < rounds["measured"] < rounds["measured-or-estimated"]
+
+
+def test_trials_are_runs_with_seeds_of_their_own_and_their_intervals(tmp_path):
+    options = ("--scheme", "ecmp", "--traffic", "poisson:web-search,0.3", "--seconds", 2, "--seed", 4)
+    found = json.loads(run(simulate, *options, "--trials", 3, "--json").stdout)
+    alone = [json.loads(run(simulate, *options[:-1], seed, "--json").stdout) for seed in (4, 5, 6)]
+    assert [one["flows"] for one in found["runs"]] == [one["flows"] for one in alone]
+    values = [one["bisection_mbps"] for one in alone]
+    assert found["bisection_mbps"] == pytest.approx(np.mean(values), abs=0.01)
+    half = 4.302653 * np.std(values, ddof=1) / np.sqrt(3)
+    assert found["high_bisection_mbps"] - found["bisection_mbps"] == pytest.approx(half, rel=1e-3)
+    for n, row in enumerate(found["completion"]):
+        assert row["p99_s"] == pytest.approx(np.mean([one["completion"][n]["p99_s"] for one in alone]))
+        assert row["low_p99_s"] < row["p99_s"] < row["high_p99_s"]
+    assert [row["size_class"] for row in found["completion"]] == ["all", "small", "medium", "large"]
+    words = run(simulate, *options, "--trials", 3).stdout
+    assert f"{1000 * found['completion'][0]['median_s']:.3g} (" in words
+    assert run(simulate, *options, "--trials", 3, "--record", tmp_path / "f.csv").exit_code != 0
+
+
+def test_trials_of_a_collective_tell_how_many_ended():
+    options = ("--scheme", "ecmp", "--traffic", "ring:4,1000000", "--engine", "maxmin", "--trials", 3)
+    assert "done in 3 of 3 seeds, after 0.012 (0.012 to 0.012) s" in run(simulate, *options).stdout
+    done = run(simulate, *options, "--seconds", 0.01, "--tick", 0.0001, "--interval", 0.01).stdout
+    assert "done in 0 of 3 seeds;" in done

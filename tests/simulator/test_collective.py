@@ -61,7 +61,7 @@ def test_computing_takes_no_bandwidth_and_repeats_add_up(engine, monkeypatch):
 
 
 @pytest.mark.parametrize("engine", ["maxmin", "aimd"])
-@pytest.mark.parametrize("traffic", ["ring:8,800000", "halving-doubling:16,1600000", "pipeline:4,100000"])
+@pytest.mark.parametrize("traffic", ["ring:8,8000000", "halving-doubling:16,1600000", "pipeline:4,100000"])
 def test_no_flow_starts_before_all_that_it_waits_for_has_ended(engine, traffic):
     found = run(traffic, "ecmp", engine, placement="random", compute_s=0.001, repeats=2)
     graph, tick = found.graph, 1e-9 + (TICK if engine == "aimd" else 0)
@@ -95,6 +95,21 @@ def test_a_placement_stays_with_its_connection():
         if moved_to.size:
             assert set(found.core[later & (found.src == src)].tolist()) <= set(moved_to.tolist())
     assert (found.core != simulation.paths.hashed)[later].any()
+
+
+def test_ticks_that_are_long_beside_steps_are_refused():
+    """30 steps of 0.5 ms in ticks of 1 ms took 0.09 s, six times the bound; shorter ones move it by 4 %."""
+    with pytest.raises(ValueError, match="--engine maxmin") as refused:
+        Simulation(Config("ecmp", "ring:16,1000000", seconds=1.0))
+    tick_s = float(str(refused.value).split()[-1])
+    took = [
+        simulate(Config("ecmp", "ring:16,1000000", seconds=0.2, tick_s=t, interval_s=0.1)).collective().completion_s
+        for t in (tick_s, tick_s / 10)
+    ]
+    assert took[0] == pytest.approx(took[1], rel=0.1)
+    for tick_s in (0.001, 0.00001):
+        found = simulate(Config("nonblocking", "ring:16,1000000", seconds=1.0, tick_s=tick_s, engine="maxmin"))
+        assert found.collective().completion_s == pytest.approx(0.015, rel=1e-9)
 
 
 def test_an_unfinished_collective_has_no_completion():

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,7 +7,7 @@ from hypothesis import strategies as st
 
 from simulator.config import Config
 from simulator.driver import Simulation
-from simulator.engines import NOT_YET, AimdEngine, MaxMinEngine, starts
+from simulator.engines import AimdEngine, MaxMinEngine, starts, ticks_until
 from topos.links import num_links, path_links
 from topos.network import NonBlocking
 from traffic.flows import LASTING, NOBODY, WAITS, Flows, Matrix, columns
@@ -138,7 +140,7 @@ def test_a_flow_is_purged_when_it_has_sent_its_bytes():
     flow = engine([[0]], 1, size=75_000.0)
     assert flow.advance(4).tolist() == [120.0, 240.0, 480.0, 0.0]
     assert flow.idle
-    assert flow.started.tolist() == [0]
+    assert flow.began_s.tolist() == [0.0]
     assert flow.finished_s.tolist() == [0.0025]
     assert flow.sent_bytes.tolist() == [75_000.0]
     assert spare(flow).tolist() == [1000.0]
@@ -148,7 +150,7 @@ def test_a_flow_is_purged_when_it_has_sent_its_bytes():
 def test_a_successor_starts_in_the_tick_after_the_purge():
     chain = engine([[0], [0]], 1, start=[0.0, WAITS], size=[75_000.0, LASTING], after=[NOBODY, 0])
     assert chain.advance(5).tolist() == [120.0, 240.0, 480.0, 120.0, 240.0]
-    assert chain.started.tolist() == [0, 3]
+    assert chain.began_s.tolist() == [0.0, 0.003]
     assert not chain.idle
 
 
@@ -188,20 +190,20 @@ def test_a_run_goes_on_to_its_end_when_nothing_moves(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", [AimdEngine, MaxMinEngine])
-def test_a_flow_has_started_in_the_tick_in_which_it_arrived(kind):
+def test_a_flow_has_begun_when_it_arrived(kind):
     src = np.zeros(3, dtype=np.int32)
     work = columns(src, src + 1, np.array([0.0, 0.25, 9.0]), np.full(3, 100_000.0))
     seed = {"seed": 1} if kind is AimdEngine else {}
     engine = kind(work, np.zeros((3, 1), dtype=np.int32), np.ones(1), tick_s=0.001, **seed)
     engine.advance(2000)
-    assert engine.started.tolist() == [0, 250, NOT_YET]
+    assert engine.began_s.tolist() == pytest.approx([0.0, 0.25, np.nan], nan_ok=True)
 
 
 def test_turns_wait_for_each_other():
     sizes, turns = np.array([10, 20, 30, 40]), np.array([2, 0, 1, 0])
     matrix = Matrix(np.array([0, 0, 0, 1]), np.array([1, 2, 3, 0]), 4, size_bytes=sizes, turn=turns)
     work = matrix.flows()
-    _, _, known, first, follower, missing, delay = starts(work, None, 0.001)
+    _, _, known, first, follower, missing, delay = starts(work, None)
     assert known == 2
     assert [follower[first[n] : first[n + 1]].tolist() for n in range(4)] == [[], [2], [0], []]
     assert missing.tolist() == [1, 0, 1, 0]
@@ -210,12 +212,28 @@ def test_turns_wait_for_each_other():
     assert work.size_bytes.tolist() == [10.0, 20.0, 30.0, 40.0]
 
 
-def test_the_start_queue_rounds_up_to_ticks_and_leaves_room_for_those_that_wait():
+def test_max_min_rates_know_no_ticks():
+    """Ten flows of 0.04 ms each after one another; and the sums of rates are the means of their ticks."""
+    sizes = np.full(10, 5000.0)
+    chain = columns(np.zeros(10, np.int32), np.ones(10, np.int32), np.array([0.0002] + [WAITS] * 9), sizes)
+    chain = replace(chain, after=np.arange(-1, 9))
+    assert NOBODY == -1
+    for tick_s in (1e-5, 1e-4, 1e-3):
+        engine = MaxMinEngine(chain, np.zeros((10, 1), dtype=np.int32), np.ones(1), tick_s=tick_s)
+        total = engine.advance(round(0.001 / tick_s))
+        assert engine.finished_s == pytest.approx(0.0002 + 0.00004 * np.arange(1, 11), rel=1e-9)
+        assert engine.began_s == pytest.approx(0.0002 + 0.00004 * np.arange(10), rel=1e-9)
+        assert total.mean() == pytest.approx(400.0, rel=1e-9)
+        assert total.max() <= 1000 + 1e-6
+
+
+def test_the_start_queue_is_in_the_order_of_starts_and_leaves_room_for_those_that_wait():
     work = draw("shuffle:100", 4).flows()
     work.start_s[:] = WAITS
     work.start_s[[5, 1]] = [0.0101, 0.02]
-    queue, due, known, *_ = starts(work, None, 0.01)
+    queue, due, known, *_ = starts(work, None)
     assert known == 2
     assert queue[:2].tolist() == [5, 1]
-    assert due[:2].tolist() == [2, 2]
+    assert due[:2].tolist() == [0.0101, 0.02]
+    assert ticks_until(due[:2], 0.01).tolist() == [2, 2]
     assert queue.size == due.size == len(work)

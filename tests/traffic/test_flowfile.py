@@ -1,6 +1,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -81,6 +82,50 @@ def test_errors_name_file_and_line(write, content, message):
     with pytest.raises(ValueError, match=message) as error:
         read_listed(path, TREE)
     assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"0": [4], "1": [5, 5]}',
+        '\n{"0": [4],\n "1": [5, 5], "2": []}\n',
+        "\n".join(
+            " ".join({(0, 4): "1", (1, 5): "2"}.get((row, column), "0") for column in range(6)) for row in range(6)
+        ),
+        "\n".join(
+            ",".join({(0, 4): "1.0", (1, 5): "2."}.get((r, c), "0.0") for c in range(16)) + "," for r in range(16)
+        ),
+    ],
+)
+def test_receivers_by_sender_and_matrices_are_read(write, content):
+    read = read_listed(write(content), FatTree(4))
+    assert list(zip(read.src.tolist(), read.dst.tolist(), strict=True)) == [(0, 4), (1, 5), (1, 5)]
+    assert np.isinf(read.size_bytes).all()
+
+
+@pytest.mark.parametrize(
+    ("content", "form"),
+    [
+        ("[[0, 1], [1, 2]]", "it is JSON"),
+        ('{"0": {"1": 5}}', "it is JSON"),
+        ("{}", "it is JSON"),
+        ("[(0, 1), (1, 2)]", "list of Python's"),
+        ("import numpy\npairs = [(0, 1)]", "it is Python"),
+        ("pairs = [(0, 1)]", "it is Python"),
+        ('"""Pairs."""\npairs = 1', "it is Python"),
+        ("0 0.5 0\n1 0 0\n0 0 0", "it is a matrix"),
+        ("0 -1 0\n1 0 0\n0 0 0", "it is a matrix"),
+        ('{"0": [16]}', "flow 0: there is no host '16'"),
+        ('{"0": [1, 0]}', "flow 1: the flow goes from host 0 to itself"),
+        ("0,4,1\n1,5,1\n2,6,1", "header of a CSV file"),
+    ],
+)
+def test_a_file_in_another_form_is_named_by_what_it_is(write, content, form):
+    path = write(content)
+    with pytest.raises(ValueError, match=form) as error:
+        read_listed(path, FatTree(4))
+    assert str(error.value).startswith(str(path))
     assert "\n" not in str(error.value)
 
 

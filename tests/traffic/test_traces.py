@@ -426,6 +426,7 @@ def test_traces_are_traffic_like_any_other(tmp_path):
 @pytest.mark.parametrize("engine", ["maxmin", "aimd"])
 def test_what_depends_on_the_network_and_on_computing_runs_to_its_end(tmp_path, engine):
     prefix = lay(tmp_path, GOOD, OTHER)
-    found = Simulation(Config("hedera-gff", f"chakra:{prefix}", seconds=0.1, engine=engine)).run()
+    config = Config("hedera-gff", f"chakra:{prefix}", seconds=0.001, tick_s=1e-7, engine=engine)
+    found = Simulation(config).run()
     assert found.collective().ended == found.collective().flows == 6
     assert found.collective().completion_s is not None

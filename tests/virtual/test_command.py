@@ -63,3 +63,22 @@ def test_ctrl_c_leaves_nothing(place):
         process.send_signal(signal.SIGINT)
         assert process.wait(30) == 130
     assert subprocess.run(left).returncode != 0
+
+
+def test_what_waits_for_ever_ends_by_the_guest_s_clock_and_is_named(place):
+    script = (
+        "import os, subprocess\nprint('begun')\nprint('left', file=open(os.environ['OUT'] + '/one', 'w'), flush=True)\n"
+    )
+    script += "subprocess.run(['sleep', 'infinity'])"
+    said = io.BytesIO()
+    with pytest.raises(WorkerFailed, match=r"after 20 s of its own clock.* sleep infinity$"):
+        run([sys.executable, "-c", script], stdout=said, out=place / "out", until_s=20)
+    assert said.getvalue() == b"begun\n"
+    assert (place / "out" / "one").read_text() == "left\n"
+
+
+def test_output_is_there_when_a_guest_is_ended_by_ours(place):
+    said = io.BytesIO()
+    with pytest.raises(WorkerFailed, match="did not finish within"):
+        run(["sh", "-c", "echo begun; while :; do sleep 0.001; done"], stdout=said, until_s=1e9, real_s=20)
+    assert said.getvalue() == b"begun\n"

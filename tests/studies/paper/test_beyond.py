@@ -55,6 +55,17 @@ def test_one_load_is_a_picture_of_every_class_and_statistic(tmp_path, monkeypatc
     assert {x[0] for x, _ in named if x} == {0, 1}, "side by side"
 
 
+def test_seeds_are_rows_of_their_own_and_a_table_of_percentiles(tmp_path):
+    options = (*QUICK[:-2], "--schemes", "ecmp", "--loads", "0.5", "--out", tmp_path, "--jobs", 1)
+    found = run_json(completion, *options, "--seeds", 3)
+    assert [row["seed"] for row in found] == [seed for seed in (1, 2, 3) for _ in range(4)]
+    assert is_png(tmp_path / "completion_k4.png")
+    (alone,) = (row for row in run_json(completion, *options, "--seed", 2) if row["size_class"] == "all")
+    assert {**alone, "seed": 2} in found
+    mean = 1000 * sum(row["p95_s"] for row in found if row["size_class"] == "all") / 3
+    assert f"{mean:.3g} (" in run(completion, *options, "--seeds", 3).stdout
+
+
 @pytest.mark.parametrize(
     ("module", "options", "words"),
     [
