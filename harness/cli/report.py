@@ -10,6 +10,8 @@ import click
 from rich.markup import escape
 
 from plots.style import label, setting_text
+from record.errors import RunFailed, one_line
+from record.files import find_files
 from record.options import in_words, json_option
 from record.output import plain_table
 
@@ -31,14 +33,22 @@ _NEW = click.Path(file_okay=False, path_type=Path)
     help="Draw nothing; write a copy fit for publishing into DIR: summary.csv, differences.csv, sweep.json, and the "
     "run.json of all runs in one compressed file. `hedera report DIR` and `hedera compare` read such a copy.",
 )
+@click.option(
+    "--judge",
+    is_flag=True,
+    help="First judge the runs again by their raw files, as after a change of a rule: a run.json of which something "
+    "changes is written anew. Runs without raw files (a published copy, runs before 2.0) are left, and named.",
+)
 @in_words
-def report(folder: Path, publish: Path | None) -> None:
+def report(folder: Path, publish: Path | None, judge: bool) -> None:
     """Draw figures and one self-contained HTML page from the runs in FOLDER (results/runs/NAME, or a published copy
     of it)."""
     from plots.export import keep
     from plots.load import load_sweep
     from plots.report import write_all
 
+    if judge:
+        _judge_again(folder)
     if publish:
         _tell(keep(folder, publish))
         return
@@ -52,6 +62,25 @@ def report(folder: Path, publish: Path | None) -> None:
         if file.unreadable:
             click.echo(f"left out: {file.path} {file.reason}", err=True)
     _tell(write_all(sweep))
+
+
+def _judge_again(folder: Path) -> None:
+    from harness.jobs.publish import RESULT, alone_in, judge_again
+
+    judged = rewritten = verdicts = 0
+    with alone_in(folder):
+        for path in find_files(folder, RESULT):
+            try:
+                stored, run = judge_again(path)
+            except (OSError, ValueError, RunFailed) as why:
+                click.echo(f"not judged again: {path} {one_line(why)}", err=True)
+                continue
+            judged, rewritten = judged + 1, rewritten + (run != stored)
+            if run.verdict != stored.verdict:
+                verdicts += 1
+                reason = f" ({run.reasons[0]})" if run.reasons else ""
+                click.echo(f"{path}: {stored.verdict}, now {run.verdict}{reason}")
+    click.echo(f"judged again: {judged} runs; {verdicts} have another verdict, {rewritten} were written anew")
 
 
 @click.command()

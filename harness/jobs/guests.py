@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
-from harness.jobs.job import Circumstances, Hear, Job
+from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job
 from harness.jobs.publish import require_room
 from harness.jobs.world import POX, World, code_of_runs, world
 from harness.network import machine
@@ -114,8 +114,7 @@ class Guests:
             "guest_real_s": round(ended.real_s, 1),
             "guest_simulated_s": round(ended.simulated_s, 1),
         }
-        doubt = None if ended.time_travel else "its time was not virtual: the guest's clock ran with this machine's"
-        return Circumstances(began, facts, doubt)
+        return Circumstances(began, facts, None if ended.time_travel else NOT_VIRTUAL)
 
 
 PROGRAMS, SPARE_MIB = 16, 512

@@ -41,6 +41,9 @@ _given = RLock()
 """Whose files are in `traffic.textfile.given`: one job's at a time."""
 
 
+NOT_VIRTUAL = "its time was not virtual: the guest's clock ran with this machine's"
+
+
 class Circumstances(msgspec.Struct, frozen=True):
     """What only who carried a run out knows of it: when it ``started``, what is to be said of its ``environment``, and
     a ``doubt``, a sentence, where its time was not virtual; nothing where the run tells all that itself."""

@@ -24,13 +24,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from harness.jobs.job import Circumstances, Hear, Job
+from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job, job_of
+from harness.run.observation import SEEN
 from harness.run.source import first_source
 from record import run as record
 from record.errors import RunFailed, UserMistake, WorkerFailed
 from record.files import make_folder
 from record.run import OLDER, Run
-from record.spec import RunSpec
+from record.spec import RunSpec, options_of
 
 if TYPE_CHECKING:
     from virtual.guest import Progress
@@ -269,6 +270,8 @@ def run(job: Job, folder: Path, carrier: Carrier, hear: Hear = lambda stage, pro
             circumstances = carrier.carry(job, place, hear)
             hear("judging", None)
             result = _judged(job, place, circumstances)
+            if result.environment.get("source") != first_source().fingerprint:
+                raise WorkerFailed("what came was made with other code: it has changed since this command began")
         except WorkerFailed as reason:
             from harness.verdict.result import failed_run
 
@@ -288,7 +291,7 @@ def run(job: Job, folder: Path, carrier: Carrier, hear: Hear = lambda stage, pro
 
 
 def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
-    """WorkerFailed where what came tells of no run, or of one that was made with other code."""
+    """WorkerFailed where what came tells of no run."""
     from harness.verdict.result import judged
 
     try:
@@ -296,13 +299,32 @@ def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
             result = judged(job.spec, place)
     except ValueError as error:
         raise WorkerFailed(str(error)) from None
-    if result.environment.get("source") != first_source().fingerprint:
-        raise WorkerFailed("what came was made with other code: it has changed since this command began")
     environment = {**result.environment, **circumstances.environment}
     result = replace(result, started=circumstances.started or result.started, environment=environment)
     if circumstances.doubt is not None:
         result = replace(result, verdict="invalid", reasons=(circumstances.doubt, *result.reasons))
     return result
+
+
+def judge_again(path: Path) -> tuple[Run, Run]:
+    """The run of a run.json as it is stored, and as it is judged today by the raw files beside it; where these differ,
+    the file is written anew.
+
+    Raises ValueError or RunFailed, one sentence, where the run, its raw files or the user's files that it was made of
+    cannot be read or are not those of then: it is left as it is.
+    """
+    stored = record.read(path)
+    if not (path.parent / SEEN).exists():
+        raise RunFailed(f"has no {SEEN}, which tells what was seen of it")
+    options = {name: value for name, value in stored.settings.items() if name in options_of(RunSpec)}
+    job = job_of(RunSpec(stored.scheme, stored.traffic, seed=stored.seed, trial=stored.trial, **options))
+    if edited := [name for name in {**job.inputs, **stored.inputs} if job.inputs.get(name) != stored.inputs.get(name)]:
+        raise RunFailed(f"was made of other files: {', '.join(edited)} changed since")
+    doubt = NOT_VIRTUAL if NOT_VIRTUAL in stored.reasons else None
+    run = _judged(job, path.parent, Circumstances(stored.started, dict(stored.environment), doubt))
+    run = replace(run, key=stored.key, inputs=stored.inputs, emulator=stored.emulator)
+    run = record.decode(record.encode(run))
+    return stored, run if run == stored else record.write(path, run)
 
 
 def carry_out(
