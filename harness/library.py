@@ -107,12 +107,11 @@ def run(
     with silence(not show):
         names = scheme_text(scheme), traffic_text(traffic)
         spec = RunSpec(*names, **fields_of(RunSpec, options))
-        spec.workload()  # a mistake is found before anything is made
-        asked, spec = spec.time, timed(spec)
+        job = job_of(timed(spec))  # a mistake is found before anything is made
         folder = Path(out) if out else new_folder(*names)
         require_writable(folder.parent, folder.name)
-        with carrier(spec, 1, asked=asked) as where:
-            return publish.run(job_of(spec), folder, where, tell)
+        with carrier(job, 1, asked=spec.time) as where:
+            return publish.run(job, folder, where, tell)
 
 
 def new_folder(scheme: str, traffic: str) -> Path:
@@ -159,7 +158,7 @@ def sweep(
         if left_out:
             tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
         done = []
-        with carrier(base, jobs, cluster, asked=spec.time) as where:
+        with carrier(job_of(base), jobs, cluster, asked=spec.time) as where:
             for part in parts:
                 runs = sweeps.carry_out_with_progress(part.jobs, part.folder, where)
                 done.append((runs, part.values))

@@ -20,7 +20,6 @@ from harness.network import machine
 from harness.run.source import first_source
 from record.errors import WorkerFailed
 from record.run import Fact
-from record.spec import RunSpec, lasting, longest_s
 from virtual import cache, limits
 from virtual.apt import layer
 from virtual.guest import Guest
@@ -44,20 +43,20 @@ class Ground:
     world: World
 
 
-def prepare(say: Callable[[str], None], spec: RunSpec | None = None) -> Ground:
+def prepare(say: Callable[[str], None], job: Job | None = None) -> Ground:
     """What guests need, made now where it is not there yet. UnfitMachine, with what to install, where that fails.
 
-    ``spec``: of runs that will be made; what their guests take is asked for before anything else.
+    ``job``: one that will be carried out; what its guest takes is asked for before anything else.
     """
-    if spec is not None:
-        limits.require(needs(spec))
+    if job is not None:
+        limits.require(job.needs)
     kernel = booted_kernel(say)
-    missing = [tool.package for tool in machine.TOOLS if machine.version_of(tool) is None]
+    versions = {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))}
+    missing = [tool.package for tool in machine.TOOLS if tool.name not in versions]
     over = layer(list(dict.fromkeys(missing))) if missing else None
     code = code_of_runs(say)
     if kernel.slow is not None:
         say(kernel.slow)
-    versions = {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))}
     told = json.dumps({"tools": versions, "revision": first_source().revision})
     return Ground(kernel, (over,) if over else (), told, world(code))
 
@@ -76,21 +75,19 @@ class Guests:
         """
         ground = self.ground
         require_room(cache.folder("jobs"))
-        seen = ground.world.of_run(job.spec)
-        with job.files_given():
-            need, real_s = needs(job.spec), SLOWEST * longest_s(job.spec)
+        seen, command = ground.world.of_run(job.spec), ground.world.command(job.spec)
         guest_of_run = Guest(
             ground.kernel.linux,
-            ground.world.command(job.spec),
+            command,
             folder=Path("/run"),
             world=seen,
             python=ground.world.python,
             files={"job.json": job.encoded()},
             environment=ENVIRONMENT | {machine.TOLD: ground.told} | ({"POX_DIR": POX} if POX in seen else {}),
             layers=ground.layers,
-            processes=need.processes,
-            memory_mib=need.memory_mib,
-            real_s=real_s,
+            processes=job.needs.processes,
+            memory_mib=job.needs.memory_mib,
+            real_s=SLOWEST * job.longest_s,
             seed=job.spec.seed,
         )
         try:
@@ -115,23 +112,6 @@ class Guests:
             "guest_simulated_s": round(ended.simulated_s, 1),
         }
         return Circumstances(began, facts, None if ended.time_travel else NOT_VIRTUAL)
-
-
-PROGRAMS, SPARE_MIB = 16, 512
-"""Of a run beside what hosts have: 9 were measured."""
-LEAST_MIB = 1024
-"""From here on TCP's buffers have Linux's usual limits; they follow from a machine's memory."""
-
-
-def needs(spec: RunSpec) -> limits.Needs:
-    """What a run's guest takes. Processes: one for each flow that lasts, or for each host (k = 4, 6, 8: 26, 64, 138).
-    Memory: some twice what was measured, 210 MiB and 3.4 for each host with its switches and its flow (k = 4, 8 and
-    16)."""
-    hosts, switches = (topo := spec.network()).num_hosts, topo.num_switches
-    matrix = lasting(spec.workload())
-    programs = max(hosts, 0 if matrix is None else len(matrix))
-    memory_mib = SPARE_MIB + 5 * (hosts + switches) + 2 * (programs - hosts)
-    return limits.Needs(PROGRAMS + programs, max(LEAST_MIB, memory_mib))
 
 
 def _stage(said: Path) -> str:

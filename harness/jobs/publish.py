@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job, job_of
-from harness.run.observation import SEEN
 from harness.run.source import first_source
 from record import run as record
 from record.errors import RunFailed, UserMistake, WorkerFailed
@@ -264,7 +263,6 @@ def run(job: Job, folder: Path, carrier: Carrier, hear: Hear = lambda stage, pro
     What a guest or a worker loses is published as a lost run, with the reason. Raises UnfitMachine before anything is
     built, RunFailed when ``folder`` is taken or a disk full, and what ``hear`` raises.
     """
-    make_folder(folder.parent)
     with new_folder(folder) as place:
         try:
             circumstances = carrier.carry(job, place, hear)
@@ -313,6 +311,8 @@ def judge_again(path: Path) -> tuple[Run, Run]:
     Raises ValueError or RunFailed, one sentence, where the run, its raw files or the user's files that it was made of
     cannot be read or are not those of then: it is left as it is.
     """
+    from harness.run.observation import SEEN
+
     stored = record.read(path)
     if not (path.parent / SEEN).exists():
         raise RunFailed(f"has no {SEEN}, which tells what was seen of it")

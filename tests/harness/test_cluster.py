@@ -16,7 +16,7 @@ import pytest
 
 from harness.jobs import cluster as cluster_jobs
 from harness.jobs import guests
-from harness.jobs.job import Job, job_of
+from harness.jobs.job import PROGRAMS, Job, job_of
 from harness.jobs.world import World
 from harness.network.processes import wait_until
 from harness.run.source import first_source
@@ -171,5 +171,5 @@ def test_what_a_guest_takes_is_reckoned_with_the_job_s_files(there, on_worker, t
         else:
             guests.Guests(ground, 1).carry(job, tmp_path, lambda stage, progress: None)
 
-    assert booted(monkeypatch, carry) == [guests.PROGRAMS + 40]
+    assert booted(monkeypatch, carry) == [PROGRAMS + 40]
     assert not textfile.given
