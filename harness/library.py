@@ -2,7 +2,7 @@
 
 Options have the commands' names, with ``_`` for ``-``, and are of the same types. Nothing is printed unless ``show`` is
 True. A mistake, or something missing, is an exception with one sentence: UserMistake, UnfitMachine or RunFailed of
-`harness.errors`.
+`record.errors`.
 
 A scheme may be a class of your own with a method ``place`` (docs/own-scheduler.md), and traffic a list of flows: pairs
 of hosts, or (source, destination, start in seconds, bytes; None: it lasts).

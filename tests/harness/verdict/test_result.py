@@ -8,14 +8,13 @@ import numpy as np
 import pytest
 
 from harness.cli.group import cli
-from harness.errors import TRACEBACK
 from harness.run.controller import LOG, Restart
 from harness.run.observation import SAMPLES, SEEN, Observation, Outage, read_seen, write_seen
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import paths_by_flow
 from harness.verdict.result import describe, judged
 from record import run as record
-from record.errors import RunFailed
+from record.errors import TRACEBACK, RunFailed
 from record.run import Restart as Restarted
 from record.spec import RunSpec
 from tests.harness.verdict.fine import placed
