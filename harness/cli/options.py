@@ -57,7 +57,7 @@ def carrier(
     missing.
     """
     if cluster is not None:
-        from harness.jobs.cluster import Workers
+        from harness.jobs.guests import Workers
         from record.tasks import cluster as workers_of
 
         with workers_of(cluster) as (executor, threads):
