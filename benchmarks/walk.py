@@ -72,6 +72,7 @@ def walked(words: list[str]) -> Walk:
 
 
 def _boots(guest: Guest) -> Guest:
+    sys.setprofile(None)
     raise Booted
 
 

@@ -17,7 +17,7 @@ from virtual import kernel, limits
 from virtual.guest import Guest, memory_folder
 
 SMALLEST = limits.Needs(processes=48, memory_mib=1024)
-"""Of a run of k = 4 (`harness.jobs.guests.needs`)."""
+"""Of a run of k = 4 (`harness.jobs.job.Job.needs`)."""
 
 
 @dataclass(frozen=True)

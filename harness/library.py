@@ -2,7 +2,7 @@
 
 Options have the commands' names, with ``_`` for ``-``, and are of the same types. Nothing is printed unless ``show`` is
 True. A mistake, or something missing, is an exception with one sentence: UserMistake, UnfitMachine or RunFailed of
-`harness.errors`.
+`record.errors`.
 
 A scheme may be a class of your own with a method ``place`` (docs/own-scheduler.md), and traffic a list of flows: pairs
 of hosts, or (source, destination, start in seconds, bytes; None: it lasts).
@@ -107,12 +107,11 @@ def run(
     with silence(not show):
         names = scheme_text(scheme), traffic_text(traffic)
         spec = RunSpec(*names, **fields_of(RunSpec, options))
-        spec.workload()  # a mistake is found before anything is made
-        asked, spec = spec.time, timed(spec)
+        job = job_of(timed(spec))  # a mistake is found before anything is made
         folder = Path(out) if out else new_folder(*names)
         require_writable(folder.parent, folder.name)
-        with carrier(spec, 1, asked=asked) as where:
-            return publish.run(job_of(spec), folder, where, tell)
+        with carrier(job, 1, asked=spec.time) as where:
+            return publish.run(job, folder, where, tell)
 
 
 def new_folder(scheme: str, traffic: str) -> Path:
@@ -159,7 +158,7 @@ def sweep(
         if left_out:
             tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
         done = []
-        with carrier(base, jobs, cluster, asked=spec.time) as where:
+        with carrier(job_of(base), jobs, cluster, asked=spec.time) as where:
             for part in parts:
                 runs = sweeps.carry_out_with_progress(part.jobs, part.folder, where)
                 done.append((runs, part.values))

@@ -113,8 +113,6 @@ def plan_parts(
             else ""
         )
         parts[spec] = Part(folder / name, values, plan(spec, traffic, able, trials, folder / name))
-    for job in (job for part in parts.values() for job in part.jobs):
-        job.spec.workload()
     for spec, part in parts.items():
         keep_settings(spec, part.folder)
     return list(parts.values()), left_out

@@ -1,6 +1,14 @@
-"""What a user is told: the errors that are one sentence for the user, and text from elsewhere, made safe to print."""
+"""What a user is told: one error type for each thing that can go wrong, what errors become (one sentence on standard
+error and an exit status, never a traceback), and text from elsewhere, made safe to print."""
 
 from __future__ import annotations
+
+import errno
+import os
+import re
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 
 
 class HarnessError(Exception):
@@ -39,3 +47,66 @@ def one_line(said: object, most: int = 300) -> str:
     text = str(said)
     line = printable(" ".join(text[: 2 * most].split()))
     return line if len(text) <= 2 * most and len(line) <= most else f"{line[: most - 3]}..."
+
+
+# --- errors as sentences and exit statuses ----------------------------------------------------------------------------
+
+TRACEBACK = "traceback.txt"
+"""The file of a run that keeps where an error came from that nobody expected."""
+
+
+def in_words(error: BaseException) -> str:
+    """An exception as the reason why a run has no result: its own sentence if it is one of ours, else its kind too."""
+    if isinstance(error, HarnessError):
+        return str(error)
+    kind = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", " ", type(error).__name__).lower()
+    return f"an error nobody expected, kept in {TRACEBACK} ({kind}: {error})"
+
+
+def status_of(command: Callable[[], object]) -> int:
+    """The exit status of a command; what it could not say, on a full disk or to a reader that has gone, is not tried
+    again when Python ends."""
+    status = 1
+    with suppress(OSError):  # standard error cannot be written
+        status = _status(command)
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        try:
+            stream.flush()
+        except OSError as error:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            status = status or 1
+            if stream is sys.stdout and not isinstance(error, BrokenPipeError):  # as of `| head`, who has enough
+                with suppress(OSError):
+                    _said(f"standard output cannot be written: {error.strerror}")
+    return status
+
+
+def _status(command: Callable[[], object]) -> int:
+    import click
+
+    try:
+        found = command()
+    except click.exceptions.Exit as ended:
+        return ended.exit_code
+    except click.ClickException as mistake:
+        print(end="", flush=True)  # raises again if standard output is what cannot be written
+        mistake.message = printable(mistake.message or "")  # type: ignore[misc,unused-ignore]
+        mistake.show()
+        return mistake.exit_code
+    except HarnessError as error:
+        return _said(printable(str(error)), error.exit_status)
+    except MemoryError:
+        return _said("this machine has no memory left for that: fewer --jobs, a smaller -k or shorter runs take less")
+    except OSError as error:
+        print(end="", flush=True)
+        named = f": {printable(str(error.filename))}" if error.filename else ""
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        return _said(f"{'no space left on the disk' if full else error.strerror or error}{named}")
+    except (KeyboardInterrupt, click.Abort):
+        return _said("stopped; everything is torn down, finished results are kept", 130)
+    return int(not getattr(found, "valid", True))
+
+
+def _said(sentence: str, status: int = 1) -> int:
+    print(f"hedera: {sentence}", file=sys.stderr)
+    return status

@@ -142,7 +142,7 @@ def field_options(
     def made(name: str) -> Command:
         option = known[name]
         default = defaults.get(name, option.default)
-        texts: dict[str, Any] = {"metavar": option.extra.get("metavar"), "help": option.help}
+        texts: dict[str, Any] = {"metavar": option.metavar, "help": option.help}
         if option.kind is bool:
             return click.option(
                 f"{option.name}/--no-{option.name[2:]}", name, default=default, show_default=True, **texts

@@ -72,29 +72,20 @@ def described(help: str, **extra: str) -> Meta:
 class Option:
     """An option of the command line, as the type of its field describes it.
 
-    ``type`` has the range. The ``extra`` of a `Meta` may have ``option``, a name that does not follow from the field's,
-    ``metavar``, the placeholder for a value in the help, and ``choices``.
+    ``type`` has the range, ``kind`` is without one: float for ``Positive | None``. ``in_python``: as a controller's
+    flag and as an argument of the library, ``link_delay`` for ``--link-delay``. ``metavar``: the placeholder for a
+    value in the help.
     """
 
     field: str
+    name: str
+    in_python: str
     type: Any
+    kind: Any
     default: Any
     help: str
-    extra: dict[str, Any]
-
-    @property
-    def name(self) -> str:
-        return self.extra.get("option") or option_name(self.field)
-
-    @property
-    def in_python(self) -> str:
-        """As a controller's flag and as an argument of the library: ``link_delay`` for ``--link-delay``."""
-        return self.name.lstrip("-").replace("-", "_")
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        choices: tuple[str, ...] = self.extra.get("choices", ())
-        return choices
+    choices: tuple[str, ...]
+    metavar: str | None
 
     @property
     def allowed(self) -> str:
@@ -121,14 +112,6 @@ class Option:
             pass
         raise UserMistake(f"{self.name} must be {self.allowed or self.kind.__name__}, not {_number(value)}")
 
-    @property
-    def kind(self) -> Any:
-        """Its type without a range: float for ``Positive | None``."""
-        kind = self.type
-        while get_origin(kind) is not tuple and (parts := get_args(kind)):
-            kind = parts[0]
-        return get_origin(kind) or kind
-
 
 def option_name(field: str) -> str:
     """``--link-delay`` for the field ``link_delay_us``, unless it has a name of its own."""
@@ -139,7 +122,8 @@ def option_name(field: str) -> str:
 @cache
 def options_of(owner: type[Any]) -> dict[str, Option]:
     """The options of a dataclass, by its fields: those with a description. A class that narrows the range of a field
-    leaves the description to the one it extends."""
+    leaves the description to the one it extends. The ``extra`` of a `Meta` may have ``option``, a name that does not
+    follow from the field's, ``metavar`` and ``choices``."""
     types = [get_type_hints(each, include_extras=True) for each in owner.__mro__ if dataclasses.is_dataclass(each)]
     described = {}
     for field in fields(owner):
@@ -147,8 +131,25 @@ def options_of(owner: type[Any]) -> dict[str, Option]:
         help = next((meta.description for meta in metas if meta.description), None)
         if help is not None:
             extra = {name: value for meta in reversed(metas) for name, value in (meta.extra or {}).items()}
-            described[field.name] = Option(field.name, types[0][field.name], field.default, help, extra)
+            name, type = extra.get("option") or option_name(field.name), types[0][field.name]
+            described[field.name] = Option(
+                field=field.name,
+                name=name,
+                in_python=name.lstrip("-").replace("-", "_"),
+                type=type,
+                kind=_kind(type),
+                default=field.default,
+                help=help,
+                choices=extra.get("choices", ()),
+                metavar=extra.get("metavar"),
+            )
     return described
+
+
+def _kind(type: Any) -> Any:
+    while get_origin(type) is not tuple and (parts := get_args(type)):
+        type = parts[0]
+    return get_origin(type) or type
 
 
 def check(instance: Any) -> None:
@@ -236,12 +237,12 @@ class Experiment:
 
     def __post_init__(self) -> None:
         check(self)
-        _ = self.chosen, self.topo  # raise for a scheme or a network that does not exist
-        if self.chosen.plans and not self._simulates:
+        chosen, _ = self.chosen, self.topo  # raise for a scheme or a network that does not exist
+        if chosen.plans and not self._simulates:
             raise ValueError(f"scheme {self.scheme!r} is for the simulator only (hedera simulate)")
-        if self.chosen.gap_us and self._simulates:
+        if chosen.gap_us and self._simulates:
             raise ValueError(f"scheme {self.scheme!r} is for emulation only (hedera run): a fluid has no gaps")
-        if self.chosen.clos and not self.plain:
+        if chosen.clos and not self.plain:
             raise ValueError(f"scheme {self.scheme!r} is for a fat-tree whose links all have one rate")
         if self.scheme == "spanning-tree" and self.topology is not None:
             raise ValueError(
@@ -294,6 +295,7 @@ class Experiment:
         this scheme."""
         from traffic.workload import workload
 
+        chosen = self.chosen
         found = workload(
             self.traffic,
             self.topo,
@@ -306,9 +308,9 @@ class Experiment:
             placement=self.placement,
             compute_s=self.compute_s,
             repeats=self.repeats,
-            subflows=self.chosen.subflows,
+            subflows=chosen.subflows,
         )
-        if found.graph is None and (self.chosen.plans or self.chosen.subflows > 1):
+        if found.graph is None and (chosen.plans or chosen.subflows > 1):
             raise ValueError(f"scheme {self.scheme!r} is for collectives, and traffic {self.traffic!r} is none")
         return found
 
@@ -548,9 +550,9 @@ class RunSpec(Experiment):
             raise UserMistake("--new-flows switch is for fat-trees: switches of other networks choose no whole path")
         if self.new_flows == "switch" and self.chosen.own:
             raise UserMistake(f"--new-flows switch is for hashes: no switch can choose paths as {self.scheme} does")
-        if self.chosen.gap_us is not None and self.time == "real":
+        if self.time == "real" and self.chosen.gap_us is not None:
             raise UserMistake(f"scheme {self.scheme!r} takes our guests' kernel: --time virtual")
-        if self.chosen.gap_us is not None and (self.topology is not None or self.fail):
+        if (self.topology is not None or self.fail) and self.chosen.gap_us is not None:
             raise UserMistake(
                 f"scheme {self.scheme!r} is emulated on a whole fat-tree: without --topology, without --fail"
             )
@@ -606,9 +608,10 @@ class RunSpec(Experiment):
         """Whether queues tell TCP of congestion: DCTCP without marks would be Reno."""
         return self.congestion_control == "dctcp"
 
-    def for_its_traffic(self) -> RunSpec:
-        """With what ``auto`` means for ``new_flows`` and ``large_flows`` under this traffic."""
-        work = self.workload()
+    def for_its_traffic(self, work: Workload | None = None) -> RunSpec:
+        """With what ``auto`` means for ``new_flows`` and ``large_flows`` under this traffic, ``work`` if it is drawn
+        already."""
+        work = work or self.workload()
         few = lasting(work) is not None or work.graph is not None  # a collective's connections stay
         new_flows, large_flows = self.new_flows, self.large_flows
         if new_flows == "auto":

@@ -43,8 +43,8 @@ def main() -> None:
     warnings.showwarning = lambda message, *_, **__: print(f"hedera: {message}", file=sys.stderr)
     cache.settle()
     from harness.cli.group import cli
-    from harness.errors import status_of
     from harness.jobs import root
+    from record.errors import status_of
 
     try:
         status = status_of(lambda: cli.main(standalone_mode=False))

@@ -16,6 +16,7 @@ from record.options import field_options, options, quiet, quiet_option
 from record.spec import RunSpec
 
 if TYPE_CHECKING:
+    from harness.jobs.job import Job
     from harness.jobs.publish import Carrier
 
 results_option = click.option(
@@ -48,20 +49,20 @@ def timed(spec: RunSpec, *, on_cluster: bool = False) -> RunSpec:
 
 @contextmanager
 def carrier(
-    spec: RunSpec, at_once: int | None = None, cluster: str | None = None, *, asked: str = "auto"
+    job: Job, at_once: int | None = None, cluster: str | None = None, *, asked: str = "auto"
 ) -> Iterator[Carrier]:
-    """Who carries out runs like this one while the block runs; everything they need is made now.
+    """Who carries out jobs like this one while the block runs; everything they need is made now.
 
     ``asked``: the time that the user asked for; what ``auto`` became is told in one line. UnfitMachine says what is
     missing.
     """
     if cluster is not None:
-        from harness.jobs.cluster import Workers
+        from harness.jobs.guests import Workers
         from record.tasks import cluster as workers_of
 
         with workers_of(cluster) as (executor, threads):
             yield Workers(executor, threads)
-    elif spec.time == "virtual":
+    elif job.spec.time == "virtual":
         from harness.jobs.guests import Guests, prepare
         from harness.network.machine import processors
         from virtual import cache
@@ -71,7 +72,7 @@ def carrier(
         if asked == "auto":
             why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"
             tell_user(f"{why}: virtual time, in a Linux that is a process (docs/virtual-time.md)")
-        yield Guests(prepare(tell_user, spec), at_once or processors())
+        yield Guests(prepare(tell_user, job), at_once or processors())
     else:
         from harness.network.machine import require_tools
 

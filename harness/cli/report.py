@@ -10,6 +10,8 @@ import click
 from rich.markup import escape
 
 from plots.style import label, setting_text
+from record.errors import RunFailed, one_line
+from record.files import find_files
 from record.options import in_words, json_option
 from record.output import plain_table
 
@@ -32,7 +34,10 @@ _NEW = click.Path(file_okay=False, path_type=Path)
     "run.json of all runs in one compressed file. `hedera report DIR` and `hedera compare` read such a copy.",
 )
 @click.option(
-    "--judge", is_flag=True, help="First judge each run again, by the rules of today, from what was seen of it."
+    "--judge",
+    is_flag=True,
+    help="First judge the runs again by their raw files, as after a change of a rule: a run.json of which something "
+    "changes is written anew. Runs without raw files (a published copy, runs before 2.0) are left, and named.",
 )
 @in_words
 def report(folder: Path, publish: Path | None, judge: bool) -> None:
@@ -43,7 +48,7 @@ def report(folder: Path, publish: Path | None, judge: bool) -> None:
     from plots.report import write_all
 
     if judge:
-        _judge(folder)
+        _judge_again(folder)
     if publish:
         _tell(keep(folder, publish))
         return
@@ -59,14 +64,23 @@ def report(folder: Path, publish: Path | None, judge: bool) -> None:
     _tell(write_all(sweep))
 
 
-def _judge(sweep: Path) -> None:
+def _judge_again(folder: Path) -> None:
     from harness.jobs.publish import RESULT, alone_in, judge_again
 
-    with alone_in(sweep):
-        found = [judge_again(path.parent) for path in sorted(sweep.glob(f"*/*/*/{RESULT}"))]
-    left = found.count(None)
-    cannot = f"; {left} could not be: what was seen of them is not kept, or their files have changed" if left else ""
-    click.echo(f"{len(found) - left} runs judged again, {found.count(True)} with another result{cannot}", err=True)
+    judged = rewritten = verdicts = 0
+    with alone_in(folder):
+        for path in find_files(folder, RESULT):
+            try:
+                stored, run = judge_again(path)
+            except (OSError, ValueError, RunFailed) as why:
+                click.echo(f"not judged again: {path} {one_line(why)}", err=True)
+                continue
+            judged, rewritten = judged + 1, rewritten + (run != stored)
+            if run.verdict != stored.verdict:
+                verdicts += 1
+                reason = f" ({run.reasons[0]})" if run.reasons else ""
+                click.echo(f"{path}: {stored.verdict}, now {run.verdict}{reason}")
+    click.echo(f"judged again: {judged} runs; {verdicts} have another verdict, {rewritten} were written anew")
 
 
 @click.command()
@@ -77,7 +91,7 @@ def export(folder: Path, out: Path | None) -> None:
     """Write a sweep as CSV: one file with a row per run, one with a row per flow.
 
     FOLDER is a sweep (results/runs/NAME), or the kept data of one (results/figure9). For the columns see
-    record/run.py.
+    docs/fields.md.
 
     Example: hedera export results/figure9 --out /tmp/figure9
     """

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 
-from harness.errors import TRACEBACK, in_words, status_of
 from harness.jobs.job import CODE, COMPILED, decoded
 from harness.jobs.publish import full, is_full, require_room
 from harness.network.footprint import run_folder, sole_use
@@ -19,7 +18,7 @@ from harness.network.machine import machine, require_root, require_tools, time_t
 from harness.network.processes import deadline
 from harness.run.observation import Observation, Say, write_seen
 from harness.run.source import described
-from record.errors import UnfitMachine, UserMistake, one_line
+from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, one_line, status_of
 from record.spec import RunSpec, longest_s
 
 GIVEN, OUT = (Path("/run/guest") / name for name in ("files/job.json", "results"))

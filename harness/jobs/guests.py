@@ -1,4 +1,5 @@
-"""Jobs in virtual time: each in a guest of its own (`virtual.guest`), as many at once as there are processors.
+"""Jobs in virtual time: each in a guest of its own (`virtual.guest`), as many at once as there are processors; or on
+the workers of a Dask cluster (`record.tasks.cluster`), which do the same.
 
 An ordinary user's rights are enough: in the guest the run is root's, and the guest is a process of that user. What
 comes out of it is copied within bounds, and judged out here (`harness.jobs.publish`).
@@ -8,19 +9,23 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 from collections.abc import Callable
+from concurrent.futures import Executor, wait
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from traceback import extract_tb
 
-from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job
+from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job, decoded
+from harness.jobs.job import _given as files_lock
 from harness.jobs.publish import require_room
 from harness.jobs.world import POX, World, code_of_runs, world
 from harness.network import machine
 from harness.run.source import first_source
-from record.errors import WorkerFailed
+from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from record.run import Fact
-from record.spec import RunSpec, lasting, longest_s
 from virtual import cache, limits
 from virtual.apt import layer
 from virtual.guest import Guest
@@ -44,20 +49,20 @@ class Ground:
     world: World
 
 
-def prepare(say: Callable[[str], None], spec: RunSpec | None = None) -> Ground:
+def prepare(say: Callable[[str], None], job: Job | None = None) -> Ground:
     """What guests need, made now where it is not there yet. UnfitMachine, with what to install, where that fails.
 
-    ``spec``: of runs that will be made; what their guests take is asked for before anything else.
+    ``job``: one that will be carried out; what its guest takes is asked for before anything else.
     """
-    if spec is not None:
-        limits.require(needs(spec))
+    if job is not None:
+        limits.require(job.needs)
     kernel = booted_kernel(say)
-    missing = [tool.package for tool in machine.TOOLS if machine.version_of(tool) is None]
+    versions = {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))}
+    missing = [tool.package for tool in machine.TOOLS if tool.name not in versions]
     over = layer(list(dict.fromkeys(missing))) if missing else None
     code = code_of_runs(say)
     if kernel.slow is not None:
         say(kernel.slow)
-    versions = {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))}
     told = json.dumps({"tools": versions, "revision": first_source().revision})
     return Ground(kernel, (over,) if over else (), told, world(code))
 
@@ -76,21 +81,19 @@ class Guests:
         """
         ground = self.ground
         require_room(cache.folder("jobs"))
-        seen = ground.world.of_run(job.spec)
-        with job.files_given():
-            need, real_s = needs(job.spec), SLOWEST * longest_s(job.spec)
+        seen, command = ground.world.of_run(job.spec), ground.world.command(job.spec)
         guest_of_run = Guest(
             ground.kernel.linux,
-            ground.world.command(job.spec),
+            command,
             folder=Path("/run"),
             world=seen,
             python=ground.world.python,
             files={"job.json": job.encoded()},
             environment=ENVIRONMENT | {machine.TOLD: ground.told} | ({"POX_DIR": POX} if POX in seen else {}),
             layers=ground.layers,
-            processes=need.processes,
-            memory_mib=need.memory_mib,
-            real_s=real_s,
+            processes=job.needs.processes,
+            memory_mib=job.needs.memory_mib,
+            real_s=SLOWEST * job.longest_s,
             seed=job.spec.seed,
         )
         try:
@@ -117,25 +120,59 @@ class Guests:
         return Circumstances(began, facts, None if ended.time_travel else NOT_VIRTUAL)
 
 
-PROGRAMS, SPARE_MIB = 16, 512
-"""Of a run beside what hosts have: 9 were measured."""
-LEAST_MIB = 1024
-"""From here on TCP's buffers have Linux's usual limits; they follow from a machine's memory."""
-
-
-def needs(spec: RunSpec) -> limits.Needs:
-    """What a run's guest takes. Processes: one for each flow that lasts, or for each host (k = 4, 6, 8: 26, 64, 138).
-    Memory: some twice what was measured, 210 MiB and 3.4 for each host with its switches and its flow (k = 4, 8 and
-    16)."""
-    hosts, switches = (topo := spec.network()).num_hosts, topo.num_switches
-    matrix = lasting(spec.workload())
-    programs = max(hosts, 0 if matrix is None else len(matrix))
-    memory_mib = SPARE_MIB + 5 * (hosts + switches) + 2 * (programs - hosts)
-    return limits.Needs(PROGRAMS + programs, max(LEAST_MIB, memory_mib))
-
-
 def _stage(said: Path) -> str:
     with contextlib.suppress(OSError):
         if lines := read_small(said, 1 << 16).splitlines():
             return lines[-1]
     return "starting"
+
+
+# --- on a cluster -----------------------------------------------------------------------------------------------------
+
+MAX_SENT_BYTES = 1 << 30
+
+
+@dataclass(frozen=True)
+class Workers:
+    """Carries jobs out on a cluster, one for each thread of its workers."""
+
+    executor: Executor
+    at_once: int
+
+    def carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
+        """Put a run's files into the folder ``place``; a lost worker's job goes to another one."""
+        future = self.executor.submit(on_worker, job.encoded(), first_source().fingerprint)
+        try:
+            hear("on a worker", None)
+            while not wait([future], timeout=0.5).done:
+                hear("on a worker", None)
+            circumstances, files = future.result()
+        except BaseException as error:
+            future.cancel()
+            if type(error).__name__ == "KilledWorker":
+                raise RunFailed("workers were lost with this run, again and again") from None
+            # The function or its arguments are not there in another version.
+            begun = any(frame.name == "on_worker" for frame in extract_tb(error.__traceback__))
+            if isinstance(error, (AttributeError, ImportError, TypeError)) and not begun:
+                raise UnfitMachine(f"a worker has other code ({error}): check the same one out there") from None
+            raise
+        if any(name != Path(name).name for name in files) or sum(map(len, files.values())) > MAX_SENT_BYTES:
+            raise RunFailed("what the worker sent is no run")
+        for name, content in files.items():
+            (place / name).write_bytes(content)
+        return circumstances
+
+
+def on_worker(data: bytes, fingerprint: str) -> tuple[Circumstances, dict[str, bytes]]:
+    if os.geteuid() == 0:
+        raise UnfitMachine("a worker runs as root: start dask worker as an ordinary user")
+    if (ours := first_source()).fingerprint != fingerprint:
+        raise UnfitMachine(f"a worker has other code (revision {ours.revision}): check the same one out there")
+    with files_lock:  # the worker may have threads, each with a job
+        job = decoded(data)
+    if job.spec.time != "virtual":
+        raise UserMistake("a cluster makes runs in virtual time")
+    with TemporaryDirectory(prefix="hedera-worker-") as place:
+        guests = Guests(prepare(lambda sentence: None), 1)
+        circumstances = guests.carry(job, Path(place), lambda stage, progress: None)
+        return circumstances, {path.name: path.read_bytes() for path in Path(place).iterdir()}

@@ -23,11 +23,13 @@ from harness.run.source import EMULATOR
 from hedera.schemes import file_of
 from record.errors import UnfitMachine, UserMistake
 from record.run import Fact
-from record.spec import RunSpec
+from record.spec import RunSpec, lasting, longest_s
 from traffic.textfile import believe_only, given
 
 if TYPE_CHECKING:
+    from traffic.workload import Workload
     from virtual.guest import Progress
+    from virtual.limits import Needs
 
 CODE, COMPILED = "/opt/hedera", "compiled"
 """Where guests see our code, and the folder of machine code in it."""
@@ -41,6 +43,13 @@ _given = RLock()
 """Whose files are in `traffic.textfile.given`: one job's at a time."""
 
 
+PROGRAMS, SPARE_MIB = 16, 512
+"""Of a run beside what hosts have: 9 were measured."""
+LEAST_MIB = 1024
+"""From here on TCP's buffers have Linux's usual limits; they follow from a machine's memory."""
+NOT_VIRTUAL = "its time was not virtual: the guest's clock ran with this machine's"
+
+
 class Circumstances(msgspec.Struct, frozen=True):
     """What only who carried a run out knows of it: when it ``started``, what is to be said of its ``environment``, and
     a ``doubt``, a sentence, where its time was not virtual; nothing where the run tells all that itself."""
@@ -48,10 +57,6 @@ class Circumstances(msgspec.Struct, frozen=True):
     started: datetime | None = None
     environment: dict[str, Fact] = {}
     doubt: str | None = None
-
-
-NOT_VIRTUAL = "its time was not virtual: the guest's clock ran with this machine's"
-"""The one doubt there is."""
 
 
 class Job(msgspec.Struct, frozen=True, dict=True):
@@ -88,6 +93,18 @@ class Job(msgspec.Struct, frozen=True, dict=True):
         spec = {name: value for name, value in self.spec.as_json().items() if name != "trial"}
         return _digits(msgspec.json.encode([spec, self.inputs, self.emulator], order="sorted"))
 
+    @cached_property
+    def needs(self) -> Needs:
+        """What its guest takes."""
+        with self.files_given():
+            return _needs(self.spec, self.spec.workload())
+
+    @property
+    def longest_s(self) -> float:
+        """Seconds after which it is taken to hang."""
+        with self.files_given():
+            return longest_s(self.spec)
+
     @property
     def scheduler(self) -> str | None:
         path = file_of(self.spec.scheme)
@@ -103,6 +120,20 @@ class Job(msgspec.Struct, frozen=True, dict=True):
             finally:
                 for name in self.files:
                     del given[name]
+
+
+def _needs(spec: RunSpec, workload: Workload) -> Needs:
+    """What a run's guest takes. Processes: one for each flow that lasts, or for each host (k = 4, 6, 8: 26, 64, 138).
+    Memory: some twice what was measured, 210 MiB and 3.4 for each host with its switches and its flow (k = 4, 8 and
+    16)."""
+    from virtual.limits import Needs
+
+    matrix = lasting(workload)
+    flows = 0 if matrix is None else len(matrix)
+    hosts, switches = (topo := spec.network()).num_hosts, topo.num_switches
+    programs = max(hosts, flows)
+    memory_mib = SPARE_MIB + 5 * (hosts + switches) + 2 * (programs - hosts)
+    return Needs(PROGRAMS + programs, max(LEAST_MIB, memory_mib))
 
 
 def _digits(content: bytes) -> str:
@@ -151,11 +182,14 @@ def job_of(spec: RunSpec) -> Job:
     """
     if "auto" in (spec.time, spec.platform):
         spec = settled(spec, as_root=spec.time == "real" or os.geteuid() == 0)
-    spec = spec.for_its_traffic()
+    workload = spec.workload()
+    spec = spec.for_its_traffic(workload)
     try:
-        return Job(spec, spec.user_files())
+        job = Job(spec, spec.user_files())
     except (ValueError, OSError) as error:
         raise UserMistake(str(error)) from None
+    vars(job)["needs"] = _needs(spec, workload)  # which is drawn once, and may be too large to keep
+    return job
 
 
 def decoded(data: bytes) -> Job:

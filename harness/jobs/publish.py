@@ -17,21 +17,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job
-from harness.run.observation import SEEN
+from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job, job_of
 from harness.run.source import first_source
 from record import run as record
 from record.errors import RunFailed, UserMistake, WorkerFailed
 from record.files import make_folder
 from record.run import OLDER, Run
-from record.spec import RunSpec
+from record.spec import RunSpec, options_of
 
 if TYPE_CHECKING:
     from virtual.guest import Progress
@@ -264,12 +263,13 @@ def run(job: Job, folder: Path, carrier: Carrier, hear: Hear = lambda stage, pro
     What a guest or a worker loses is published as a lost run, with the reason. Raises UnfitMachine before anything is
     built, RunFailed when ``folder`` is taken or a disk full, and what ``hear`` raises.
     """
-    make_folder(folder.parent)
     with new_folder(folder) as place:
         try:
             circumstances = carrier.carry(job, place, hear)
             hear("judging", None)
             result = _judged(job, place, circumstances)
+            if result.environment.get("source") != first_source().fingerprint:
+                raise WorkerFailed("what came was made with other code: it has changed since this command began")
         except WorkerFailed as reason:
             from harness.verdict.result import failed_run
 
@@ -289,7 +289,7 @@ def run(job: Job, folder: Path, carrier: Carrier, hear: Hear = lambda stage, pro
 
 
 def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
-    """WorkerFailed where what came tells of no run, or of one that was made with other code."""
+    """WorkerFailed where what came tells of no run."""
     from harness.verdict.result import judged
 
     try:
@@ -297,8 +297,6 @@ def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
             result = judged(job.spec, place)
     except ValueError as error:
         raise WorkerFailed(str(error)) from None
-    if result.environment.get("source") != first_source().fingerprint:
-        raise WorkerFailed("what came was made with other code: it has changed since this command began")
     environment = {**result.environment, **circumstances.environment}
     result = replace(result, started=circumstances.started or result.started, environment=environment)
     if circumstances.doubt is not None:
@@ -306,35 +304,27 @@ def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
     return result
 
 
-def judge_again(folder: Path) -> bool | None:
-    """Judge a published run by the rules of today, from what was seen of it; whether its result changes.
+def judge_again(path: Path) -> tuple[Run, Run]:
+    """The run of a run.json as it is stored, and as it is judged today by the raw files beside it; where these differ,
+    the file is written anew.
 
-    None where that cannot be: nothing is kept that was seen, or files that it was made of have changed.
+    Raises ValueError or RunFailed, one sentence, where the run, its raw files or the user's files that it was made of
+    cannot be read or are not those of then: it is left as it is.
     """
-    from harness.verdict.result import judged
+    from harness.run.observation import SEEN
 
-    before = read_run(folder)
-    if before is None or not (folder / SEEN).is_file():
-        return None
-    known = {field.name for field in fields(RunSpec)}
-    asked = {name: value for name, value in before.settings.items() if name in known and value is not None}
-    spec = RunSpec(before.scheme, before.traffic, trial=before.trial, seed=before.seed, **asked)
-    try:
-        job = Job(spec, spec.user_files())
-    except (ValueError, OSError):
-        return None
-    if job.inputs != before.inputs:
-        return None
-    with job.files_given():
-        found = judged(spec, folder)
-    known_outside = ("key", "inputs", "emulator", "started", "environment")
-    found = replace(found, **{name: getattr(before, name) for name in known_outside})
-    if NOT_VIRTUAL in before.reasons:
-        found = replace(found, verdict="invalid", reasons=(NOT_VIRTUAL, *found.reasons))
-    if record.decode(record.encode(found)) == before:
-        return False
-    record.write(folder / RESULT, found)
-    return True
+    stored = record.read(path)
+    if not (path.parent / SEEN).exists():
+        raise RunFailed(f"has no {SEEN}, which tells what was seen of it")
+    options = {name: value for name, value in stored.settings.items() if name in options_of(RunSpec)}
+    job = job_of(RunSpec(stored.scheme, stored.traffic, seed=stored.seed, trial=stored.trial, **options))
+    if edited := [name for name in {**job.inputs, **stored.inputs} if job.inputs.get(name) != stored.inputs.get(name)]:
+        raise RunFailed(f"was made of other files: {', '.join(edited)} changed since")
+    doubt = NOT_VIRTUAL if NOT_VIRTUAL in stored.reasons else None
+    run = _judged(job, path.parent, Circumstances(stored.started, dict(stored.environment), doubt))
+    run = replace(run, key=stored.key, inputs=stored.inputs, emulator=stored.emulator)
+    run = record.decode(record.encode(run))
+    return stored, run if run == stored else record.write(path, run)
 
 
 def carry_out(

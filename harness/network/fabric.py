@@ -1,6 +1,6 @@
 """The emulated network: Mininet hosts, an Open vSwitch of our own, limited links, a control network.
 
-Everything lives in unnamed network namespaces that end with this process (`harness.network.namespaces`). So whatever
+Everything lives in unnamed network namespaces that end with this process (`harness.network.netlink`). So whatever
 ends the harness ends the network, and nothing is left on the machine.
 """
 
@@ -18,7 +18,7 @@ from mininet.link import Intf, Link
 from mininet.net import Mininet
 from mininet.node import Host, Node, Switch
 
-from harness.network import namespaces, shaping
+from harness.network import netlink, shaping
 from harness.network.hosts import Tcp, ipv6_off, set_up, write_settings
 from harness.network.openvswitch import COUNTERS_MS, Bridge, OpenVSwitch
 from harness.network.processes import Children, run
@@ -71,11 +71,11 @@ class Fabric:
         for host in () if self.net is None else self.net.hosts:
             host.terminate()
         for pid in self._held:
-            namespaces.release(pid)
+            netlink.release(pid)
 
     def _namespace(self) -> int:
         try:
-            self._held.append(namespaces.hold())
+            self._held.append(netlink.hold())
         except OSError as error:
             raise RunFailed(f"a network namespace cannot be made: {error.strerror}") from None
         return self._held[-1]
@@ -126,7 +126,7 @@ class Fabric:
         _ip(*lines)
         for link in self.topo.links():
             self.net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port)
-        namespaces.inside(self.switches.pid, partial(write_settings, ipv6_off()))
+        netlink.inside(self.switches.pid, partial(write_settings, ipv6_off()))
         _ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.switches.pid)
 
     @property
@@ -144,7 +144,7 @@ class Fabric:
             set_up(name, self.pid_of(name), self.ports[name][0], ip, neighbours, self.options.tcp)
 
     def pid_of(self, name: str) -> int:
-        """What stands for the namespace of a node (`harness.network.namespaces`)."""
+        """What stands for the namespace of a node (`harness.network.netlink`)."""
         assert self.net is not None
         return int(self.net[name].pid)
 
@@ -234,7 +234,7 @@ class FabricHost(Host):  # type: ignore[misc]
 
     def startShell(self, mnopts: str | None = None) -> None:
         """None: a thread is in its namespace."""
-        self.pid = namespaces.hold()
+        self.pid = netlink.hold()
 
     def config(self, **params: Any) -> dict[str, Any]:
         """The fabric configures it."""
@@ -242,7 +242,7 @@ class FabricHost(Host):  # type: ignore[misc]
 
     def terminate(self) -> None:
         super().terminate()
-        namespaces.release(self.pid)
+        netlink.release(self.pid)
 
 
 class FabricSwitch(Switch):  # type: ignore[misc]

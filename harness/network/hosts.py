@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.network import machine, netlink
-from harness.network.namespaces import inside
+from harness.network.netlink import inside
 from harness.network.processes import run
 from record.errors import RunFailed, UnfitMachine
 

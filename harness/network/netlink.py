@@ -1,4 +1,5 @@
-"""What the kernel says of ports, queues and TCP connections, and is told of ports, in the namespaces of nodes.
+"""What the kernel says of ports, queues and TCP connections, and is told of ports, in the namespaces of nodes; and who
+holds those namespaces.
 
 `tc`, `ip`, `ethtool` and `ss` say the same, but starting them takes longer than the answer, and pyroute2 takes ten
 times as long to read it: a network that is being measured has no processor time for that. The layouts are those of
@@ -8,17 +9,18 @@ linux/rtnetlink.h, pkt_sched.h, inet_diag.h, tcp.h, genetlink.h and ethtool.h, w
 from __future__ import annotations
 
 import array
+import ctypes
 import errno
 import fcntl
 import os
 import socket
 import struct
 import sys
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import NamedTuple
-
-from harness.network.namespaces import inside
+from typing import NamedTuple, TypeVar
 
 PATIENCE_S = 10.0
 """Asked for a family, the kernel looks for its module first, and loads it."""
@@ -274,3 +276,42 @@ def _number(data: memoryview) -> int:
 
 def _padded(length: int) -> int:
     return (length + 3) & ~3
+
+
+# --- network namespaces -----------------------------------------------------------------------------------------------
+
+# Threads of ours hold them: no process for each, and none to enter it. What a thread starts is born in the thread's
+# namespace. They end with this process, however that ends, and so does all that was started in them.
+
+T = TypeVar("T")
+_CLONE_NEWNET = 0x4000_0000
+_held: dict[int, ThreadPoolExecutor] = {}
+
+
+def hold() -> int:
+    """Make a network namespace, and a thread of ours that is in it: its id stands for the namespace, as that of a
+    process would. OSError where it cannot be made."""
+    thread = ThreadPoolExecutor(1)
+    try:
+        pid = thread.submit(_leave).result()
+    except OSError:
+        thread.shutdown()
+        raise
+    _held[pid] = thread
+    return pid
+
+
+def _leave() -> int:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.unshare(_CLONE_NEWNET):
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return threading.get_native_id()
+
+
+def release(pid: int) -> None:
+    _held.pop(pid).shutdown(wait=False)
+
+
+def inside(pid: int | None, work: Callable[[], T]) -> T:
+    """What ``work`` returns, done in a namespace that we hold; None: in our own."""
+    return work() if pid is None else _held[pid].submit(work).result()

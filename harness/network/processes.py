@@ -13,7 +13,7 @@ from types import FrameType
 from typing import IO, NoReturn
 
 from harness.network.machine import time_travels
-from harness.network.namespaces import inside
+from harness.network.netlink import inside
 from record.errors import RunFailed
 from virtual import TIED
 

@@ -29,7 +29,7 @@ import numpy as np
 
 from harness.hosts import peer
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
-from harness.network.namespaces import inside
+from harness.network.netlink import inside
 from harness.network.processes import Children, wait_until
 from record.completion import completed
 from record.errors import RunFailed

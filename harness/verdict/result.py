@@ -14,13 +14,12 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.errors import TRACEBACK, in_words
 from harness.run.controller import Event
 from harness.run.observation import Observation, read_seen
 from harness.verdict.flows import MeasuredFlow, Window
 from harness.verdict.outcome import SETTLED_S, Outcome, Recovery
 from harness.verdict.rules import Evidence, FullLinks, claims, doubted_claims, full_links, judge
-from record.errors import RunFailed, one_line
+from record.errors import TRACEBACK, RunFailed, in_words, one_line
 from record.run import SCHEMA, Cpu, Disagreement, Rates, Restart, Round, Run, Settings, Timing, mean_over
 from record.spec import RunSpec
 from topos.links import link_rates, sending_ports

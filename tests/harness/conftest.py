@@ -4,6 +4,7 @@ import pytest
 
 from harness.jobs.publish import RESULT
 from harness.network.processes import wait_until
+from harness.run.observation import SEEN
 from harness.verdict import result
 from record import run as record
 from tests.harness.real_runs import footprint
@@ -15,7 +16,7 @@ def judged_as_made(monkeypatch):
     judged = result.judged
 
     def made_or_judged(spec, folder):
-        return record.read(folder / RESULT) if (folder / RESULT).exists() else judged(spec, folder)
+        return judged(spec, folder) if (folder / SEEN).exists() else record.read(folder / RESULT)
 
     monkeypatch.setattr(result, "judged", made_or_judged)
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from harness.cli.group import cli
-from harness.errors import status_of
 from harness.network import machine
 from hedera.schemes import SCHEMES
+from record.errors import status_of
 from traffic.patterns import PUBLISHED
 from traffic.workload import SPELLINGS
 

@@ -14,9 +14,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from harness.jobs import cluster as cluster_jobs
 from harness.jobs import guests
-from harness.jobs.job import Job, job_of
+from harness.jobs.job import PROGRAMS, Job, job_of
 from harness.jobs.world import World
 from harness.network.processes import wait_until
 from harness.run.source import first_source
@@ -130,9 +129,9 @@ def test_a_worker_of_another_version_is_named_and_a_mistake_of_ours_is_not_taken
         raise TypeError("a mistake")
 
     for function, expected in ((older, UnfitMachine), (on_worker, TypeError)):
-        monkeypatch.setattr(cluster_jobs, "on_worker", function)
+        monkeypatch.setattr(guests, "on_worker", function)
         with ThreadPoolExecutor(1) as threads, pytest.raises(expected, match=r"other code|a mistake"):
-            cluster_jobs.Workers(threads, 1).carry(Job(SPEC, {}), tmp_path, lambda stage, progress: None)
+            guests.Workers(threads, 1).carry(Job(SPEC, {}), tmp_path, lambda stage, progress: None)
 
 
 FLOWS = "src_host,dst_host\n" + "0,5\n" * 40
@@ -149,8 +148,8 @@ def booted(monkeypatch, carry):
 
     ground = guests.Ground(SimpleNamespace(linux=Path("linux")), (), "{}", World({}, "python", ()))
     monkeypatch.setattr(guests, "Guest", boot)
-    monkeypatch.setattr(cluster_jobs, "prepare", lambda say: ground)
-    monkeypatch.setattr(cluster_jobs, "os", SimpleNamespace(geteuid=lambda: 1000))
+    monkeypatch.setattr(guests, "prepare", lambda say: ground)
+    monkeypatch.setattr(guests, "os", SimpleNamespace(geteuid=lambda: 1000))
     with pytest.raises(WorkerFailed, match="does not boot"):
         carry(ground)
     return asked
@@ -167,9 +166,9 @@ def test_what_a_guest_takes_is_reckoned_with_the_job_s_files(there, on_worker, t
 
     def carry(ground):
         if on_worker:
-            cluster_jobs.on_worker(job.encoded(), first_source().fingerprint)
+            guests.on_worker(job.encoded(), first_source().fingerprint)
         else:
             guests.Guests(ground, 1).carry(job, tmp_path, lambda stage, progress: None)
 
-    assert booted(monkeypatch, carry) == [guests.PROGRAMS + 40]
+    assert booted(monkeypatch, carry) == [PROGRAMS + 40]
     assert not textfile.given

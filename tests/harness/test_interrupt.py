@@ -11,7 +11,7 @@ import pytest
 PROGRAM = """
 import sys, time
 from harness import cli
-from harness import errors
+from record import errors
 from harness.network import processes
 
 def hang():

@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from harness.network import hosts, machine, namespaces
+from harness.network import hosts, machine, netlink
 from harness.network.hosts import ALLOWED, Tcp, ipv6_off, permitted, restore, set_up
 from harness.network.processes import run
 
@@ -20,9 +20,9 @@ def test_ipv6_is_switched_off_where_there_is_any(tmp_path):
 
 @pytest.fixture
 def pid():
-    pid = namespaces.hold()
+    pid = netlink.hold()
     yield pid
-    namespaces.release(pid)
+    netlink.release(pid)
 
 
 @pytest.mark.root
@@ -50,7 +50,7 @@ def test_a_host_is_what_it_is_set_up_to_be(pid):
 def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_for(changes, sack, rto_ms):
     """As the kernel tells of it: `ss` names sack where both ends agreed to it, and the timeout in ms, which is the
     round trip, of next to nothing, and at least the shortest."""
-    pids = {name: namespaces.hold() for name in "ab"}
+    pids = {name: netlink.hold() for name in "ab"}
     try:
         peer = ["peer", "name", "b-eth0", "netns", str(pids["b"])]
         run(["ip", "link", "add", "a-eth0", "type", "veth", *peer], namespace=pids["a"])
@@ -66,14 +66,14 @@ def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_f
                 told = run(["ss", "-tinoH", "dport", "=", ":5001"], namespace=pids["a"])
     finally:
         for pid in pids.values():
-            namespaces.release(pid)
+            netlink.release(pid)
     assert (" sack " in told) is sack
     assert rto_ms <= float(told.split(" rto:")[1].split()[0]) < rto_ms + 100
 
 
 def inside_socket(pid):
     """A TCP socket of a namespace."""
-    return namespaces.inside(pid, lambda: socket.socket())
+    return netlink.inside(pid, lambda: socket.socket())
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from harness.network import namespaces
+from harness.network import netlink
 from harness.network.netlink import Netlink, has_family
 from harness.network.processes import run
 from record.errors import RunFailed
@@ -53,19 +53,19 @@ qdisc replace dev a-eth1 parent 1:1 handle 10: bfifo limit 75000
 @pytest.fixture
 def namespace():
     """A network namespace of its own, with a port that is limited."""
-    pid = namespaces.hold()
+    pid = netlink.hold()
     try:
         run(["ip", "-batch", "-"], namespace=pid, given=SETUP)
         run(["tc", "-batch", "-"], namespace=pid, given=LIMIT)
         yield pid
     finally:
-        namespaces.release(pid)
+        netlink.release(pid)
 
 
 @pytest.mark.real  # where time is virtual, a round trip on loopback takes none
 def test_what_waits_in_queues_and_how_long_round_trips_take(namespace):
     command, pipe = ["/usr/bin/python3", "-c", SEND], subprocess.PIPE
-    with namespaces.inside(namespace, lambda: subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)) as sender:
+    with netlink.inside(namespace, lambda: subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)) as sender:
         try:
             port = int(sender.stdout.readline())
             with contextlib.closing(Netlink(namespace)) as kernel:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.network import namespaces, shaping
+from harness.network import netlink, shaping
 from harness.network.fabric import Fabric, FabricOptions
 from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath, time_travels
@@ -123,7 +123,7 @@ def test_a_port_without_its_limit_is_named(fabric):
 def foreign_switch(tmp_path):
     """An Open vSwitch of somebody else's, with a bridge between two interfaces, in a namespace of its own."""
     run(["ip", "netns", "add", "not-ours"])
-    theirs = namespaces.hold()
+    theirs = netlink.hold()
     try:
         names = ("s1-eth1", "type", "veth", "peer", "name", "s1-eth2")
         run(["ip", "link", "add", "name", *names], namespace=theirs)
@@ -133,7 +133,7 @@ def foreign_switch(tmp_path):
             switch.configure([Bridge("s1", 1, {1: "s1-eth1"})], "tcp:127.0.0.1:6653")
             yield switch
     finally:
-        namespaces.release(theirs)
+        netlink.release(theirs)
         run(["ip", "netns", "del", "not-ours"])
 
 

@@ -7,13 +7,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from harness.errors import TRACEBACK
+from harness.cli.group import cli
 from harness.run.controller import LOG, Restart
 from harness.run.observation import SAMPLES, SEEN, Observation, Outage, read_seen, write_seen
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import paths_by_flow
 from harness.verdict.result import describe, judged
-from record.errors import RunFailed
+from record import run as record
+from record.errors import TRACEBACK, RunFailed
 from record.run import Restart as Restarted
 from record.spec import RunSpec
 from tests.harness.verdict.fine import placed
@@ -156,21 +157,26 @@ def test_a_controller_that_was_restarted_is_in_the_record():
     assert result.controller_restarts == (Restarted(t=3, reason="ended (status -9)", ready_t=4.5, adopted=1),)
 
 
+def write_raw(seen, folder):
+    """The files that leave a guest."""
+    (folder / LOG).write_text("".join(json.dumps(event) + "\n" for event in seen.events))
+    seen.log_bytes = (folder / LOG).stat().st_size
+    with (folder / LOG).open("a") as log:
+        log.write('{"event": "error", "message": "after the run", "t": 1.0}\n')
+    with (folder / SAMPLES).open("w") as samples:
+        for port, one in seen.series.items():
+            for t, out, into in zip([BEGIN, *one.t], [0, *one.out_mbps], [0, *one.in_mbps], strict=True):
+                samples.write(f"{t};{port};{out * 125_000};{into * 125_000}{';0' * 12}\n")
+    write_seen(seen, folder)
+
+
 def test_what_was_seen_is_judged_elsewhere_as_it_would_be_where_it_was_seen(tmp_path):
     """Every number comes out of the files as it went into them."""
     spec = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10, fail=("switch:0_0_1@2:4",))
     seen = fat_tree_observation(spec)
     seen.outages = [Outage(2.01, spec.faults[0].links(spec.network())), Outage(4.02, frozenset())]
     seen.drops, seen.cpu_idle, seen.environment = {"0_0_1-eth1": np.int64(7)}, [100 / 3], {"cores": 2}
-    (tmp_path / LOG).write_text("".join(json.dumps(event) + "\n" for event in seen.events))
-    seen.log_bytes = (tmp_path / LOG).stat().st_size
-    with (tmp_path / LOG).open("a") as log:
-        log.write('{"event": "error", "message": "after the run", "t": 1.0}\n')
-    with (tmp_path / SAMPLES).open("w") as samples:
-        for port, one in seen.series.items():
-            for t, out, into in zip([BEGIN, *one.t], [0, *one.out_mbps], [0, *one.in_mbps], strict=True):
-                samples.write(f"{t};{port};{out * 125_000};{into * 125_000}{';0' * 12}\n")
-    write_seen(seen, tmp_path)
+    write_raw(seen, tmp_path)
     assert replace(read_seen(tmp_path), series={}) == replace(seen, series={})
     here = msgspec.structs.replace(describe(spec, seen), environment={"cores": 2}, started=None)
     there, here = (msgspec.json.encode(run, enc_hook=float) for run in (judged(spec, tmp_path), here))
@@ -191,3 +197,24 @@ def test_a_run_that_cannot_be_judged_does_not_count_and_says_why(tmp_path):
     (tmp_path / SEEN).unlink()
     with pytest.raises(ValueError, match="what was seen"):
         judged(SPEC, tmp_path)
+
+
+def test_kept_runs_are_judged_again_by_their_raw_files(tmp_path, capsys):
+    """Only what would be judged otherwise today is written, and of that only what the judge says."""
+    spec = replace(SPEC, time="virtual", platform="os-ken").for_its_traffic()
+    for name in ("as-judged", "otherwise", "without"):
+        (tmp_path / name).mkdir()
+        write_raw(observation(), tmp_path / name)
+        judged_so = msgspec.structs.replace(judged(spec, tmp_path / name), key="0" * 16, environment={"cores": 1})
+        if name == "otherwise":
+            judged_so = msgspec.structs.replace(judged_so, verdict="invalid", reasons=("a rule of before",))
+        record.write(tmp_path / name / "run.json", judged_so)
+    (tmp_path / "without" / SEEN).unlink()
+    before = {path.parent.name: path.read_bytes() for path in tmp_path.glob("*/run.json")}
+    cli.main(["report", "--judge", str(tmp_path)], standalone_mode=False)
+    out, err = capsys.readouterr()
+    after = {path.parent.name: path.read_bytes() for path in tmp_path.glob("*/run.json")}
+    assert [name for name in after if after[name] != before[name]] == ["otherwise"]
+    assert record.decode(after["otherwise"]) == record.decode(after["as-judged"])
+    assert [name for name in after if name in err] == ["without"]
+    assert "otherwise/run.json: invalid, now ok" in out
