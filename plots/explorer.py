@@ -44,8 +44,8 @@ class Stage(NamedTuple):
 
 
 def tree_of(runs: Sequence[Run]) -> FatTree | None:
-    """The fat-tree of these runs (they have one k); None when it is too large to draw."""
-    return FatTree(runs[0].spec.k) if runs and runs[0].spec.k <= MAX_K else None
+    """The fat-tree of these runs (they have one network); None when it is none, or too large to draw."""
+    return FatTree(runs[0].spec.k) if runs and runs[0].spec.topology is None and runs[0].spec.k <= MAX_K else None
 
 
 def rounds_shown(run: Run) -> tuple[Round, ...]:

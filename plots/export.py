@@ -10,6 +10,7 @@ from typing import Any
 from plots import summary, trials
 from plots.load import Sweep, load_sweep
 from plots.published import published_share
+from plots.summary import published_k
 from record.files import find_files, write_whole
 from record.run import ARCHIVE, MAX_BYTES, FlowRecord, Run, pack
 from traffic.textfile import read_regular
@@ -67,7 +68,7 @@ def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
             **_run_columns(sweep, file, run),
             "bisection_mbps": run.bisection_mbps,
             "share_of_control": share,
-            "published_share": published_share(run.pattern, run.scheme, run.spec.k),
+            "published_share": published_share(run.pattern, run.scheme, published_k(run)),
             "payload_mbps": run.payload_mbps,
             "maxmin_mbps": run.maxmin_mbps,
             "capacity_mbps": run.capacity_mbps,

@@ -22,6 +22,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -86,7 +87,9 @@ def conditions(runs: Sequence[Run]) -> str:
     bars = "one trial" if trials == 1 else f"bar: median of {trials} trials"
     bars += f", whisker: {whisker}" if trials >= FEWEST else ""
     time = " of virtual time" if spec.time == "virtual" else ""
-    return f"k={spec.k}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s{time} per run; {bars}"
+    network = f"k={spec.k}" if spec.topology is None else spec.topology.rpartition("/")[2]
+    network += f", {spec.oversubscribe:g}:1 oversubscribed" if spec.oversubscribe else ""
+    return f"{network}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s{time} per run; {bars}"
 
 
 def _whiskers(ax: Axes, x: Sequence[float], spreads: Sequence[Spread]) -> None:
@@ -241,7 +244,7 @@ def by_pattern(sweep: Sweep) -> Figure:
     fields = figure.subplots(rows * len(charts), 1, squeeze=False)[:, 0]
     for number, chart in enumerate(charts):
         _chart(list(fields[number * rows : (number + 1) * rows]), chart, per_row)
-    fields[0].set_title(conditions(sweep.runs), fontsize=9, color=MUTED)
+    fields[0].set_title(fill(conditions(sweep.runs), round(14 * size[0])), fontsize=9, color=MUTED)
     figure.suptitle("Bisection bandwidth", x=0.01, ha="left", fontsize=11.5, fontweight="bold")
     _legend(figure, charts)
     return figure

@@ -52,8 +52,8 @@ after the last. ``invalid_median_mbps``: of trials that do not count. ``all``: o
 
 @dataclass(frozen=True)
 class Summary:
-    """All bars of a sweep; the order to show them in; the network's size and the most that all hosts could receive, on
-    the wire and as payload, in Mb/s.
+    """All bars of a sweep; the order to show them in; the fat-tree's size, 0 for a network unlike the paper's; and the
+    most that all hosts could receive, on the wire and as payload, in Mb/s.
 
     ``frame`` has COLUMNS; the number of ``trials``; ``void``, what to say of a bar without a valid one;
     ``all_payload_mbps``; and the ends of whiskers, ``low`` and ``high`` (`_ends`). ``bars`` has its rows by (pattern,
@@ -87,7 +87,13 @@ def summarise(sweep: Sweep) -> Summary:
     frame = bars.loc[order].reset_index()[[*COLUMNS, "trials", "void", "all_payload_mbps", *ENDS]]
     plain = frame.astype(object).where(frame.notna(), None)
     by_bar = dict(zip(order, plain.itertuples(index=False, name="Bar"), strict=True))
-    return Summary(frame, tuple(patterns), tuple(schemes), sweep.runs[0].spec.k, capacity, payload, by_bar)
+    k = published_k(sweep.runs[0])
+    return Summary(frame, tuple(patterns), tuple(schemes), k, capacity, payload, by_bar)
+
+
+def published_k(run: Run) -> int:
+    """The size of a run's fat-tree, by which it may stand beside a published one; 0 for another network."""
+    return run.spec.k if run.spec.topology is None and run.spec.oversubscribe in (None, 1) else 0
 
 
 def _bars(tries: Any) -> Any:

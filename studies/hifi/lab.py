@@ -20,8 +20,7 @@ import msgspec
 
 from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
 from harness.network.hosts import Tcp, permitted
-from harness.network.namespaces import inside
-from harness.network.netlink import Netlink
+from harness.network.netlink import Netlink, inside
 from harness.network.processes import Children, run
 from harness.network.shaping import Shape, apply, verify
 from harness.run.observation import Sampler, tcp_counters

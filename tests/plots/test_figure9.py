@@ -3,8 +3,10 @@ import pytest
 from scipy.special import stdtrit
 
 from plots import figure9, style
+from plots.explorer import tree_of
 from plots.load import load_sweep
 from plots.published import published_share
+from plots.summary import summarise
 from tests.plots.pictures import bars_of, texts
 from tests.plots.sweeps import WIRE, failed, run_document, store, store_rates
 
@@ -91,3 +93,16 @@ def test_a_sweep_of_published_families_has_two_pictures_of_bars(tmp_path, patter
     sweep = store_rates(tmp_path, {(p, scheme): 60.0 for p in patterns for scheme in ("nonblocking", "ecmp")})
     files = figure9.draw(sweep, tmp_path / "figure9")
     assert [file.name for file in files if file.suffix == ".png"] == ["figure9.png", *["figure9-patterns.png"] * drawn]
+
+
+def test_another_network_stands_beside_no_published_bar_and_on_no_fat_tree(tmp_path):
+    for topology in (None, "leaf-spine:4,2,4"):
+        for scheme in ("nonblocking", "ecmp", "hedera-gff"):
+            document = run_document("stride:4", scheme)
+            document["spec"]["topology"] = topology
+            store(tmp_path / str(topology), document)
+        sweep = load_sweep(tmp_path / str(topology))
+        chart = figure9.Chart(summarise(sweep), "ratio", 1.0)
+        assert (chart.published("stride:4", "ecmp") is None) == (topology is not None)
+        assert (tree_of(sweep.runs) is None) == (topology is not None)
+        assert figure9.conditions(sweep.runs).startswith(topology or "k=4")
