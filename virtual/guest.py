@@ -269,6 +269,7 @@ class Guest:
             "layers": self.layers,
             "places": [*self.world],
             "hosts": [*self.world.values()],
+            "links": [os.readlink(host) if host.is_symlink() else "" for host in self.world.values()],
             "environment": [f"{name}={value}" for name, value in environment.items()],
             "command": self.command,
         }

@@ -8,7 +8,8 @@ die() { echo "guest: $*" >/dev/console; read -r -t 1 <> <(:); kill -KILL $$; exi
 # If mount passes options one by one, as util-linux 2.39 does, Linux 6.10 and later takes the host's folder as a named
 # option; otherwise it is an option without a name.
 host_folder() { mount -t hostfs -o "hostfs=$1$3" host "$2" 2>/dev/null || mount -t hostfs -o "$1$3" host "$2"; }
-. "$job/in/told" || die "no job" # arrays: out, python, folder, layers, places, hosts, environment, command
+. "$job/in/told" || die "no job" # arrays: out, python, folder, layers, places, hosts, links, environment, command
+# No host's path is looked up in here where a clone, a home or a cache may be: one below /tmp takes another time to find.
 
 mount -t tmpfs -o mode=755 tmpfs /tmp && cd /tmp && mkdir upper work root empty || die "no memory for an overlay"
 lower=/
@@ -24,8 +25,8 @@ if [ ${#places[@]} -gt 0 ]; then
     mkdir -p run proc sys dev tmp root etc
     for ((i = 0; i < ${#places[@]}; i++)); do
         place=.${places[i]} host=${hosts[i]}
-        if [ -L "$host" ]; then # into /usr, on a merged system
-            [ -e "$place" ] || ln -s "$(readlink "$host")" "$place"
+        if [ -n "${links[i]}" ]; then # into /usr, on a merged system
+            [ -e "$place" ] || ln -s "${links[i]}" "$place"
         elif [ "$host" = /usr ] && [ ${#layers[@]} -gt 0 ]; then
             mkdir -p "$place" /tmp/usr /tmp/upper-usr /tmp/work-usr && host_folder /usr /tmp/usr ,ro || die "no /usr"
             above=
