@@ -323,8 +323,8 @@ def judge_again(path: Path) -> tuple[Run, Run]:
     doubt = NOT_VIRTUAL if NOT_VIRTUAL in stored.reasons else None
     run = _judged(job, path.parent, Circumstances(stored.started, dict(stored.environment), doubt))
     run = replace(run, key=stored.key, inputs=stored.inputs, emulator=stored.emulator)
-    run = record.decode(record.encode(run))
-    return stored, run if run == stored else record.write(path, run)
+    read_again = record.decode(record.encode(run))
+    return stored, read_again if read_again == stored else record.write(path, run)
 
 
 def carry_out(
