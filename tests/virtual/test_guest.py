@@ -87,7 +87,9 @@ def test_random_numbers_and_the_clock_are_those_of_the_seed(linux):
 
 def test_where_a_folder_of_the_host_is_does_not_move_the_clock(linux):
     """Below /tmp, too, where a booting guest has a file system of its own."""
-    system = {f"/{name}": Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib64") if Path("/", name).is_dir()}
+    system = {
+        f"/{name}": Path("/", name) for name in ("usr", "bin", "sbin", "lib", "lib64") if Path("/", name).is_dir()
+    }
     moments = set()
     for parent in ("/tmp", "/var/tmp"):
         with tempfile.TemporaryDirectory(dir=parent) as folder:
