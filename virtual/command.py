@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -51,6 +52,7 @@ def run(
     stderr: BinaryIO | None = None,
     terminal: tuple[int, int] | None = None,
     environment: Mapping[str, str] | None = None,
+    packages: Collection[str] = (),
     memory_mib: int = MEMORY_MIB,
     seed: int = 0,
     until_s: float = UNTIL_S,
@@ -62,18 +64,22 @@ def run(
     What it writes below ``$OUT`` is copied into the folder ``out``; files named by ``keep``, relative to the folder
     one stands in, are copied back there. ``stdout`` and ``stderr`` (default: this process's) get what it writes, as it
     writes it. ``terminal``: a person's, for reading and for writing; then time is real. ``environment``: this
-    process's, if not told. ``until_s``, ``real_s``: it is ended after so many seconds of its own clock, unless it has a
-    terminal, and of ours; what it has written until then is there. Returns its exit status, what it took
-    by its own clock and by ours, and whether its time was virtual (`Ended`, whose output is empty).
+    process's, if not told. ``packages``: of the distribution; those that are not installed are fetched and laid over
+    this machine's files, for the guest alone. ``until_s``, ``real_s``: it is ended after so many seconds of its own
+    clock, unless it has a terminal, and of ours; what it has written until then is there. Returns its exit status, what
+    it took by its own clock and by ours, and whether its time was virtual (`Ended`, whose output is empty).
 
     Raises UnfitMachine where no guest can be had, WorkerFailed when it hangs, is ended, or leaves what is refused;
-    ValueError for a path of ``keep`` that leads out of the folder.
+    ValueError for a path of ``keep`` that leads out of the folder, and for what is no package's name.
     """
     for path in keep:
         if os.path.isabs(path) or ".." in Path(path).parts:
             raise ValueError(f"{path} is not below the folder that the command stands in")
+    for package in packages:
+        if not re.fullmatch("[a-z0-9][a-z0-9+.-]+", package):
+            raise ValueError(f"{package!r} is no name of a package")
     missing = {package for program, package in PROGRAMS.items() if shutil.which(program, path=PATH) is None}
-    over = layer(sorted(missing)) if missing else None
+    over = layer(sorted({*missing, *packages})) if missing or packages else None
     given = dict(os.environ if environment is None else environment)
     shown = {name: value for name, value in given.items() if not name.startswith(PRIVATE)}
     path = ":".join(dict.fromkeys([*filter(None, given.get("PATH", "").split(":")), *PATH.split(":")]))

@@ -89,14 +89,21 @@ def doctor(as_json: bool, time: str) -> None:
 @click.option(
     "--keep", multiple=True, metavar="PATH", help="A file or folder, below this one, to bring back. Can be repeated."
 )
+@click.option(
+    "--with",
+    "packages",
+    multiple=True,
+    metavar="PACKAGE",
+    help="A package of the distribution that the command wants, installed for it alone, without root. Can be repeated.",
+)
 @click.option("--memory", default=3072, show_default=True, help="Its memory, allocated as it is used, MiB.")
 @click.option("--seed", default=0, type=click.IntRange(0), show_default=True, help="Of the guest's random numbers.")
 @click.option("--until", default=900.0, show_default=True, help="It is ended after so many seconds of its own clock.")
 @click.option("--timeout", default=3600.0, show_default=True, help="It is ended after so many real seconds.")
 @click.argument("command", nargs=-1, required=True)
 def guest(
-    out: Path | None, keep: tuple[str, ...], memory: int, seed: int, until: float, timeout: float,
-    command: tuple[str, ...],
+    out: Path | None, keep: tuple[str, ...], packages: tuple[str, ...], memory: int, seed: int, until: float,
+    timeout: float, command: tuple[str, ...],
 ) -> None:  # fmt: skip
     """Run COMMAND in virtual time, as root of a guest, in this folder; nothing on this machine changes.
 
@@ -126,6 +133,7 @@ def guest(
             keep=keep,
             stdin=b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read(),
             terminal=(os.dup(0), os.dup(1)) if person else None,
+            packages=packages,
             memory_mib=memory,
             seed=seed,
             until_s=until,

@@ -1,6 +1,7 @@
 """Any command in virtual time: its output, status, files and end."""
 
 import io
+import shutil
 import signal
 import subprocess
 import sys
@@ -51,6 +52,21 @@ def test_what_is_not_there_or_outside_the_folder_cannot_be_kept(place, kept, err
 def test_open_vswitch_is_there_when_it_is_asked_for(place):
     done, said, _ = shell("ovs-vsctl add-br s1 && ovs-vsctl list-br && ovs-ofctl dump-flows s1 | grep -c priority")
     assert (done.status, said) == (0, b"s1\n1\n")
+
+
+def test_a_package_is_there_for_the_guest_alone(place):
+    offered = subprocess.run(["apt-cache", "show", "hello"], capture_output=True)
+    if offered.returncode or shutil.which("hello"):
+        pytest.skip("the package hello is installed, or not in this machine's lists")
+    done, said, _ = shell("hello", packages=["hello"])
+    assert (done.status, said) == (0, b"Hello, world!\n")
+    assert shutil.which("hello") is None
+
+
+@pytest.mark.parametrize("name", ["-oDir=/", "no such", "../hello"])
+def test_what_is_no_package_s_name_is_refused(name):
+    with pytest.raises(ValueError, match="package"):
+        run(["true"], packages=[name])
 
 
 def test_ctrl_c_leaves_nothing(place):
