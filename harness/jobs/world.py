@@ -170,13 +170,17 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
                     (made / path).write_bytes(content)
                     os.utime(made / path, (WRITTEN_S, WRITTEN_S))
                 loops.mkdir(mode=0o700)
-                command = [sys.executable, "-I", "-B", "-c", COMPILE, str(made)]
-                environment = {**os.environ, "NUMBA_CACHE_DIR": str(loops)}
-                done = subprocess.run(command, env=environment, capture_output=True, text=True)
+                # Machine code carries the path of its sources, and a guest's clock moves with the bytes that it reads;
+                # so all users compile at a path of one length.
+                with TemporaryDirectory(prefix="hedera-", dir="/tmp") as short:
+                    (compiled_at := Path(short, "code")).symlink_to(made)
+                    command = [sys.executable, "-I", "-B", "-c", COMPILE, str(compiled_at)]
+                    environment = {**os.environ, "NUMBA_CACHE_DIR": str(loops)}
+                    done = subprocess.run(command, env=environment, capture_output=True, text=True)
                 if done.returncode:
                     say(f"the inner loops of runs cannot be compiled here: {done.stderr.strip()[-200:]}")
                 else:
-                    _move_loops(loops, made)
+                    _move_loops(loops, compiled_at, made)
                 unchecked = PycInvalidationMode.UNCHECKED_HASH
                 compileall.compile_dir(made, quiet=2, stripdir=made, prependdir=CODE, invalidation_mode=unchecked)
                 made.rename(place)
@@ -190,8 +194,8 @@ def _files(package: Path) -> list[Path]:
     return sorted([*own, *(path for kind in ("csv", "sh", "txtpb") for path in package.glob(f"*.{kind}"))])
 
 
-def _move_loops(loops: Path, made: Path) -> None:
-    """Put the machine code where Numba, and `hedera.compiled`, will look for it when the sources are at CODE."""
+def _move_loops(loops: Path, compiled_at: Path, made: Path) -> None:
+    """Put the machine code of ``compiled_at`` where Numba, and `hedera.compiled`, look for it with sources at CODE."""
     from numba.core.caching import _CacheLocator
 
     from hedera.compiled import sources
@@ -199,9 +203,9 @@ def _move_loops(loops: Path, made: Path) -> None:
     for state in loops.iterdir():
         there = made / COMPILED / sources(made, CODE)
         there.mkdir(parents=True, mode=0o700)
-        for package in sorted({path.parent for path in made.rglob("*.py")}):
-            seen = Path(CODE, package.relative_to(made))
-            old, new = (_CacheLocator.get_suitable_cache_subpath(str(at / "module.py")) for at in (package, seen))
+        for package in sorted({path.parent.relative_to(made) for path in made.rglob("*.py")}):
+            modules = (str(at / package / "module.py") for at in (compiled_at, Path(CODE)))
+            old, new = map(_CacheLocator.get_suitable_cache_subpath, modules)
             if (state / old).is_dir():
                 shutil.move(state / old, there / new)
 

@@ -66,6 +66,29 @@ def test_the_code_of_guests_is_made_once_for_a_state_of_the_sources(tmp_path, mo
     assert (found[0] / world.COMPILED).is_dir()
 
 
+def test_the_code_of_guests_has_the_same_sizes_wherever_a_user_keeps_it(tmp_path, monkeypatch):
+    """The length of the path once was in it, and so two users had two results of one seed."""
+    source = tmp_path / "sources" / "hedera" / "loop.py"
+    source.parent.mkdir(parents=True)
+    source.with_name("__init__.py").touch()
+    source.write_text("import numba\n\n@numba.njit(cache=True)\ndef add(number):\n    return number + 1\n")
+    folder = "import os, sys; os.environ['NUMBA_CACHE_DIR'] += '/state'; sys.path.insert(0, sys.argv.pop(1)); "
+    monkeypatch.setattr(world, "ROOT", tmp_path / "sources")
+    monkeypatch.setattr(world, "COMPILE", folder + "from hedera.loop import add; add(1)")
+    sizes = []
+    for home in ("a", "another/one"):
+        monkeypatch.setattr(world.cache, "folder", lambda name, home=home: _made(tmp_path / home / name))
+        code = world.code_of_runs(print)
+        sizes.append({path.relative_to(code): path.stat().st_size for path in code.rglob("*") if path.is_file()})
+    assert sizes[0] == sizes[1]
+    assert [path for path in sizes[0] if path.suffix == ".nbc"]
+
+
+def _made(folder):
+    folder.mkdir(parents=True)
+    return folder
+
+
 RUN = ["run", "--scheme", "hedera-sa", "--traffic", "stride:4", "--time", "virtual", "--seconds", "6", "--quiet"]
 
 
