@@ -65,7 +65,7 @@ class Controller:
         if self._routing is not None:
             self._failures = Failures(self._topo, self._routing.links)
             self._recall = Recall(self._switches, self._flows, log)
-            placement = new_placement(settings)
+            placement = new_placement(settings, self._routing)
             if placement is not None:
                 # Only here, because numba takes half a second that static schemes need not pay.
                 from controllers.hedera_loop import HederaLoop

@@ -11,6 +11,7 @@ from record.spec import RunSpec, options_of
 
 if TYPE_CHECKING:
     from hedera.placement import Placement
+    from hedera.routing import Routing
 
 FIELDS = "scheme k seed interval_s link_mbps threshold large_flows iterations topology oversubscribe new_flows"
 FLAGS = {name: options_of(RunSpec)[name].in_python for name in FIELDS.split()}
@@ -39,9 +40,9 @@ def flags_of(spec: RunSpec) -> dict[str, object]:
     return {flag: value for flag, value in values.items() if value is not None}
 
 
-def new_placement(spec: RunSpec) -> Placement | None:
-    """The scheme's placement, made anew; None for a static scheme."""
-    return spec.chosen.placement(spec.topo, spec.seed, spec.options)
+def new_placement(spec: RunSpec, routing: Routing | None = None) -> Placement | None:
+    """The scheme's placement, made anew but for a user's object that ``routing`` has; None for a static scheme."""
+    return spec.chosen.placement(spec.topo, spec.seed, spec.options, routing)
 
 
 def from_ripl_pox(given: dict[str, str]) -> tuple[dict[str, str], str | None]:

@@ -265,7 +265,7 @@ class ClosColouring:
     def _exceeded(self, flows: LargeFlows, size: Int64, core: Cores, links: LinkState) -> tuple[int, int]:
         """What `hedera.placement.exceeded_capacity` computes, in units; and how many flows meet an exceeded link."""
         excess = excess_of_links(self.tree, flows.src, flows.dst, size, core, links)
-        met = (excess[path_links(self.tree, flows.src, flows.dst, core)[:, 1:5]] > 0).any(axis=1)
+        met = (excess[path_links(self.tree, flows.src, flows.dst, core)[:, 1:-1]] > 0).any(axis=1)
         return int(np.maximum(excess, 0).sum()), int(met.sum())
 
 

@@ -141,16 +141,17 @@ climb = compiled(links.climb)
 
 Layout = int | tuple[Int32, Int32]
 """By what a path is found: half the ports of a fat-tree's switch, or `topos.network.PlannedNetwork.layout`."""
-Four = tuple[int, int, int, int]
+Between = tuple[int, ...]
+"""Directed links between switches: four, or, on a network of one's own, `topos.network.BETWEEN`."""
 
 
 @compiled
-def choice_links(src: int, dst: int, core: int, layout: Layout) -> Four:
+def choice_links(src: int, dst: int, core: int, layout: Layout) -> Between:
     """The links of a path that its core decides, from edge switch to edge switch; NO_LINK for a tier not reached."""
     if not isinstance(layout, int):  # settled when it is compiled
         edge, middle = layout
         row = middle[edge[src], edge[dst], core]
-        return (row[0], row[1], row[2], row[3])
+        return (row[0], row[1], row[2], row[3], row[4], row[5], row[6])
     _, edge_up, core_up, core_down, edge_down, _ = tier_links(src, dst, core, layout)
     climbed = climb(src, dst, layout)
     if climbed == 0:

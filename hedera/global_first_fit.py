@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedera.compiled import NO_LINK, Layout, choice_links, compiled
+from hedera.compiled import NO_LINK, Between, Layout, choice_links, compiled
 from hedera.linkstate import UNIT, LinkState
 from hedera.placement import LargeFlows, in_units
 from topos.arrays import Float64, Int32, Int64
@@ -112,7 +112,7 @@ def first_path(src: int, dst: int, demand: int, room: Int64, layout: Layout) -> 
 
 
 @compiled
-def take(room: Int64, links: tuple[int, int, int, int], amount: int) -> None:
+def take(room: Int64, links: Between, amount: int) -> None:
     """Take ``amount`` from the ``room`` of each of the links of a path."""
     for link in links:
         if link != NO_LINK:

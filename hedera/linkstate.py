@@ -46,7 +46,7 @@ class LinkState:
 
     def usable(self, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Bool:
         """Whether the path by way of ``core`` works from edge to edge, up and down: bool (flows,)."""
-        middle = path_links(self.tree, src, dst, core)[:, 1:5]
+        middle = path_links(self.tree, src, dst, core)[:, 1:-1]
         return np.asarray((self.up[middle] | (middle == NO_LINK)).all(axis=1))
 
     def usable_cores(self, src: ArrayLike, dst: ArrayLike) -> Bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -32,7 +31,8 @@ class LargeFlows:
 
     ``key`` int64 names a flow across periods; ``src`` and ``dst`` int32 are host numbers; ``demand`` float64
     is the estimated demand as a fraction of the NIC rate, feasible at every NIC; ``core`` int32 is the path
-    the flow is on, ``hashed`` int32 the one it got from its hash.
+    the flow is on, ``hashed`` int32 the one it got from its hash; ``rate`` float64 is its measured rate as a fraction
+    of the NIC rate, or, where nothing is measured, its demand.
     """
 
     key: Int64
@@ -41,6 +41,11 @@ class LargeFlows:
     demand: Float64
     core: Int32
     hashed: Int32
+    rate: Float64 = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if vars(self)["rate"] is None:
+            object.__setattr__(self, "rate", self.demand)
 
 
 class Placement(Protocol):
@@ -52,12 +57,12 @@ class Placement(Protocol):
 
 
 class OwnPlacement:
-    """The user's class as a `Placement`; ValueError, one sentence that begins with ``what``, where it fails."""
+    """What a user's class makes, as a `Placement`; ValueError, one sentence that begins with ``what``, where it
+    fails."""
 
-    def __init__(self, what: str, make: Callable[..., Any], *given: object) -> None:
+    def __init__(self, what: str, made: Any) -> None:
         self.what = what
-        with running_own_code(what):
-            self._made = make(*given)
+        self._made = made
 
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
         with running_own_code(self.what):
@@ -73,8 +78,8 @@ def exceeded_capacity(
     ``src``, ``dst``, ``demand`` (fractions of the NIC rate) and ``core`` have shape (flows,); the result is in
     link capacities. A failed link has capacity 0. Computed from scratch, for reports and checks.
     """
-    paths = path_links(tree, src, dst, core)[:, 1:5]
+    paths = path_links(tree, src, dst, core)[:, 1:-1]
     load = np.zeros(num_links(tree), dtype=np.int64)
-    amount = np.repeat(in_units(demand), 4).reshape(paths.shape)
+    amount = np.repeat(in_units(demand), paths.shape[1]).reshape(paths.shape)
     np.add.at(load, paths[paths != NO_LINK], amount[paths != NO_LINK])
     return int(np.maximum(load - np.where(links.up, links.capacity, 0), 0).sum()) / UNIT

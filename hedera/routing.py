@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -222,19 +221,18 @@ class NewFlow(NamedTuple):
 
 
 class OwnRouting(Routing):
-    """The user's class, whose ``route(flow, links)`` gives a `NewFlow`'s core: once for each, in the order they come,
-    and again when its path has failed. ValueError, one sentence, where it fails or gives none."""
+    """What a user's class makes, whose ``route(flow, links)`` gives a `NewFlow`'s core: once for each, in the order
+    they come, and again when its path has failed. ValueError, one sentence, where it fails or gives none."""
 
-    def __init__(self, what: str, make: Callable[..., Any], tree: Network, *given: object) -> None:
+    def __init__(self, what: str, made: Any, tree: Network) -> None:
         super().__init__(tree)
         self._what = what
-        with running_own_code(what):
-            self._made = make(tree, *given)
+        self.made = made
 
     def _choose(self, flows: FiveTuples) -> Int64:
         fields = zip(*(field.tolist() for field in flows), strict=True)
         with running_own_code(self._what):
-            cores = [self._made.route(NewFlow(*flow), self.links) for flow in fields]
+            cores = [self.made.route(NewFlow(*flow), self.links) for flow in fields]
         most = self.tree.num_cores - 1
         for core in cores:
             if not isinstance(core, (int, np.integer)) or not 0 <= core <= most:

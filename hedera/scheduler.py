@@ -91,9 +91,8 @@ class Scheduler:
     def round(self, now: float, flows: ActiveFlows) -> Round:
         """One scheduling period at time ``now`` (seconds, any origin) over the flows active in it."""
         index, demand = self._large_flows(flows)
-        large = LargeFlows(
-            flows.key[index], flows.src[index], flows.dst[index], demand, flows.core[index], flows.hashed[index]
-        )
+        key, src, dst, hashed = flows.key[index], flows.src[index], flows.dst[index], flows.hashed[index]
+        large = LargeFlows(key, src, dst, demand, flows.core[index], hashed, flows.rate[index])
         core = canonical_cores(self.tree, flows.src, flows.dst, flows.core)
         planned = core.copy()
         planned[index] = self._place(large)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
@@ -99,12 +99,19 @@ class Scheme:
     def __post_init__(self) -> None:
         object.__setattr__(self, "absolute", self.absolute or self.name)
 
-    def placement(self, tree: Network, seed: int, options: Options | None = None) -> Placement | None:
-        """The algorithm that re-places large flows, its draws fixed by ``seed`` alone; None for a static scheme."""
+    def placement(
+        self, tree: Network, seed: int, options: Options | None = None, routing: Routing | None = None
+    ) -> Placement | None:
+        """The algorithm that re-places large flows, its draws fixed by ``seed`` alone; None for a static scheme.
+        ``routing``: the run's, for a user's object that routes and places."""
+        from hedera.placement import OwnPlacement
+        from hedera.routing import OwnRouting
         from traffic.flows import Stream, generator
 
         if self.scheduler is None:
             return None
+        if isinstance(routing, OwnRouting):
+            return OwnPlacement(f"scheme {self.name!r}", routing.made)
         return self.scheduler(tree, generator(seed, Stream.PLACEMENT), options or Options())
 
 
@@ -185,22 +192,34 @@ def scheme(name: str) -> Scheme:
         )
     absolute = f"{path.resolve()}:{name.rpartition(':')[2]}"
     found = _own_class(name, path)
-    if not hasattr(found, "route"):
+    what = f"scheme {name!r}"
 
-        def scheduler(*given: object) -> Placement:
-            from hedera.placement import OwnPlacement
+    def make(*given: object) -> Any:
+        from traffic.textfile import running_own_code
 
-            return OwnPlacement(f"scheme {name!r}", found, *given)
+        with running_own_code(what):
+            return found(*given)
 
-        return Scheme(name, "a scheduler of the user's own", _ecmp, scheduler, absolute=absolute)
+    def scheduler(*given: object) -> Placement:
+        from hedera.placement import OwnPlacement
+
+        return OwnPlacement(what, make(*given))
 
     def routing(tree: Network, seed: int) -> Routing:
         from hedera.routing import OwnRouting
         from traffic.flows import Stream, generator
 
-        return OwnRouting(f"scheme {name!r}", found, tree, generator(seed, Stream.PLACEMENT), Options())
+        return OwnRouting(what, make(tree, generator(seed, Stream.PLACEMENT), Options()), tree)
 
-    return Scheme(name, "a routing of the user's own", routing, absolute=absolute, own=True)
+    routes, places = hasattr(found, "route"), hasattr(found, "place")
+    return Scheme(
+        name,
+        f"a {'routing' if routes else 'scheduler'} of the user's own",
+        routing if routes else _ecmp,
+        scheduler if places else None,
+        absolute=absolute,
+        own=routes,
+    )
 
 
 def file_of(name: str) -> Path | None:
@@ -211,7 +230,7 @@ def file_of(name: str) -> Path | None:
 
 def _own_class(name: str, path: Path) -> type:
     """The user's class, made from a tree, an rng and options, with a method ``place`` (`hedera.placement.Placement`)
-    or ``route`` (`hedera.routing.OwnRouting`).
+    or ``route`` (`hedera.routing.OwnRouting`), or with both.
 
     It is imported in the user's process and in the controller; a job carries its file, and whoever carries out the
     job does not import it (`traffic.textfile.believe_only`).
@@ -223,8 +242,8 @@ def _own_class(name: str, path: Path) -> type:
     what, attribute = f"scheme {name!r}", name.rpartition(":")[2]
     found = own_code(what, path, attribute)
     methods = [one for one in ("place", "route") if callable(getattr(found, one, None))]
-    if not isinstance(found, type) or len(methods) != 1:
-        said = "not a class with a method place, or one route, and not both,"
+    if not isinstance(found, type) or not methods:
+        said = "not a class with a method place or route"
         raise ValueError(f"{what}: {attribute or 'an empty name'} is {said} in {path}")
     try:
         inspect.signature(found).bind(None, None, None)
@@ -238,3 +257,5 @@ class _Elsewhere:
 
     def __init__(self, *_: object) -> None:
         raise ValueError("a user's scheduler runs in the controller alone")
+
+    def place(self) -> None: ...

@@ -23,7 +23,7 @@ import numpy as np
 
 from hedera.compiled import (
     NO_LINK,
-    Four,
+    Between,
     Layout,
     below,
     bits,
@@ -380,10 +380,10 @@ def _anneal_flows(
 
 
 @compiled
-def _reroute(excess: Int64, demand: int, before: Four, after: Four) -> int:
+def _reroute(excess: Int64, demand: int, before: Between, after: Between) -> int:
     """Move one flow from the links ``before`` to those ``after``; returns the change of energy."""
     change = np.int64(0)
-    for tier in range(4):
+    for tier in range(len(before)):
         if before[tier] != NO_LINK:
             change += _add_to(excess, before[tier], -demand)
         if after[tier] != NO_LINK:

@@ -66,7 +66,7 @@ class Simulation:
         self.paths = Paths(config, self.work, self.graph)
         self.counters = Counters(self.work) if self.graph is None else ConnectionCounters(self.work, self.graph)
         self.engine = self._engine()
-        placement = chosen.placement(tree, config.seed, config.options)
+        placement = chosen.placement(tree, config.seed, config.options, self.paths.routing)
         self.scheduler = None
         if placement and self.paths.routing:
             estimated = config.large_flows == "measured-or-estimated"
@@ -376,9 +376,9 @@ class Breakage:
         self.failures: list[Failure] = []
 
     def paths(self, src: Int32, dst: Int32, core: Int32) -> Int32:
-        """The links of each flow's path as in `topos.links.path_links`, or ``nowhere`` alone: int32 (flows, 6)."""
+        """The links of each flow's path as in `topos.links.path_links`, or ``nowhere`` alone."""
         rows = path_links(self.links.tree, src, dst, core)
-        rows[~self.links.carries(src, dst, core)] = [self.nowhere, *[NO_LINK] * 5]
+        rows[~self.links.carries(src, dst, core)] = [self.nowhere, *[NO_LINK] * (rows.shape[1] - 1)]
         return rows
 
     def strike(self, t: float, src: Int32, dst: Int32, core: Int32) -> None:

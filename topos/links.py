@@ -82,7 +82,8 @@ def edge_numbers(topo: Network, hosts: NDArray[Any]) -> NDArray[Any]:
 
 
 def path_links(network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Int32:
-    """The directed links of each flow's path, int32 of shape (flows, 6) ((flows, 2) on a NonBlocking).
+    """The directed links of each flow's path, int32 of shape (flows, 6); on a PlannedNetwork (flows,
+    2 + BETWEEN), on a NonBlocking (flows, 2).
 
     ``src``, ``dst`` and ``core`` are integer arrays of shape (flows,). Tiers that a path does not reach
     hold NO_LINK. Nothing is checked: hosts and cores must exist, and the two hosts differ.

@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     import networkx as nx
 
 MAX_HOSTS, MAX_PATHS = 100_000, 5_000_000
-BETWEEN = 4
-"""Cables between switches that a path has at most: those of a fat-tree."""
+BETWEEN = 7
+"""Cables between switches that a path has at most: two groups of a dragonfly by way of a third (Valiant) take five."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,7}", re.ASCII)
 """An interface has at most 15 characters, seven of which may be ``-eth999``."""
 
@@ -67,9 +67,9 @@ class PlannedNetwork(Cabling):
 
     ``oversubscribe``: what the hosts of a switch can send over what its cables to others carry; all these are scaled
     alike, until the worst switch has it (None: they are left as they are). ``edge`` int32 (hosts,): the number of each
-    host's switch. ``middle`` int32 (edges, edges, num_cores, 4): the directed links between two of these by each path,
-    -1 beyond its end; where a pair has fewer paths than another its own come again. ``count`` int32 (edges, edges): how
-    many it has.
+    host's switch. ``middle`` int32 (edges, edges, num_cores, BETWEEN): the directed links between two of these by each
+    path, -1 beyond its end; where a pair has fewer paths than another its own come again. ``count`` int32 (edges,
+    edges): how many it has.
 
     Raises ValueError, one sentence, for a plan that is no network.
     """

@@ -133,7 +133,7 @@ def _links(topo: Network, flows: Sequence[RoutedFlow], t: float) -> Int32:
     src, dst, core = np.array([(f.src, f.dst, f.core_at(t)) for f in flows], dtype=np.int64).reshape(-1, 3).T
     links = np.array(path_links(topo, src, dst, core))
     if topo.num_cores > 1:
-        links[np.array([not flow.paths for flow in flows], dtype=np.bool_), 1:5] = NO_LINK
+        links[np.array([not flow.paths for flow in flows], dtype=np.bool_), 1:-1] = NO_LINK
     return links
 
 

@@ -258,7 +258,7 @@ def least_excess(flows: Flows) -> float:
     hosts, cores = tree.num_hosts, tree.num_cores
     core = np.tile(np.arange(cores), src.size)
     receiver = np.repeat(dst, cores)
-    links = path_links(tree, np.repeat(src, cores), receiver, core)[:, 1:5]
+    links = path_links(tree, np.repeat(src, cores), receiver, core)[:, 1:-1]
     path, tier = np.nonzero(links != NO_LINK)
     chosen = (receiver * cores + core)[path]  # the variable: that host receives by this core
     shape = (num_links(tree), hosts * cores)

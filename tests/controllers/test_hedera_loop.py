@@ -81,6 +81,27 @@ def test_collisions_are_resolved_within_two_rounds(scheme):
             assert path == net.topo.path(flow["src"], flow["dst"], logged[flow["key"]])
 
 
+def test_an_object_of_the_users_own_routes_and_then_hears_of_rates(tmp_path):
+    """Those of acknowledgements, which are flows as well, are below the threshold."""
+    file = tmp_path / "both.py"
+    file.write_text(
+        "class Both:\n    def __init__(self, *given): self.routed = set()\n"
+        "    def route(self, flow, links): self.routed.add(flow.src); return 1\n"
+        "    def place(self, flows, links):\n"
+        "        routed = self.routed > set(flows.src.tolist())\n"
+        "        return flows.core + 2 * (routed and flows.rate < 0.9 * flows.demand)\n"
+    )
+    net = FakeNetwork(scheme=f"{file}:Both", k=4, seed=1, large_flows="measured")
+    traffic = Traffic(net)
+    traffic.start(0, 4, rate=0.5)
+    traffic.start(2, 8, rate=1.0)
+    traffic.run(2.5)
+    cores = {(flow["src"], flow["dst"]): flow["core"] for flow in net.log.of("flow")}
+    assert {cores[0, 4], cores[2, 8]} == {1}
+    assert [net.log.of("flow")[0]["key"]] == [change["key"] for change in net.log.of("reroute")]
+    assert traffic.path(0, 4)[3] != traffic.path(2, 8)[3]
+
+
 def test_a_round_reports_what_it_did(net, traffic):
     traffic.start(0, 4, rate=0.6)
     traffic.run(4.5)

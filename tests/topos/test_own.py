@@ -8,6 +8,7 @@ import pytest
 
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
+from hedera.placement import LargeFlows
 from hedera.routing import Ecmp
 from hedera.simulated_annealing import FlowAnnealing
 from record.spec import own
@@ -85,6 +86,20 @@ def test_the_pages_example_is_a_network(tmp_path):
     assert link_rates(net).tolist() == [*[1] * 8, *[2.5] * 4] * 2
 
 
+def test_a_dragonfly_has_paths_by_way_of_a_third_group():
+    net = own("docs/examples/dragonfly.py:Dragonfly", None)
+    assert (net.num_hosts, net.num_switches, net.num_cables, net.num_cores) == (20, 10, 20 + 5 + 10, 4)
+    assert max(len(net.path(0, dst, core)) - 2 for dst in range(4, 20) for core in range(4)) == 6
+    links, every = LinkState(net), np.repeat(np.arange(4, 20), 4)
+    links.fail(links_between(net, "g0s0", "g1s1"))
+    assert len(set(links.detour(np.zeros(64, dtype=int), every, np.tile(np.arange(4), 16)).tolist())) == 4
+    hosts, none = np.arange(20, dtype=np.int32), np.zeros(20, dtype=np.int32)
+    flows = LargeFlows(np.arange(20), hosts, (hosts + 4) % 20, np.ones(20), none, none)
+    annealing = FlowAnnealing(net, np.random.default_rng(1))
+    core = annealing.place(flows, LinkState(net))
+    assert annealing.energy == excess(net, flows, core, LinkState(net)) < excess(net, flows, flows.core, LinkState(net))
+
+
 GOOD = """
 class Net:
     hosts = 2
@@ -104,7 +119,7 @@ class Net:
         ('["b", "c", "a"]', '["b", "a"]', "from host 1 to host 0 has no cable from b to a: b-a"),
         ('["b", "c", "a"]', '["b", "c"]', "from host 1 to host 0 begins at b and ends at c.*: b-c"),
         ('["b", "c", "a"]', '["b", "c", "b", "c", "a"]', "from host 1 to host 0 meets one of its switches twice"),
-        ('["b", "c", "a"]', '["b", *"cdefg", "a"]', "from host 1 to host 0 has 7 switches"),
+        ('["b", "c", "a"]', '["b", *"cdefghi", "a"]', "from host 1 to host 0 has 9 switches"),
         ("hosts = 2", "hosts = 2\n    def addSwitch(self): ...", "is a Mininet Topo"),
         ("return [[", "return [] and [[", "there is no path"),
         ("def paths", "def path", "AttributeError: "),
