@@ -34,6 +34,7 @@ ROUNDING = 1e-9
 """Of a flow's size: what floating point may leave of it at its end."""
 _ACTIVE, _ARRIVED, _FREED, _QUEUED = 0, 1, 2, 3  # counts of flows
 _RATE, _SLOW_START = 6, 7  # columns after the six links in a flow's row: one flow is half a cache line
+_FURTHER = 8  # the first column of the links that paths of a fat-tree do not have
 _ENDLESS = np.int64(2**62)
 _PLENTY = np.int32(2**30)  # spare capacity of the link that stands for a tier the path does not reach
 
@@ -152,9 +153,11 @@ class AimdEngine:
         self._bytes = link_mbps * 1e6 / 8 * tick_s / link  # one unit of rate, for one tick
         self._unused = shares.size  # stands for the tiers that a path does not reach
         flows = len(work)
-        self._row = np.zeros((flows, 8), dtype=np.int32)
-        self._row[:, :6] = self._unused
-        self._row[:, : links.shape[1]] = self._real(links)
+        further = max(0, links.shape[1] - _RATE)
+        self._row = np.zeros((flows, _FURTHER + further), dtype=np.int32)
+        self._row[:, :_RATE] = self._unused
+        self._row[:, : min(_RATE, links.shape[1])] = self._real(links[:, :_RATE])
+        self._row[:, _FURTHER:] = self._real(links[:, _RATE:])
         self._row[:, _SLOW_START] = 1
         self._spare = np.append(np.rint(shares * link), _PLENTY).astype(np.int32)
         size = np.minimum(np.ceil(work.size_bytes / self._bytes), float(_ENDLESS))
@@ -235,7 +238,9 @@ class AimdEngine:
 def _take(f: int, wanted: int, row: Int32, spare: Int32) -> int:
     """Give flow f ``wanted``, or what its path can spare when that is less; returns what it got."""
     room = wanted
-    for tier in range(6):
+    for tier in range(_RATE):
+        room = min(room, spare[row[f, tier]])
+    for tier in range(_FURTHER, row.shape[1]):
         room = min(room, spare[row[f, tier]])
     _move(f, room, row, spare)
     return room
@@ -245,7 +250,9 @@ def _take(f: int, wanted: int, row: Int32, spare: Int32) -> int:
 def _move(f: int, change: int, row: Int32, spare: Int32) -> None:
     """Change flow f's rate, and with it the spare capacity of its links."""
     row[f, _RATE] += change
-    for tier in range(6):
+    for tier in range(_RATE):
+        spare[row[f, tier]] -= change
+    for tier in range(_FURTHER, row.shape[1]):
         spare[row[f, tier]] -= change
     spare[-1] = _PLENTY
 
@@ -256,7 +263,8 @@ def _reroute(flows: Int32, links: Int32, row: Int32, spare: Int32) -> None:
     for f in flows:
         _move(f, -row[f, _RATE], row, spare)
     for i in range(flows.size):
-        row[flows[i], : links.shape[1]] = links[i]
+        for tier in range(links.shape[1]):
+            row[flows[i], tier if tier < _RATE else tier - _RATE + _FURTHER] = links[i, tier]
         _take(flows[i], wanted[i], row, spare)
 
 
@@ -272,7 +280,7 @@ def _advance(first: int, totals: Float64, state: _State) -> None:
     queue, due, leaving, known, increase = state.queue, state.due, state.leaving, state.known, state.increase
     seed, draws = state.random[0], state.random[1]
     active, arrived, freed, queued = count[_ACTIVE], count[_ARRIVED], count[_FREED], count[_QUEUED]
-    nowhere = spare.size - 1
+    nowhere, width = spare.size - 1, row.shape[1]
     total = np.int64(0)
     for i in range(active):
         total += row[order[i], _RATE]
@@ -289,6 +297,8 @@ def _advance(first: int, totals: Float64, state: _State) -> None:
             room = min(spare[a], spare[b])
             if not flat:
                 room = min(room, min(min(spare[c], spare[d]), min(spare[e], spare[g])))
+                for tier in range(_FURTHER, width):
+                    room = min(room, spare[np.uint64(row[f, tier])])
             rate = row[f, _RATE]
             slow_start = row[f, _SLOW_START]
             growth = min(rate if slow_start != 0 else increase, room)
@@ -304,6 +314,8 @@ def _advance(first: int, totals: Float64, state: _State) -> None:
                 spare[d] -= change
                 spare[e] -= change
                 spare[g] -= change
+                for tier in range(_FURTHER, width):
+                    spare[np.uint64(row[f, tier])] -= change
                 spare[nowhere] = _PLENTY
             total += change
             left[f] -= rate

@@ -54,6 +54,28 @@ def test_no_scheme_beats_the_bound_of_another_network(network, engine):
         assert found["ecmp"].bisection_mbps == pytest.approx(found["nonblocking"].bisection_mbps, rel=0.01)
 
 
+CHAIN = """
+class Chain:
+    hosts = 4
+    def links(self):
+        yield from [(0, "s0"), (1, "s6"), (2, "s7"), (3, "s7")]
+        yield from ((f"s{n}", f"s{n + 1}") for n in range(7))
+    def paths(self, src, dst):
+        a, b = (0, 6, 7, 7)[src], (0, 6, 7, 7)[dst]
+        return [[f"s{n}" for n in range(a, b + 1)] if a < b else [f"s{n}" for n in range(a, b - 1, -1)]]
+"""
+
+
+@pytest.mark.parametrize("engine", ["aimd", "maxmin"])
+def test_a_path_of_eight_switches_shares_its_last_cable(engine, tmp_path):
+    (tmp_path / "chain.py").write_text(CHAIN)
+    (tmp_path / "m.csv").write_text("src,dst\n0,2\n1,3\n")
+    where = {"topology": f"{tmp_path}/chain.py:Chain", "engine": engine}
+    both = simulate(Config("ecmp", f"file:{tmp_path}/m.csv", seconds=12.0, **where))
+    assert both.bisection_mbps <= 1000 + 1e-6
+    assert both.mbps.min() > 400
+
+
 @pytest.mark.parametrize("scheme", ["ecmp", "spanning-tree", "hedera-gff", "nonblocking"])
 @pytest.mark.parametrize("name", ["stride8", "rand0", "randx3"])
 def test_aimd_comes_near_to_max_min_from_below(scheme, name):
