@@ -59,7 +59,6 @@ class Controller:
             self._switches = Switches(self._topo, driver, learning.rules)
             self._learned = LearnedFlows(self._switches, self._flows, self._detour)
         if gap_us is not None:
-            assert isinstance(self._topo, FatTree), "`RunSpec` sees to it"
             self._switches = Switches(self._topo, driver, partial(spread_rules, self._topo, gap_us))
         self._recalls = Polls(self._switches, self._recalled, RECALL_S)
         if self._routing is not None:

@@ -25,8 +25,8 @@ import numpy as np
 
 from controllers.driver import ARP, CONTROLLER_PORT, ICMP, IPV4, TCP, UDP, FiveTuple, LearnAction, Match, Rule, Spread
 from hedera.routing import Ecmp, EcmpDestination, RandomPath, Routing, SpanningTree, switch_salts
-from topos.fattree import FatTree
-from topos.network import Network
+from topos.fattree import FatTree, Link
+from topos.network import Network, PlannedNetwork
 
 FLOW_PRIORITY, NEIGHBOUR_PRIORITY, DOWN_PRIORITY, CONTROLLER_PRIORITY, DROP_PRIORITY = 400, 300, 200, 100, 1
 
@@ -167,16 +167,40 @@ class LearnRules:
                 yield Rule(Match(port, IPV4, None, dst, protocol), priority, None, vendor=learn)
 
 
-def spread_rules(tree: FatTree, gap_us: int, switch: str) -> list[Rule]:
+def spread_rules(topo: Network, gap_us: int, switch: str) -> list[Rule]:
     """The rules of a switch that draws a way up for packets or flowlets (`controllers.driver.Spread`), and so has no
-    entry of a flow: the controller hears of none."""
+    entry of a flow: the controller hears of none. ``topo``: a fat-tree, or of two tiers."""
     asks = (IPV4, CONTROLLER_PORT)
-    rules = [rule for rule in initial_rules(tree, switch) if (rule.match.ethertype, rule.out_port) != asks]
-    if tree.layer(switch) != "core":
-        spread = Spread(tuple(map(tree.up_port, range(tree.half))), gap_us)
-        below = map(tree.down_port, range(tree.half))
+    rules = [rule for rule in initial_rules(topo, switch) if (rule.match.ethertype, rule.out_port) != asks]
+    if not isinstance(topo, FatTree):
+        return rules + _spread_by_destination(topo, gap_us, switch)
+    if topo.layer(switch) != "core":
+        spread = Spread(tuple(map(topo.up_port, range(topo.half))), gap_us)
+        below = map(topo.down_port, range(topo.half))
         rules += [Rule(Match(port, IPV4), _UP_PRIORITY, None, vendor=spread) for port in below]
     return rules
+
+
+def _spread_by_destination(topo: PlannedNetwork, gap_us: int, switch: str) -> list[Rule]:
+    """The ports to each host that is not at the switch, by the paths there."""
+    ports = {link.lower if link.upper == switch else link.upper: port for link, port in _cables(topo, switch)}
+    rules = []
+    for dst in range(topo.num_hosts):
+        to = prefix(topo, topo.host_name(dst))
+        if topo.layer(switch) != "edge":
+            if (port := ports.get(topo.edge_of(dst))) is not None:
+                rules.append(_down(to, port))
+        elif topo.edge_of(dst) != switch:
+            src = next(host for host in range(topo.num_hosts) if topo.edge_of(host) == switch)
+            first = dict.fromkeys(topo.path(src, dst, core)[2] for core in topo.path_cores(src, dst))
+            spread = Spread(tuple(ports[name] for name in first), gap_us)
+            rules.append(Rule(Match(ethertype=IPV4, dst=to), _UP_PRIORITY, None, vendor=spread))
+    return rules
+
+
+def _cables(topo: Network, switch: str) -> Iterator[tuple[Link, int]]:
+    for link in map(topo.cable, topo.cables_at(switch)):
+        yield link, link.upper_port if link.upper == switch else link.lower_port
 
 
 # --- what a switch is sent ---------------------------------------------------------------------------------

@@ -217,6 +217,12 @@ class PlannedNetwork(Cabling):
         """A cable; IndexError when there is no such one."""
         return self._cables[number]
 
+    @cached_property
+    def two_tiers(self) -> bool:
+        """Whether each path goes by one switch without hosts, as in a leaf-spine: packets may take any at any time."""
+        middle = {path[1:-1] for (a, b), found in self._paths.items() if a != b for path in found}
+        return all(len(one) == 1 and self._number[one[0]] >= self._edges for one in middle)
+
     def path_cores(self, src: int, dst: int) -> range:
         return range(int(self.count[self.edge[src], self.edge[dst]]))
 

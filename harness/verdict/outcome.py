@@ -29,6 +29,7 @@ from record.completion import by_class
 from record.run import Collective, Completion, Failure, Phase, Turns
 from record.spec import SHORTEST_S, RunSpec, lasting, middle, phases
 from topos.arrays import Float64
+from topos.fattree import FatTree
 from topos.links import cables, moments, path_links
 from topos.network import Network
 from topos.wire import (
@@ -143,15 +144,17 @@ class Outcome:
         return (again * (self.spec.mtu + ETHERNET_HEADER) + late * REORDERED_BYTES) * 8e-6 / self.ended
 
     def spread_mbps(self, ports: Mapping[str, float]) -> tuple[float, float] | None:
-        """What flows between pods brought to hosts in the window, and what the cores sent, of all ``ports``; Mb/s on
-        the wire. None where a flow has one path."""
+        """What flows between pods, or the leaves of a leaf-spine, brought to hosts in the window, and what the switches
+        above these sent, of all ``ports``; Mb/s on the wire. None where a flow has one path."""
         if self.spec.chosen.gap_us is None:
             return None
-        pods = [host.split("_")[0] for host in self.topo.hosts]
-        each = [(pods[one.seen.src] != pods[one.seen.dst], one.mean_mbps(self.window)) for one in self.flows]
+        topo, tree = self.topo, isinstance(self.topo, FatTree)
+        below = [host.split("_")[0] if tree else topo.edge_of(number) for number, host in enumerate(topo.hosts)]
+        each = [(below[one.seen.src] != below[one.seen.dst], one.mean_mbps(self.window)) for one in self.flows]
         total, between = sum(mbps for _, mbps in each), sum(mbps for other, mbps in each if other)
         wire = wire_per_payload(self.spec.mtu) + acknowledgements_per_payload(self.spec.mtu)
-        cores = {f"{name}-" for name in self.topo.switches if self.topo.layer(name) == "core"}
+        top = "core" if tree else "aggregation"
+        cores = {f"{name}-" for name in topo.switches if topo.layer(name) == top}
         carried = sum(mbps for port, mbps in ports.items() if port.partition("eth")[0] in cores)
         return between * wire + (self.reordering_mbps * between / total if total else 0.0), carried
 

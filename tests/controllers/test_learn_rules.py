@@ -62,6 +62,16 @@ def test_packets_that_are_spread_arrive_by_every_core_and_the_controller_hears_o
     assert (net.packet_ins.total(), net.log.of("flow")) == (0, [])
 
 
+@pytest.mark.parametrize("scheme", ["spray", "flowlet:500"])
+def test_packets_are_spread_over_the_spines(scheme):
+    net = FakeNetwork(scheme=scheme, topology="leaf-spine:3,4,2", time="virtual")
+    ends = list(itertools.permutations(range(net.topo.num_hosts), 2))
+    paths = {(src, dst): net.send(src, between(net.topo, src, dst)) for src, dst in ends}
+    assert all(path[-1] == net.topo.host_name(dst) for (_, dst), path in paths.items())
+    assert {path[2] for path in paths.values() if len(path) == 5} == {f"spine{n}" for n in range(4)}
+    assert (net.packet_ins.total(), net.log.of("flow")) == (0, [])
+
+
 def test_hedera_measures_and_moves_what_it_did_not_place():
     net = network("hedera-gff", seed=1)
     traffic = Traffic(net)

@@ -158,8 +158,8 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
         ({"time": "virtual", "interval_s": 0.01}, "--interval must be at least 0.02 and at most 3600"),
         ({"oversubscribe": 101.0}, "rates of links are 0.1 to 1e.06 Mb/s, not 0.0990099 to 10"),
         ({"scheme": "spray", "time": "real"}, "scheme 'spray' takes our guests' kernel: --time virtual"),
-        ({"scheme": "flowlet:9", "topology": "leaf-spine:4,2,4"}, "without --topology, without --fail"),
-        ({"scheme": "spray", "fail": ("link:0_2_1-4_1_1@1",)}, "without --topology, without --fail"),
+        ({"scheme": "flowlet:9", "topology": "docs/examples/four_ring.py:Ring"}, "on a fat-tree or a leaf-spine"),
+        ({"scheme": "spray", "fail": ("link:0_2_1-4_1_1@1",)}, "on a fat-tree or a leaf-spine, without --fail"),
         ({"large_flows": "all"}, "one of auto, measured, measured-or-estimated, not 'all'"),
     ],
 )
