@@ -124,6 +124,7 @@ def name_of(base: RunSpec, varied: Iterable[str]) -> str:
     virtual = "-virtual" if base.time == "virtual" else ""
     network = f"k{base.k}" if base.topology is None else Path(base.topology).name
     network += "" if base.oversubscribe is None else f"-over{base.oversubscribe:g}"
+    network += "" if base.delay_ms is None else f"-delay{base.delay_ms:g}ms"
     return "-by-".join([f"{network}-{base.link_mbps:g}mbps{packets}-{base.seconds:g}s{virtual}", *varied])
 
 

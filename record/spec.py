@@ -520,6 +520,9 @@ class RunSpec(Experiment):
         int, Meta(ge=1, le=60_000), described("TCP's shortest retransmission timeout; 200 is Linux's own, ms.")
     ] = LINUX_MIN_RTO_MS
     queue: Annotated[int, Meta(ge=2, le=100_000), described("Queue of every switch port, full packets.")] = 50
+    delay_ms: Annotated[
+        Annotated[float, Meta(gt=0, le=100)] | None, described("What every cable adds to each way of a packet, ms.")
+    ] = None
     # From IPv4's least of 576 bytes (RFC 791) to a jumbo frame; larger packets gained nothing.
     mtu: Annotated[int, Meta(ge=576, le=9000), described("Largest packet, bytes.")] = DEFAULT_MTU
     new_flows: Annotated[

@@ -22,6 +22,7 @@ from harness.network import netlink, shaping
 from harness.network.hosts import Tcp, ipv6_off, set_up, write_settings
 from harness.network.openvswitch import COUNTERS_MS, Bridge, OpenVSwitch
 from harness.network.processes import Children, run
+from harness.network.shaping import MOST_DELAYED
 from record.errors import RunFailed
 from topos.fattree import port_name
 from topos.links import link_rates
@@ -32,8 +33,6 @@ T = TypeVar("T")
 CONTROLLER_ADDRESS, SWITCHES_ADDRESS = "169.254.77.1", "169.254.77.10"
 """Where the controller listens: link-local, on the loopback of a namespace of its own (the control network); and from
 where Open vSwitch calls it."""
-MOST_DELAYED = 100_000
-"""Packets on their way from the controller: netem's own 1000 are fewer than many switches are told at once."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,9 @@ class Fabric:
             for name, port in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
                 self.ports[name][port] = interface = port_name(name, port)
                 limit = replace(shape, mbps=shape.mbps * rate)
-                self.shapes[interface] = limit.at_host() if name in hosts else limit
+                if link.lower in hosts:
+                    limit = limit.at_host() if name in hosts else limit.to_host()
+                self.shapes[interface] = limit
                 ends.append(f"{interface} mtu {shape.mtu} netns {self.net[name].pid}")
             lines.append(f"link add name {ends[0]} type veth peer name {ends[1]}")
         _ip(*lines)

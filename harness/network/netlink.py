@@ -20,7 +20,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 PATIENCE_S = 10.0
 """Asked for a family, the kernel looks for its module first, and loads it."""
@@ -41,6 +41,7 @@ _KIND, _OPTIONS, _STATISTICS, _OF_THE_QUEUE, _SENT = 1, 2, 7, 3, 1
 _PARAMETERS, _TBF_RATE64, _TBF_BURST = 1, 4, 6
 _TBF_RATE_AT, _TBF_RATE_END = 8, 12
 _RED_FLAGS_AT, _RED_ECN = 15, 1
+_NETEM_BYTES, _NETEM_DELAY_NS = 24, 10
 
 _NEW_LINK, _GET_LINK = 16, 18
 _LINK_BYTES = 16
@@ -67,7 +68,8 @@ _RTT_AT = 68
 
 class Qdisc(NamedTuple):
     """A port's qdisc: below which other (``1:1``; empty for the root), packets dropped, bytes that wait and that have
-    left; of a bucket its rate in bytes per second, of a queue its limit in bytes and whether it marks (ECN)."""
+    left; of a bucket its rate in bytes per second, of a queue its limit in bytes and whether it marks (ECN), of netem
+    its delay in ns."""
 
     port: str
     kind: str
@@ -78,6 +80,7 @@ class Qdisc(NamedTuple):
     rate: int = 0
     limit: int = 0
     ecn: bool = False
+    delay_ns: int = 0
 
 
 class Link(NamedTuple):
@@ -112,7 +115,7 @@ class Netlink:
             sent = statistics.get(_SENT, memoryview(bytes(8)))
             above = "" if parent == _ROOT else f"{parent >> 16:x}:{parent & 0xFFFF:x}"
             counts = _number(queue[8:12]), _number(queue[4:8]), _number(sent[:8])
-            found.append(Qdisc(self._names[port], kind, above, *counts, *_options(kind, parts.get(_OPTIONS))))
+            found.append(Qdisc(self._names[port], kind, above, *counts)._replace(**_options(kind, parts.get(_OPTIONS))))
         return found
 
     def links(self) -> list[Link]:
@@ -257,17 +260,20 @@ def _attributes(data: memoryview) -> Iterator[tuple[int, memoryview]]:
         data = data[_padded(length) :]
 
 
-def _options(kind: str, data: memoryview | None) -> tuple[int, int, bool]:
-    """Rate, limit and marking of a qdisc of a kind that is ours; of others nothing."""
-    if data is None or kind not in ("bfifo", "tbf", "red"):
-        return 0, 0, False
+def _options(kind: str, data: memoryview | None) -> dict[str, Any]:
+    """What `Qdisc` has of a qdisc of a kind that is ours; of others nothing."""
+    if data is None or kind not in ("bfifo", "tbf", "red", "netem"):
+        return {}
     if kind == "bfifo":
-        return 0, _number(data[:4]), False
+        return {"limit": _number(data[:4])}
+    if kind == "netem":
+        parts = dict(_attributes(data[_NETEM_BYTES:]))
+        return {"delay_ns": _number(parts[_NETEM_DELAY_NS])}
     parts = dict(_attributes(data))
     ours = parts[_PARAMETERS]
     if kind == "tbf":
-        return _number(parts.get(_TBF_RATE64, ours[_TBF_RATE_AT:_TBF_RATE_END])), 0, False
-    return 0, _number(ours[:4]), bool(ours[_RED_FLAGS_AT] & _RED_ECN)
+        return {"rate": _number(parts.get(_TBF_RATE64, ours[_TBF_RATE_AT:_TBF_RATE_END]))}
+    return {"limit": _number(ours[:4]), "ecn": bool(ours[_RED_FLAGS_AT] & _RED_ECN)}
 
 
 def _number(data: memoryview) -> int:

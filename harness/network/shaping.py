@@ -24,6 +24,8 @@ late. Mininet's 15 kB are 12 ms at 10 Mb/s. In virtual time ports have no bucket
 HOST_PACKETS = 1000
 """Room in a host's own port, as Linux gives it (``txqueuelen``): TCP keeps itself from filling it, and a packet that
 its own host drops is none that a network lost."""
+MOST_DELAYED = 100_000
+"""Packets on their way through a cable: netem's own 1000 are fewer than a fast link's."""
 MARK_PACKETS = 20
 """DCTCP's K (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
 
@@ -35,6 +37,7 @@ class Shape:
     A queue counts bytes, as Mininet's 50 packets of 1500 bytes do: acknowledgements take little room. One that
     ``marks`` tells TCP of congestion (ECN) from ``mark_packets`` on, or from half of itself on, and with every packet
     from ``ramp_packets`` more on. ``bucket_s``: what a port may send at once after it was idle, as time at its rate.
+    ``delay_ms``: for how long a packet is on its way before it meets the queue.
     """
 
     mbps: float
@@ -44,11 +47,17 @@ class Shape:
     bucket_s: float = BUCKET_S
     mark_packets: int = MARK_PACKETS
     ramp_packets: float = 1.0
+    delay_ms: float = 0.0
 
     def at_host(self) -> Shape:
-        """The same for a host's own port, with its room; it may send as much at once as any other."""
+        """The same for a host's own port, with its room; it may send as much at once as any other. It delays nothing:
+        TCP would no longer see its own queue (netem takes packets from their sockets), and overfill it."""
         bucket_s = min(self.bucket_s, self.queue_bytes / self.rate_bytes)
-        return replace(self, queue_packets=max(HOST_PACKETS, self.queue_packets), bucket_s=bucket_s)
+        return replace(self, queue_packets=max(HOST_PACKETS, self.queue_packets), bucket_s=bucket_s, delay_ms=0.0)
+
+    def to_host(self) -> Shape:
+        """The same for a switch's port to a host, with the delay of both ways of the cable."""
+        return replace(self, delay_ms=2 * self.delay_ms)
 
     @property
     def rate_bytes(self) -> int:
@@ -66,6 +75,10 @@ class Shape:
         return max(2 * (self.mtu + ETHERNET_HEADER), min(round(self.rate_bytes * self.bucket_s), self.queue_bytes))
 
     @property
+    def delay_us(self) -> int:
+        return round(self.delay_ms * 1e3)
+
+    @property
     def queue(self) -> str:
         """The qdisc of the queue, in tc's words: a byte FIFO, or RED that marks all above a threshold. RED goes by an
         average: with its ``burst`` at the least that tc takes, of half the queue now and half the average before."""
@@ -79,31 +92,35 @@ class Shape:
         )
 
     def commands(self, interface: str) -> str:
-        """The ``tc -batch`` lines that give an interface this shape: a token bucket, the queue below it."""
+        """The ``tc -batch`` lines that give an interface this shape: a token bucket, the queue below it; above both
+        the delay, if any."""
+        delay = f"qdisc replace dev {interface} root handle 2: netem delay {self.delay_us}us limit {MOST_DELAYED}\n"
         return (
-            f"qdisc replace dev {interface} root handle 1: tbf rate {self.rate_bytes * 8}bit "
-            f"burst {self.burst_bytes} limit {self.queue_bytes}\n"
+            f"{delay if self.delay_us else ''}"
+            f"qdisc replace dev {interface} {'parent 2:1' if self.delay_us else 'root'} "
+            f"handle 1: tbf rate {self.rate_bytes * 8}bit burst {self.burst_bytes} limit {self.queue_bytes}\n"
             f"qdisc replace dev {interface} parent 1:1 handle 10: {self.queue}\n"
         )
 
 
 def of_run(spec: RunSpec) -> Shape:
     """The shape of a switch's port to a host."""
-    return Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, 0.0 if spec.time == "virtual" else BUCKET_S)
+    bucket_s = 0.0 if spec.time == "virtual" else BUCKET_S
+    return Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, bucket_s, delay_ms=spec.delay_ms or 0.0)
 
 
 def apply(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int) -> None:
     """Limit interfaces. RunFailed when the kernel refuses."""
-    told, marking = [], ""
+    told, by_tc = [], ""
     for one in interfaces:
         shape = shapes[one]
-        if shape.marks:  # RED's table is tc's
-            marking += shape.commands(one)
+        if shape.marks or shape.delay_us:  # RED's table is tc's
+            by_tc += shape.commands(one)
         else:
             index = index_of(one, namespace)
             told += limit(index, shape.rate_bytes, shape.burst_bytes, shape.queue_bytes)
-    if marking:
-        run(["tc", "-batch", "-"], namespace=namespace, given=marking)
+    if by_tc:
+        run(["tc", "-batch", "-"], namespace=namespace, given=by_tc)
     try:
         tell(namespace, told)
     except OSError as error:
@@ -112,7 +129,8 @@ def apply(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int
 
 def unlimited(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Sequence[Qdisc]) -> list[str]:
     """The interfaces that do not have their shape, with what they have."""
-    buckets = {one.port: one for one in qdiscs if not one.parent}
+    roots = {one.port: one for one in qdiscs if not one.parent}
+    buckets = roots | {one.port: one for one in qdiscs if one.parent == "2:1"}
     queues = {(one.port, one.kind): one for one in qdiscs if one.parent == "1:1"}
     wrong = []
     for interface in interfaces:
@@ -126,6 +144,8 @@ def unlimited(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Se
             wrong.append(f"{interface} (its queue is not {shape.queue_bytes} bytes)")
         elif queue.ecn != shape.marks:
             wrong.append(f"{interface} (its queue does not mark)")
+        elif (delay_us := round(roots[interface].delay_ns / 1e3)) != shape.delay_us:
+            wrong.append(f"{interface} (delays by {delay_us * 1e-3:g} ms)")
     return wrong
 
 
@@ -151,10 +171,14 @@ def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, in
         return {link.name: link.dropped for link in kernel.links() if link.name in ours and link.dropped}
 
 
-def require_marking() -> None:
-    """UnfitMachine when the kernel has no queue that marks."""
-    words = f"tc qdisc add dev lo root {Shape(10, marks=True).queue}".split()
-    try:
-        run(["unshare", "--net", *words])
-    except RunFailed as error:
-        raise UnfitMachine(f"DCTCP needs queues that mark (RED, the kernel's sch_red): {error}") from None
+def require(shape: Shape) -> None:
+    """UnfitMachine when the kernel has no queue that marks, or delays no packets, where the shape does."""
+    for wanted, what, qdisc in (
+        (shape.marks, "DCTCP needs queues that mark (RED, the kernel's sch_red)", replace(shape, marks=True).queue),
+        (shape.delay_us, "--delay needs the kernel's sch_netem", f"netem delay {shape.delay_us}us"),
+    ):
+        try:
+            if wanted:
+                run(["unshare", "--net", *f"tc qdisc add dev lo root {qdisc}".split()])
+        except RunFailed as error:
+            raise UnfitMachine(f"{what}: {error}") from None

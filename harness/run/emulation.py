@@ -61,8 +61,7 @@ class Emulation:
     def carry_out(self) -> None:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
         spec, seen = self.spec, self.seen
-        if spec.marks:
-            shaping.require_marking()
+        shaping.require(shaping.of_run(spec))
         with (
             permitted(spec.congestion_control, self._sockets),
             Children() as children,

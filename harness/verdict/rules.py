@@ -105,6 +105,8 @@ def _unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Float64, mo
 SETTLE_S = 5.0
 SETTLE_ROUND_TRIPS = 25
 """After this long TCP fills the path it began on or was moved to; long queues on slow links take many round trips."""
+CABLES = 6
+"""Of the longest path of a fat-tree, host to host."""
 
 SHORTEST_S = 1.0
 """Rates are read once a second."""
@@ -169,7 +171,8 @@ def settled_window(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outa
 
 def settle_s(spec: RunSpec) -> float:
     """How long TCP takes to fill a path, seconds."""
-    return max(SETTLE_S, SETTLE_ROUND_TRIPS * through_queue_s(spec))
+    delay_s = 2 * CABLES * (spec.delay_ms or 0.0) * 1e-3
+    return max(SETTLE_S, SETTLE_ROUND_TRIPS * (through_queue_s(spec) + delay_s))
 
 
 def through_queue_s(spec: RunSpec) -> float:

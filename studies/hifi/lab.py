@@ -18,11 +18,11 @@ from pathlib import Path
 
 import msgspec
 
-from harness.network.fabric import MOST_DELAYED, Fabric, FabricOptions
+from harness.network.fabric import Fabric, FabricOptions
 from harness.network.hosts import Tcp, permitted
 from harness.network.netlink import Netlink, inside
 from harness.network.processes import Children, run
-from harness.network.shaping import Shape, apply, verify
+from harness.network.shaping import MOST_DELAYED, Shape, apply, verify
 from harness.run.observation import Sampler, tcp_counters
 from harness.run.traffic import Arrived, EmulatedFlow, Transfers
 from record.spec import RunSpec

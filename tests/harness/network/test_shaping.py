@@ -40,11 +40,22 @@ def test_a_queue_has_to_mark_where_it_should():
     assert unlimited({"a": SHAPE}, ["a"], [bucket("a"), red]) == ["a (its queue is not 75000 bytes)"]
 
 
+def test_a_port_has_to_delay_where_it_should():
+    late, bare = Shape(10, delay_ms=2.0), bucket("a")
+    netem, below = bare._replace(kind="netem", rate=0, delay_ns=2_000_000), bare._replace(parent="2:1")
+    assert unlimited({"a": late}, ["a"], [netem, below, queue("a")]) == []
+    assert unlimited({"a": late}, ["a"], [netem._replace(delay_ns=10**6), below, queue("a")]) == ["a (delays by 1 ms)"]
+    assert unlimited({"a": late}, ["a"], [bare, queue("a")]) == ["a (delays by 0 ms)"]
+    assert unlimited({"a": SHAPE}, ["a"], [netem, below, queue("a")]) == ["a (delays by 2 ms)"]
+    assert (late.at_host().delay_us, late.to_host().delay_us) == (0, 4_000), "both ways at the switch"
+
+
 @pytest.mark.parametrize(
     ("shape", "words"),
     [
         (Shape(10), "rate 10000000bit"),
         (Shape(10), "bfifo limit 75000"),
+        (Shape(10, delay_ms=0.5), "root handle 2: netem delay 500us limit 100000\nqdisc replace dev eth0 parent 2:1"),
         (Shape(10, marks=True), "limit 75000 min 30000 max 31500"),
         (Shape(10, 10, marks=True), "limit 15000 min 7500 max 9000"),
         (Shape(100, mtu=9000, marks=True), "min 180000 max 189000 avpkt 9000"),
