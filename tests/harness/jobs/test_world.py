@@ -117,3 +117,15 @@ def test_one_seed_is_one_result_in_any_folder_beside_other_work_and_seeds_differ
             other.wait()
     assert found["a"] == found["b/longer/path"]
     assert found["c"] != found["d"]
+
+
+@pytest.mark.virtual
+def test_a_cable_delays_each_way_of_a_packet_by_which_round_trips_grow(tmp_path):
+    """A packet of 1500 bytes takes 1.2 ms of each 10 Mb/s link; the handshake none to speak of."""
+    (tmp_path / "flows.csv").write_text("src_host,dst_host,start_s,size_bytes\n0,4,2,1000\n0,1,3,1000\n")
+    traffic = ["--traffic", f"file:{tmp_path}/flows.csv", "--no-scale-sizes", "--scheme", "ecmp", "--seconds", "5"]
+    command = [HEDERA, *RUN, *traffic, "--delay", "5", "--out", tmp_path / "out"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    far, near = json.loads((tmp_path / "out/run.json").read_text())["flows"]
+    assert 12 * 5 < far["rtt_ms"] < 12 * 5 + 10
+    assert 4 * 5 < near["rtt_ms"] < 4 * 5 + 5
