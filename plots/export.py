@@ -7,7 +7,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from plots import summary, trials
+from harness.run.trace import CONNECTIONS, QUEUES
+from plots import summary, traces, trials
 from plots.load import Sweep, load_sweep
 from plots.published import published_share
 from plots.summary import published_k
@@ -26,13 +27,21 @@ FLOW_COLUMNS = (
 
 def export(folder: Path, to: Path) -> list[Path]:
     """Write the tables of the sweep in ``folder`` into ``to``, which is created, and return them. If a trial was run
-    twice, they have the try that counts. Raises ValueError, one sentence, when there is no run."""
+    twice, they have the try that counts; and those of traces where runs have any. Raises ValueError, one sentence,
+    when there is no run."""
     sweep = load_sweep(folder)
     if not sweep.runs:
         why = f": {sweep.skipped[0].path} {sweep.skipped[0].reason}" if sweep.skipped else ""
         raise ValueError(f"{folder} has no run (run.json) to export{why}")
     flows = _csv(flow_rows(sweep), (*RUN_COLUMNS, *FLOW_COLUMNS))
-    return _write(to, {"runs.csv": _csv(run_rows(sweep)), "flows.csv": flows})
+    tables = {"runs.csv": _csv(run_rows(sweep)), "flows.csv": flows}
+    with_traces = list(traces.traced(sweep))
+    for name in (QUEUES, CONNECTIONS) if with_traces else ():
+        from pandas import concat
+
+        rows = [traces.table(place, name).assign(run=str(place.relative_to(sweep.folder))) for place, _ in with_traces]
+        tables[name] = concat(rows).to_csv(index=False, lineterminator="\n")
+    return _write(to, tables)
 
 
 def keep(folder: Path, to: Path) -> list[Path]:

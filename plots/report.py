@@ -17,7 +17,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hedera.schemes import CONTROL
-from plots import completion, explorer, figure9, published, rates, summary, trials
+from plots import completion, explorer, figure9, published, rates, summary, traces, trials
 from plots.load import Sweep, settings_of
 from plots.style import colour, drawn, house_style, image, label, option_name, scheme_order, setting_text, short
 from plots.summary import FEWEST, WINDOWS, summarise
@@ -39,8 +39,8 @@ def write_all(sweep: Sweep) -> list[Path]:
 
     `figure9.png` and `.svg`, with the published numbers where a pattern has them, and `figure9-patterns` where that is
     by families (`plots.figure9`); `summary.csv`; `differences.csv`, paired tests between schemes; `completion.csv` and
-    `.png` for flows that arrive and end; `rates/PATTERN-trial-N.svg` for each trial. Without runs there is the page
-    alone, which says so.
+    `.png` for flows that arrive and end; `rates/PATTERN-trial-N.svg` for each trial; `trace.svg` beside each run with
+    traces. Without runs there is the page alone, which says so.
     """
     if not sweep.runs:
         return [write_page(sweep)]
@@ -55,6 +55,7 @@ def write_all(sweep: Sweep) -> list[Path]:
         files.append(out / name)
     if "completion.csv" in tables:
         files += completion.draw(sweep.runs, out / "completion.png")
+    files += (traces.draw(place, run) for place, run in traces.traced(sweep))
     return [*files, *rates.sheets(sweep, out / "rates").values(), write_page(sweep, charts)]
 
 

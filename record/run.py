@@ -71,7 +71,9 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     """A part of run.json."""
 
 
-_RARE = ["fail", "disturb", "placement", "compute_s", "repeats", "topology", "oversubscribe", "delay_ms"]
+_RARE = (
+    "fail", "disturb", "placement", "compute_s", "repeats", "topology", "oversubscribe", "delay_ms", "trace_ms", "pcap",
+)  # fmt: skip
 _BEFORE = {
     "threshold": 0.1, "large_flows": "measured-or-estimated", "iterations": 1000, "scale_sizes": True, "time": "real",
     "controller_delay_ms": 0.0, "start_spread_ms": 0.0, "sack": True, "min_rto_ms": 200, "mtu": DEFAULT_MTU,

@@ -23,7 +23,7 @@ from msgspec import Meta
 
 from hedera.schemes import Options, Scheme, file_of, scheme
 from record.errors import UserMistake
-from topos.fattree import FatTree
+from topos.fattree import FatTree, port_name
 from topos.links import link_rates
 from topos.network import LeafSpine, NonBlocking, PlannedNetwork
 from topos.wire import DEFAULT_MTU
@@ -525,6 +525,14 @@ class RunSpec(Experiment):
     ] = None
     # From IPv4's least of 576 bytes (RFC 791) to a jumbo frame; larger packets gained nothing.
     mtu: Annotated[int, Meta(ge=576, le=9000), described("Largest packet, bytes.")] = DEFAULT_MTU
+    trace_ms: Annotated[
+        Annotated[float, Meta(ge=1, le=60_000)] | None,
+        described("Write down so often what waits in queues, and connections' windows and round trips, ms."),
+    ] = None
+    pcap: Annotated[
+        tuple[Name, ...],
+        described("Capture what a port sends and receives, as 0_0_1-eth3. Can be repeated.", metavar="PORT"),
+    ] = ()
     new_flows: Annotated[
         str,
         one_of("auto", "controller", "switch"),
@@ -544,6 +552,11 @@ class RunSpec(Experiment):
         except ValueError as error:
             raise UserMistake(str(error)) from None
         _ = self.disturbances
+        if self.pcap:
+            ports = {port_name(*end) for one in self.network().links() for end in (one[:2], one[2:])}
+            if wrong := [port for port in self.pcap if port not in ports]:
+                some = ", ".join(sorted(ports)[:3])
+                raise UserMistake(f"--pcap: there is no port {wrong[0]!r} in this network; there are {some} ...")
         if not self.plain:
             rates = self.link_mbps * link_rates(self.topo)
             least, most = rates.min(), rates.max()

@@ -41,6 +41,10 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
 
     out = out or library.new_folder(options["scheme"], options["traffic"])
     result = library.run(**options, out=out, show=True)
+    if (out / "queues.csv").is_file():
+        from plots.traces import draw
+
+        draw(out, result)
     if as_json:
         click.echo(encode(result, indent=0), nl=False)
     else:

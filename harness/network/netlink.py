@@ -63,7 +63,8 @@ _TCP_INFO = 2
 _ESTABLISHED = 1 << 1
 _CONNECTION_BYTES = 72
 _PORT = struct.Struct(">6xH")
-_RTT_AT = 68
+_RTT_AT, _WINDOW_AT = 68, 80
+_FROM_PORT, _TO_AT = struct.Struct(">4xH"), 24
 
 
 class Qdisc(NamedTuple):
@@ -88,6 +89,15 @@ class Link(NamedTuple):
 
     name: str
     dropped: int
+
+
+class Connection(NamedTuple):
+    """A TCP connection: its own port, the other's address, its smoothed round-trip time and congestion window."""
+
+    port: int
+    to: str
+    rtt_s: float
+    window_segments: int
 
 
 class Netlink:
@@ -126,15 +136,17 @@ class Netlink:
             found.append(Link(name, sum(_DROPPED.unpack_from(parts[_COUNTERS]))))
         return found
 
-    def round_trips(self, destination_port: int) -> list[float]:
-        """TCP's smoothed round-trip time, in seconds, of every established connection to a port, where measured."""
+    def connections(self, destination_port: int) -> list[Connection]:
+        """Every established connection to a port whose round-trip time is measured."""
         asked = struct.pack("=BBBxI48x", socket.AF_INET, socket.IPPROTO_TCP, 1 << (_TCP_INFO - 1), _ESTABLISHED)
         found = []
         for message in _dump(self._connections, _BY_FAMILY, asked):
             if _PORT.unpack_from(message) == (destination_port,):
                 info = dict(_attributes(message[_CONNECTION_BYTES:])).get(_TCP_INFO, memoryview(b""))
-                if rtt := _number(info[_RTT_AT : _RTT_AT + 4]):
-                    found.append(rtt * 1e-6)
+                if rtt_us := _number(info[_RTT_AT : _RTT_AT + 4]):
+                    (port,), to = _FROM_PORT.unpack_from(message), socket.inet_ntoa(message[_TO_AT : _TO_AT + 4])
+                    window = _number(info[_WINDOW_AT : _WINDOW_AT + 4])
+                    found.append(Connection(port, to, rtt_us * 1e-6, window))
         return found
 
 

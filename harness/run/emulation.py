@@ -16,6 +16,7 @@ from harness.network.openvswitch import COUNTERS_MS
 from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
+from harness.run.trace import watched
 from harness.run.traffic import Iperf, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
 from record.errors import RunFailed
@@ -135,12 +136,14 @@ class Emulation:
         children.spawn("bwm-ng", counting, namespace=fabric.switches.pid)
         tcp_before = tcp_counters(fabric)
         seen.clock_offset = clock_offset()
-        with ProcessorWatch() as processors:
+        with ProcessorWatch() as processors, watched(fabric, spec, self._raw) as trace:
             clock = time.monotonic()
             self._say("sending")
             if spec.time == "virtual":
                 wait_for_moment(START_EVERY_S)
             seen.begin = traffic.start()
+            if trace is not None:
+                trace.begin = seen.begin
             faults = Injector(fabric, spec.faults, seen.begin)
             disturber = Disturber(spec.disturbances, controller)
 

@@ -153,9 +153,9 @@ class Looking(Sampler):
             return
         queue = next(one for one in self._switch.qdiscs() if one.port == WATCHED and one.parent == "1:1")
         rtt_ms = {
-            number: 1e3 * rtt_s
+            number: 1e3 * one.rtt_s
             for number, host in enumerate(self._hosts, start=1)
-            for rtt_s in host.round_trips(SERVER_PORT)
+            for one in host.connections(SERVER_PORT)
         }
         self.looks.append(Look(t, queue.queued, rtt_ms, queue.sent))
 

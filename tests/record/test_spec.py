@@ -160,6 +160,7 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
         ({"scheme": "spray", "time": "real"}, "scheme 'spray' takes our guests' kernel: --time virtual"),
         ({"scheme": "flowlet:9", "topology": "docs/examples/four_ring.py:Ring"}, "on a fat-tree or a leaf-spine"),
         ({"scheme": "spray", "fail": ("link:0_2_1-4_1_1@1",)}, "on a fat-tree or a leaf-spine, without --fail"),
+        ({"pcap": ("0_0_1-eth9",)}, "--pcap: there is no port '0_0_1-eth9' in this network; there are 0_0_1-eth1"),
         ({"large_flows": "all"}, "one of auto, measured, measured-or-estimated, not 'all'"),
     ],
 )

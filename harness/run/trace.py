@@ -1,0 +1,107 @@
+"""Curves of a run (``--trace``), and captures of ports (``--pcap``): files beside its other raw ones."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+from harness.network.fabric import Fabric
+from harness.network.netlink import Netlink, inside
+from harness.run.observation import Sampler
+from record.spec import RunSpec
+from traffic.flows import SERVER_PORT
+
+QUEUES, CONNECTIONS = "queues.csv", "connections.csv"
+ETH_P_ALL, SO_RCVBUFFORCE, SO_TIMESTAMPNS = 3, 33, 35
+ROOM = 1 << 26
+"""For packets that wait to be read, bytes."""
+SNAP_BYTES = 128
+"""Of each packet, as much as headers take."""
+LINKTYPE_ETHERNET = 1
+MOST_BYTES = 256 << 20
+"""Of a capture: 2 million packets."""
+
+
+@contextmanager
+def watched(fabric: Fabric, spec: RunSpec, raw: Path) -> Iterator[Trace | None]:
+    """Trace and capture what ``spec`` asks for, while the block runs."""
+    with contextlib.ExitStack() as stack:
+        for port in spec.pcap:
+            stack.enter_context(Capture(fabric, port, raw))
+        yield None if spec.trace_ms is None else stack.enter_context(Trace(fabric, spec.trace_ms / 1e3, raw))
+
+
+class Trace(Sampler):
+    """Every ``period_s`` what waits in each port's queue (not the empty ones), and each connection's congestion window
+    and smoothed round trip, as its sender has them; from ``begin`` on, in seconds since the epoch."""
+
+    def __init__(self, fabric: Fabric, period_s: float, raw: Path) -> None:
+        self.period_s = period_s
+        self.begin = math.inf
+        self._hosts = {fabric.topo.host_ip(host): host for host in range(fabric.topo.num_hosts)}
+        self._opened = contextlib.ExitStack()
+        pids = (fabric.switches.pid, *map(fabric.pid_of, fabric.topo.hosts))
+        self._places = [self._opened.enter_context(contextlib.closing(Netlink(pid))) for pid in pids]
+        self._queues, self._connections = map(self._open, (raw / QUEUES, raw / CONNECTIONS))
+        self._queues.write("t,port,bytes\n")
+        self._connections.write("t,src,dst,src_port,window_segments,rtt_ms\n")
+
+    def _open(self, path: Path) -> TextIO:
+        return self._opened.enter_context(path.open("w", encoding="utf-8"))
+
+    def sample(self) -> None:
+        if time.time() < self.begin:
+            return
+        t = f"{time.time() - self.begin:.4f}"
+        for place in self._places:
+            for one in place.qdiscs():
+                if one.parent == "1:1" and one.queued:
+                    self._queues.write(f"{t},{one.port},{one.queued}\n")
+        for host, place in enumerate(self._places[1:]):
+            for each in place.connections(SERVER_PORT):
+                ends = f"{host},{self._hosts.get(each.to)},{each.port}"
+                self._connections.write(f"{t},{ends},{each.window_segments},{each.rtt_s * 1e3:.3f}\n")
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self._opened.close()
+
+
+class Capture(Sampler):
+    """What a port sends and receives, the first `SNAP_BYTES` of each packet, as PORT.pcap (libpcap's format with
+    nanoseconds)."""
+
+    period_s = 0.01
+
+    def __init__(self, fabric: Fabric, port: str, raw: Path) -> None:
+        host = port.removesuffix("-eth0")
+        place = fabric.pid_of(host) if host in fabric.topo.hosts else fabric.switches.pid
+        self._socket = inside(place, partial(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)))
+        self._socket.bind((port, ETH_P_ALL))
+        self._socket.setblocking(False)
+        for option, value in ((SO_TIMESTAMPNS, 1), (SO_RCVBUFFORCE, ROOM)):
+            self._socket.setsockopt(socket.SOL_SOCKET, option, value)
+        self._file = open(raw / f"{port}.pcap", "wb")  # noqa: SIM115
+        self._file.write(struct.pack("=IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, SNAP_BYTES, LINKTYPE_ETHERNET))
+
+    def sample(self) -> None:
+        with contextlib.suppress(BlockingIOError):
+            while self._file.tell() < MOST_BYTES:
+                data, ((_, _, stamp),), *_ = self._socket.recvmsg(1 << 16, 64)
+                seconds, nanoseconds = struct.unpack("qq", stamp)
+                kept = data[:SNAP_BYTES]
+                self._file.write(struct.pack("=IIII", seconds, nanoseconds, len(kept), len(data)) + kept)
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
+        self.sample()
+        self._socket.close()
+        self._file.close()
