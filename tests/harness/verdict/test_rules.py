@@ -281,7 +281,7 @@ def test_a_port_without_samples_has_carried_nothing():
         # 25 times through a full queue of 166 packets of 1500 bytes at 10 Mb/s are 4.98 s, of 167 are 5.01
         (10, [2.33], {"queue": 166}, (7.33, 8.333)),
         (10, [2.33], {"queue": 167}, (7.34, 10)),
-        # docs/notes/conditions.md: 50 packets of 9000 bytes at 10 Mb/s are 9 s, 200 at 25 Mb/s are 14.4
+        # 50 packets of 9000 bytes at 10 Mb/s are 9 s, 200 at 25 Mb/s are 14.4
         (10, [0.0], {"queue": 300}, (9.0, 10)),
         (10, [0.01], {"queue": 300}, None),
         (10, [0.0], {"link_mbps": 25, "queue": 1200}, None),
