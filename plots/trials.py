@@ -102,7 +102,7 @@ def in_a_sentence(sweep: Sweep) -> str:
         all_above, all_below, all_tested = _certain(of_tries[pair.first, BASE].patterns)
         counts.append(
             f"{pair.first} in {above} of {tested} patterns, below in {below} "
-            f"(over all tries {all_above} and {all_below} of {all_tested})"
+            f"(with invalid runs counted {all_above} and {all_below} of {all_tested})"
         )
     sentences = [_overall(pair) for pair in beside_rivals]
     if counts:

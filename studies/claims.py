@@ -140,7 +140,7 @@ def _of_the_links(summary: Summary, runs: Sequence[Run]) -> str:
     return (
         f"**Shares hide that the controls differ.** Payload in % of the links' rate, means over the {len(patterns)} "
         f"bijective patterns, ours / published:\n{', '.join(means)}. The published control has "
-        f"{min(theirs[CONTROL]):.0f} to {max(theirs[CONTROL]):.0f} %; ours, with headers, "
+        f"{min(theirs[CONTROL]):.0f} to {max(theirs[CONTROL]):.0f} %, pattern by pattern; ours, headers counted, "
         f"{ours.median_mbps[CONTROL]:.1f} %."
     )
 
@@ -182,7 +182,7 @@ def _how(sweep: Sweep) -> str:
         f"period of {spec.interval_s:g} s instead of {INTERVAL_S}: `{COMMAND}`\n"
         f"({trials} of {TRIALS} trials; {valid} of {len(sweep.runs)} runs valid; virtual time has no second try; "
         f"[data](../{KEPT}/summary.csv), [how it was made](../{KEPT}/README.md)).\n"
-        "Means over the patterns of a family of the bars' shares of the control, ours / published, and\n"
+        "Shares of the control, ours / published, each the mean over a family's patterns;\n"
         "in brackets the mean absolute difference:"
     )
 
@@ -216,7 +216,10 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
     bijections = [pattern for pattern in bijective(runs, summary.patterns) if pattern in shares]
     single, every = ([len({*patterns} - own.keys()) for own in missed] for patterns in (bijections, shares))
     told = f" (not on {'; '.join(missed[1].values())})" if missed[1] else ""
-    expected, held = " >= ".join(f"`{scheme}`" for scheme in schemes), "on {}, and to 1 % on {}".format
+    expected, held = (
+        " >= ".join(f"`{scheme}`" for scheme in schemes),
+        "on {}, and on {} if a scheme may be 1 % below the next".format,
+    )
     first = f"On the {len(bijections)} bijective patterns one expects {expected}; it holds {held(*single)}"
     return f"{first}; of all {len(shares)} {held(*every)}{told}."
 
@@ -225,7 +228,7 @@ def _over_fair(runs: Sequence[Run]) -> str:
     over = [run.bisection_mbps / run.maxmin_mbps for run in runs if run.bisection_mbps and run.maxmin_mbps]
     return (
         f"Runs have {min(over):.0%} to {max(over):.0%} of the total that max-min fair rates on their flows' "
-        "paths would have; it is more where TCP shares unequally."
+        "paths would have: max-min fairness does not make the total largest, so TCP's can be above 100%."
     )
 
 

@@ -86,7 +86,7 @@ def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv
     few = store_rates(tmp_path / "few", {key: rates[:2] for key, rates in own.items()})
     assert "takes 3 valid trials" in trials.in_a_sentence(few)
     assert trials.in_a_sentence(store_rates(tmp_path / "one", dict([*own.items()][:1]))) == ""
-    assert "hedera-sa in 1 of 3 patterns, below in 1 (over all tries 0 and 1 of 3)." in said
+    assert "hedera-sa in 1 of 3 patterns, below in 1 (with invalid runs counted 0 and 1 of 3)." in said
     rows = list(csv.DictReader(io.StringIO(trials.csv_text(sweep))))
     assert tuple(rows[0]) == trials.CSV_COLUMNS
     keys = [(row["over"], row["pattern"]) for row in rows]
