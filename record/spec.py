@@ -568,7 +568,8 @@ class RunSpec(Experiment):
             raise UserMistake(f"--new-flows switch is for hashes: no switch can choose paths as {self.scheme} does")
         if self.time == "real" and self.chosen.gap_us is not None:
             raise UserMistake(f"scheme {self.scheme!r} takes our guests' kernel: --time virtual")
-        if self.chosen.gap_us is not None and (self.fail or getattr(self.topo, "two_tiers", True) is False):
+        of_one_path = self.topology is not None and not getattr(self.topo, "two_tiers", False)
+        if (self.fail or of_one_path) and self.chosen.gap_us is not None:
             raise UserMistake(f"scheme {self.scheme!r} is emulated on a fat-tree or a leaf-spine, without --fail")
         # Open vSwitch moves a flow's counters every half second: polled faster, rates are mostly 0 or double.
         if self.time == "real" and self.interval_s < 1:
