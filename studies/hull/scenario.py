@@ -116,7 +116,7 @@ class Quantity(click.ParamType[float | None]):
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
-        self.name = _WRITTEN[unit].lower()
+        self.name = {"kb": "size", "mbps": "rate"}.get(unit, "time")
 
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> float | None:
         if not isinstance(value, str):
