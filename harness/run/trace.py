@@ -48,8 +48,7 @@ class Trace(Sampler):
         self.begin = math.inf
         self._hosts = {fabric.topo.host_ip(host): host for host in range(fabric.topo.num_hosts)}
         self._opened = contextlib.ExitStack()
-        pids = (fabric.switches.pid, *map(fabric.pid_of, fabric.topo.hosts))
-        self._places = [self._opened.enter_context(contextlib.closing(Netlink(pid))) for pid in pids]
+        self._switches, self._pids = fabric.switches.pid, [*map(fabric.pid_of, fabric.topo.hosts)]
         self._queues, self._connections = map(self._open, (raw / QUEUES, raw / CONNECTIONS))
         self._queues.write("t,port,bytes\n")
         self._connections.write("t,src,dst,src_port,window_segments,rtt_ms\n")
@@ -61,12 +60,14 @@ class Trace(Sampler):
         if time.time() < self.begin:
             return
         t = f"{time.time() - self.begin:.4f}"
-        for place in self._places:
-            for one in place.qdiscs():
+        for host, pid in enumerate((*self._pids, self._switches)):
+            # Opened anew each time: a thousand hosts are more than a process may have open.
+            with contextlib.closing(Netlink(pid)) as place:
+                queues, connections = place.qdiscs(), place.connections(SERVER_PORT)
+            for one in queues:
                 if one.parent == "1:1" and one.queued:
                     self._queues.write(f"{t},{one.port},{one.queued}\n")
-        for host, place in enumerate(self._places[1:]):
-            for each in place.connections(SERVER_PORT):
+            for each in connections:
                 ends = f"{host},{self._hosts.get(each.to)},{each.port}"
                 self._connections.write(f"{t},{ends},{each.window_segments},{each.rtt_s * 1e3:.3f}\n")
 
