@@ -7,13 +7,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from harness.run.trace import CONNECTIONS, QUEUES
 from plots import summary, traces, trials
 from plots.load import Sweep, load_sweep
 from plots.published import published_share
 from plots.summary import published_k
 from record.files import find_files, write_whole
-from record.run import ARCHIVE, MAX_BYTES, FlowRecord, Run, pack
+from record.run import ARCHIVE, CONNECTIONS, MAX_BYTES, QUEUES, FlowRecord, Run, pack
 from traffic.textfile import read_regular
 
 SETTINGS = "sweep.json"

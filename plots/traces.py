@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.run.trace import CONNECTIONS, QUEUES
 from plots.style import house_style, save
-from record.run import Run
+from record.run import CONNECTIONS, QUEUES, Run
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -565,6 +565,8 @@ _DECODER = msgspec.json.Decoder(Run)
 # --- the runs of a sweep in one file ----------------------------------------------------------------------------------
 
 ARCHIVE = "runs.jsonl.xz"
+QUEUES, CONNECTIONS = "queues.csv", "connections.csv"
+"""What `--trace` writes down, beside a run.json."""
 MAX_ARCHIVE_BYTES = 1 << 30
 """The limit for an unpacked archive; 700 runs of a minute take a tenth of it."""
 MAX_RUNS = 20_000

@@ -16,10 +16,10 @@ from typing import TextIO
 from harness.network.fabric import Fabric
 from harness.network.netlink import Netlink, inside
 from harness.run.observation import Sampler
+from record.run import CONNECTIONS, QUEUES
 from record.spec import RunSpec
 from traffic.flows import SERVER_PORT
 
-QUEUES, CONNECTIONS = "queues.csv", "connections.csv"
 ETH_P_ALL, SO_RCVBUFFORCE, SO_TIMESTAMPNS = 3, 33, 35
 ROOM = 1 << 26
 """For packets that wait to be read, bytes."""

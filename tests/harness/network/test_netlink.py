@@ -70,8 +70,8 @@ def test_what_waits_in_queues_and_how_long_round_trips_take(namespace):
             port = int(sender.stdout.readline())
             with contextlib.closing(Netlink(namespace)) as kernel:
                 (queue,) = (one for one in kernel.qdiscs() if one.parent)
-                (found,) = kernel.round_trips(5001)
-                assert kernel.round_trips(5002) == []
+                (found,) = kernel.connections(5001)
+                assert kernel.connections(5002) == []
             # 20 packets of 1042 bytes, of which one or two went before the bucket was empty; one a second since
             shown = json.loads(run(["tc", "-s", "-j", "qdisc", "show", "dev", "a-eth1"], namespace=namespace))
             (by_tc,) = (one["backlog"] for one in shown if one["kind"] == "bfifo")
@@ -79,7 +79,9 @@ def test_what_waits_in_queues_and_how_long_round_trips_take(namespace):
             assert 10 * 1042 <= queue.queued <= 20 * 1042
             by_ss = run(["ss", "-tinH", f"sport = :{port}"], namespace=namespace)
             rtt_ms = next(word for word in by_ss.split() if word.startswith("rtt:"))[4:].split("/")[0]
-            assert found * 1e3 == pytest.approx(float(rtt_ms), abs=2e-3)
+            assert found.rtt_s * 1e3 == pytest.approx(float(rtt_ms), abs=2e-3)
+            assert found.port == port
+            assert f" cwnd:{found.window_segments} " in by_ss
         finally:
             sender.kill()
 
