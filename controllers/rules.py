@@ -25,7 +25,7 @@ import numpy as np
 
 from controllers.driver import ARP, CONTROLLER_PORT, ICMP, IPV4, TCP, UDP, FiveTuple, LearnAction, Match, Rule, Spread
 from hedera.routing import Ecmp, EcmpDestination, RandomPath, Routing, SpanningTree, switch_salts
-from topos.fattree import FatTree, Link
+from topos.fattree import FatTree
 from topos.network import Network, PlannedNetwork
 
 FLOW_PRIORITY, NEIGHBOUR_PRIORITY, DOWN_PRIORITY, CONTROLLER_PRIORITY, DROP_PRIORITY = 400, 300, 200, 100, 1
@@ -183,24 +183,17 @@ def spread_rules(topo: Network, gap_us: int, switch: str) -> list[Rule]:
 
 def _spread_by_destination(topo: PlannedNetwork, gap_us: int, switch: str) -> list[Rule]:
     """The ports to each host that is not at the switch, by the paths there."""
-    ports = {link.lower if link.upper == switch else link.upper: port for link, port in _cables(topo, switch)}
+    below = [host for host in range(topo.num_hosts) if topo.edge_of(host) == switch]
     rules = []
     for dst in range(topo.num_hosts):
-        to = prefix(topo, topo.host_name(dst))
-        if topo.layer(switch) != "edge":
-            if (port := ports.get(topo.edge_of(dst))) is not None:
-                rules.append(_down(to, port))
-        elif topo.edge_of(dst) != switch:
-            src = next(host for host in range(topo.num_hosts) if topo.edge_of(host) == switch)
-            first = dict.fromkeys(topo.path(src, dst, core)[2] for core in topo.path_cores(src, dst))
-            spread = Spread(tuple(ports[name] for name in first), gap_us)
+        to, at = prefix(topo, topo.host_name(dst)), topo.edge_of(dst)
+        if below and at != switch:
+            ports = (entries(topo, below[0], dst, core)[switch] for core in topo.path_cores(below[0], dst))
+            spread = Spread(tuple(dict.fromkeys(ports)), gap_us)
             rules.append(Rule(Match(ethertype=IPV4, dst=to), _UP_PRIORITY, None, vendor=spread))
+        elif not below and (switch, at) in topo.ports:
+            rules.append(_down(to, topo.ports[switch, at]))
     return rules
-
-
-def _cables(topo: Network, switch: str) -> Iterator[tuple[Link, int]]:
-    for link in map(topo.cable, topo.cables_at(switch)):
-        yield link, link.upper_port if link.upper == switch else link.lower_port
 
 
 # --- what a switch is sent ---------------------------------------------------------------------------------

@@ -216,10 +216,8 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
     bijections = [pattern for pattern in bijective(runs, summary.patterns) if pattern in shares]
     single, every = ([len({*patterns} - own.keys()) for own in missed] for patterns in (bijections, shares))
     told = f" (not on {'; '.join(missed[1].values())})" if missed[1] else ""
-    expected, held = (
-        " >= ".join(f"`{scheme}`" for scheme in schemes),
-        "on {}, and on {} if a scheme may be 1 % below the next".format,
-    )
+    expected = " >= ".join(f"`{scheme}`" for scheme in schemes)
+    held = "on {}, and on {} if a scheme may be 1 % below the next".format
     first = f"On the {len(bijections)} bijective patterns one expects {expected}; it holds {held(*single)}"
     return f"{first}; of all {len(shares)} {held(*every)}{told}."
 

@@ -37,11 +37,11 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
     """
     from harness import library
-    from record.run import encode
+    from record.run import QUEUES, encode
 
     out = out or library.new_folder(options["scheme"], options["traffic"])
     result = library.run(**options, out=out, show=True)
-    if (out / "queues.csv").is_file():
+    if (out / QUEUES).is_file():
         from plots.traces import draw
 
         draw(out, result)

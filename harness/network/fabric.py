@@ -22,7 +22,6 @@ from harness.network import netlink, shaping
 from harness.network.hosts import Tcp, ipv6_off, set_up, write_settings
 from harness.network.openvswitch import COUNTERS_MS, Bridge, OpenVSwitch
 from harness.network.processes import Children, run
-from harness.network.shaping import MOST_DELAYED
 from record.errors import RunFailed
 from topos.fattree import port_name
 from topos.links import link_rates
@@ -104,7 +103,7 @@ class Fabric:
         _ip("link set lo up", address, "link set control up", route, namespace=switches)
         if self.options.control_delay_ms:
             delay = f"{round(self.options.control_delay_ms * 1000)}us"
-            netem = ["netem", "delay", delay, "limit", str(MOST_DELAYED)]
+            netem = ["netem", "delay", delay, "limit", str(shaping.MOST_DELAYED)]
             run(["tc", "qdisc", "add", "dev", "switches", "root", *netem], namespace=self.control)
 
     def _lay_cables(self) -> None:
