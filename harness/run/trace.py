@@ -20,7 +20,7 @@ from record.run import CONNECTIONS, QUEUES
 from record.spec import RunSpec
 from traffic.flows import SERVER_PORT
 
-ETH_P_ALL, SO_RCVBUFFORCE, SO_TIMESTAMPNS = 3, 33, 35
+ETH_P_ALL, SO_RCVBUFFORCE, SO_TIMESTAMPNS, SOL_PACKET, PACKET_STATISTICS = 3, 33, 35, 263, 6
 ROOM = 1 << 26
 """For packets that wait to be read, bytes."""
 SNAP_BYTES = 128
@@ -76,33 +76,55 @@ class Trace(Sampler):
         self._opened.close()
 
 
-class Capture(Sampler):
-    """What a port sends and receives, the first `SNAP_BYTES` of each packet, as PORT.pcap (libpcap's format with
-    nanoseconds)."""
+class Packets(Sampler):
+    """Every packet of a protocol (ETH_P_...) in a namespace, or at one ``port`` of it: `heard` is told the moment at
+    which the kernel had it (packet(7)), in ns since the epoch. ``missed``: how many were not seen, at the end."""
 
     period_s = 0.01
+    missed = 0
 
-    def __init__(self, fabric: Fabric, port: str, raw: Path) -> None:
-        host = port.removesuffix("-eth0")
-        place = fabric.pid_of(host) if host in fabric.topo.hosts else fabric.switches.pid
-        self._socket = inside(place, partial(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)))
-        self._socket.bind((port, ETH_P_ALL))
+    def __init__(self, namespace: int, protocol: int, port: str = "") -> None:
+        opened = partial(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
+        self._socket = inside(namespace, opened)
+        if port:
+            self._socket.bind((port, protocol))
         self._socket.setblocking(False)
         for option, value in ((SO_TIMESTAMPNS, 1), (SO_RCVBUFFORCE, ROOM)):
             self._socket.setsockopt(socket.SOL_SOCKET, option, value)
-        self._file = open(raw / f"{port}.pcap", "wb")  # noqa: SIM115
-        self._file.write(struct.pack("=IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, SNAP_BYTES, LINKTYPE_ETHERNET))
+
+    def heard(self, ns: int, packet: bytes) -> None:
+        raise NotImplementedError
 
     def sample(self) -> None:
         with contextlib.suppress(BlockingIOError):
-            while self._file.tell() < MOST_BYTES:
-                data, ((_, _, stamp),), *_ = self._socket.recvmsg(1 << 16, 64)
+            while True:
+                packet, ((_, _, stamp),), *_ = self._socket.recvmsg(1 << 16, 64)
                 seconds, nanoseconds = struct.unpack("qq", stamp)
-                kept = data[:SNAP_BYTES]
-                self._file.write(struct.pack("=IIII", seconds, nanoseconds, len(kept), len(data)) + kept)
+                self.heard(seconds * 10**9 + nanoseconds, packet)
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
         self.sample()
+        _, self.missed = struct.unpack("II", self._socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
         self._socket.close()
+
+
+class Capture(Packets):
+    """What a port sends and receives, the first `SNAP_BYTES` of each packet, as PORT.pcap (libpcap's format with
+    nanoseconds)."""
+
+    def __init__(self, fabric: Fabric, port: str, raw: Path) -> None:
+        host = port.removesuffix("-eth0")
+        namespace = fabric.pid_of(host) if host in fabric.topo.hosts else fabric.switches.pid
+        super().__init__(namespace, ETH_P_ALL, port)
+        self._file = open(raw / f"{port}.pcap", "wb")  # noqa: SIM115
+        self._file.write(struct.pack("=IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, SNAP_BYTES, LINKTYPE_ETHERNET))
+
+    def heard(self, ns: int, packet: bytes) -> None:
+        if self._file.tell() < MOST_BYTES:
+            kept = packet[:SNAP_BYTES]
+            self._file.write(struct.pack("=IIII", *divmod(ns, 10**9), len(kept), len(packet)) + kept)
+
+    def __exit__(self, *exception: object) -> None:
+        super().__exit__(*exception)
         self._file.close()

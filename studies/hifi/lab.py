@@ -9,21 +9,19 @@ senders and sinks are those of traffic that comes and goes. Beside them one thre
 from __future__ import annotations
 
 import contextlib
-import socket
-import struct
 import sys
 import time
-from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from harness.network.fabric import Fabric, FabricOptions
 from harness.network.hosts import Tcp, permitted
-from harness.network.netlink import Netlink, inside
+from harness.network.netlink import Netlink
 from harness.network.processes import Children, run
 from harness.network.shaping import MOST_DELAYED, Shape, apply, verify
 from harness.run.observation import Sampler, tcp_counters
+from harness.run.trace import Packets
 from harness.run.traffic import Arrived, EmulatedFlow, Transfers
 from record.spec import RunSpec
 from record.temporary import temporary_folder
@@ -37,9 +35,7 @@ NOBODY = 6653
 """A port where no controller listens: the switch's few rules are put there by hand."""
 WATCHED = port_name(NonBlocking.SWITCH, 1)
 """The switch's port to the receiver."""
-ETH_P_IP, SO_RCVBUFFORCE, SO_TIMESTAMPNS, SOL_PACKET, PACKET_STATISTICS = 0x0800, 33, 35, 263, 6
-ROOM = 1 << 26
-"""For packets that wait to be read, bytes."""
+ETH_P_IP = 0x0800
 
 
 def play(scene: Scene, folder: Path) -> Seen:
@@ -160,33 +156,20 @@ class Looking(Sampler):
         self.looks.append(Look(t, queue.queued, rtt_ms, queue.sent))
 
 
-class Arriving(Sampler):
-    """Every IP packet that comes in at the receiver, with the moment at which the kernel has it (packet(7))."""
-
-    period_s = 0.01
+class Arriving(Packets):
+    """Every IP packet that comes in at the receiver."""
 
     def __init__(self, fabric: Fabric) -> None:
+        super().__init__(fabric.pid_of(fabric.topo.hosts[0]), ETH_P_IP)
         self._found: list[tuple[int, int]] = []
-        opened = partial(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_IP))
-        self._socket = inside(fabric.pid_of(fabric.topo.hosts[0]), opened)
-        self._socket.setblocking(False)
-        for option, value in ((SO_TIMESTAMPNS, 1), (SO_RCVBUFFORCE, ROOM)):
-            self._socket.setsockopt(socket.SOL_SOCKET, option, value)
 
-    def sample(self) -> None:
-        with contextlib.suppress(BlockingIOError):
-            while True:
-                data, ((_, _, stamp),), *_ = self._socket.recvmsg(1 << 16, 64)
-                seconds, nanoseconds = struct.unpack("qq", stamp)
-                self._found.append((seconds * 10**9 + nanoseconds, len(data)))
+    def heard(self, ns: int, packet: bytes) -> None:
+        self._found.append((ns, len(packet)))
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
-        self.sample()
-        _, missed = struct.unpack("II", self._socket.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8))
-        self._socket.close()
-        if missed:
-            raise RuntimeError(f"{missed} packets were not seen")
+        if self.missed:
+            raise RuntimeError(f"{self.missed} packets were not seen")
 
     def between(self, begin: float, low: float, high: float) -> tuple[Packet, ...]:
         """Those of the window, in seconds after ``begin``, which is in seconds since the epoch."""
