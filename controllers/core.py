@@ -49,7 +49,9 @@ class Controller:
         self._confirmed: set[str] = set()
         self._ready = False
         gap_us = settings.chosen.gap_us
-        self._routing = None if gap_us is not None else settings.chosen.routing(self._topo, settings.seed)
+        self._routing = (
+            None if gap_us is not None else settings.chosen.routing(self._topo, settings.seed, settings.options)
+        )
         self._flows = KnownFlows(self._topo, self._routing, log)
         self._failures = self._hedera = self._learned = None
         self._switches = Switches(self._topo, driver)

@@ -31,10 +31,10 @@ class Options:
     iterations: int = 1000
 
 
-def _static(name: str) -> Callable[[Network, int], Routing]:
+def _static(name: str) -> Callable[..., Routing]:
     """A class of `hedera.routing`, imported when it is built."""
 
-    def build(tree: Network, seed: int) -> Routing:
+    def build(tree: Network, seed: int, options: Options | None = None) -> Routing:
         made: Routing = getattr(import_module("hedera.routing"), name)(tree, seed)
         return made
 
@@ -65,7 +65,7 @@ _ecmp = _static("Ecmp")
 class Scheme:
     """How paths are chosen.
 
-    ``routing(tree, seed)`` builds the static routing of all flows; None
+    ``routing(tree, seed, options)`` builds the static routing of all flows; None
     if there is no choice of path. ``scheduler(tree, rng, options)`` builds the algorithm that re-places large flows;
     None for a static scheme. ``hidden``: left out of "all" schemes. ``nonblocking``: runs on
     the control network instead of the fat-tree. ``clos``: a fat-tree whose links all have one rate is all it knows.
@@ -81,7 +81,7 @@ class Scheme:
 
     name: str
     summary: str
-    routing: Callable[[Network, int], Routing | None]
+    routing: Callable[..., Routing | None]
     scheduler: Callable[[Network, np.random.Generator, Options], Placement] | None = None
     hidden: bool = False
     nonblocking: bool = False
@@ -116,7 +116,7 @@ class Scheme:
 
 
 _ALL = (
-    Scheme("nonblocking", "the control: all hosts on one switch", lambda tree, seed: None, nonblocking=True),
+    Scheme("nonblocking", "the control: all hosts on one switch", lambda *_: None, nonblocking=True),
     Scheme("ecmp", "every switch hashes the flow's 5-tuple", _ecmp),
     Scheme("ecmp-dst", "every switch hashes the destination address", _static("EcmpDestination")),
     Scheme("spanning-tree", "all flows by way of one core", _static("SpanningTree")),
@@ -205,11 +205,11 @@ def scheme(name: str) -> Scheme:
 
         return OwnPlacement(what, make(*given))
 
-    def routing(tree: Network, seed: int) -> Routing:
+    def routing(tree: Network, seed: int, options: Options | None = None) -> Routing:
         from hedera.routing import OwnRouting
         from traffic.flows import Stream, generator
 
-        return OwnRouting(what, make(tree, generator(seed, Stream.PLACEMENT), Options()), tree)
+        return OwnRouting(what, make(tree, generator(seed, Stream.PLACEMENT), options or Options()), tree)
 
     routes, places = hasattr(found, "route"), hasattr(found, "place")
     return Scheme(

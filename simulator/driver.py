@@ -300,7 +300,7 @@ class Paths:
 
     def __init__(self, config: Config, work: Flows, graph: FlowGraph | None) -> None:
         self.network = config.network()
-        self.routing = config.chosen.routing(config.topo, config.seed)
+        self.routing = config.chosen.routing(config.topo, config.seed, config.options)
         self.breakage: Breakage | None = None
         self.shares = link_rates(self.network)
         if config.fail and self.routing:

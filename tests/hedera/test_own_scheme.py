@@ -44,6 +44,20 @@ def test_one_object_routes_new_flows_and_moves_them_later():
     assert total["ecmp"] < 0.9 * total[CONGA]
 
 
+def test_an_object_that_routes_has_the_options_of_its_run(tmp_path):
+    file = tmp_path / "both.py"
+    file.write_text(
+        "class Both:\n    def __init__(self, tree, rng, options): self.core = options.iterations\n"
+        "    def route(self, flow, links): return self.core\n"
+        "    def place(self, flows, links): return flows.core\n"
+    )
+    found = simulate(Config(f"{file}:Both", "stride:4", seconds=12.0, tick_s=0.01, iterations=3))
+    assert set(found.core.tolist()) == {3}
+    net = FakeNetwork(scheme=f"{file}:Both", iterations=2)
+    net.send(0, between(net.topo, 0, 8))
+    assert [flow["core"] for flow in net.log.of("flow")] == [2]
+
+
 def test_a_controller_sets_up_flows_by_a_routing():
     net = FakeNetwork(scheme=ROUTING)
     paths = {tuple(net.send(host, between(net.topo, host, host + 8))[2:5]) for host in (0, 1)}
