@@ -34,9 +34,12 @@ def table(folder: Path, name: str) -> DataFrame:
 
 
 def draw(folder: Path, run: Run) -> Path:
-    """``trace.svg``: the fullest queues, and each flow's round trip and window."""
+    """``trace.svg``: the fullest queues, and each flow's round trip and window; drawn again only if these are newer."""
     from matplotlib.figure import Figure
 
+    file = folder / "trace.svg"
+    if file.is_file() and file.stat().st_mtime_ns >= (folder / QUEUES).stat().st_mtime_ns:
+        return file
     queues, connections = table(folder, QUEUES), table(folder, CONNECTIONS)
     with house_style():
         made = Figure(figsize=(7.5, 7), layout="constrained")
@@ -57,4 +60,4 @@ def draw(folder: Path, run: Run) -> Path:
         )
         round_trip.set(ylabel="round trip (ms)", ylim=(0, None))
         window.set(ylabel="window (segments)", ylim=(0, None), xlabel="seconds since the traffic started")
-        return save(made, folder / "trace.svg", ("svg",))[0]
+        return save(made, file, ("svg",))[0]
