@@ -18,7 +18,7 @@ def assert_whole(result, k):
 
 @pytest.mark.parametrize(("scheme", "traffic"), [("hedera-sa", "stride:9")])
 def test_54_hosts_make_a_valid_run(tmp_path, clean, scheme, traffic):
-    options = ("-k", "6", "--mtu", "9000")  # what costs is the packet: so there is reserve
+    options = ("-k", "6", "--mtu", "9000", "--queue", "25")  # large packets cost less, and a short queue settles soon
     result = result_of(tmp_path / "run", *options, scheme=scheme, traffic=traffic, bw=5, seconds=15)
     assert (result["verdict"], result["reasons"]) == ("ok", [])
     assert_whole(result, 6)
