@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from plots import summary, traces, trials
+from plots import seeds, summary, traces, trials
 from plots.load import Sweep, load_sweep
 from plots.published import published_share
 from plots.summary import published_k
@@ -56,8 +56,9 @@ def keep(folder: Path, to: Path) -> list[Path]:
     except ValueError as reason:
         raise ValueError(f"{folder / SETTINGS} {reason}") from None
     documents = {str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}
-    tables = {"summary.csv": summary.csv_text(sweep), "differences.csv": trials.csv_text(sweep)}
-    return _write(to, {ARCHIVE: pack(documents), SETTINGS: settings, **tables})
+    tables = {"summary.csv": summary, "differences.csv": trials, "seeds.csv": seeds}
+    texts = {name: module.csv_text(sweep) for name, module in tables.items()}
+    return _write(to, {ARCHIVE: pack(documents), SETTINGS: settings, **texts})
 
 
 def _write(to: Path, files: Mapping[str, str | bytes]) -> list[Path]:

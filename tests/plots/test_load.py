@@ -111,7 +111,7 @@ def test_what_has_no_run_is_one_sentence(tmp_path):
 
 def test_what_is_kept_reads_as_the_sweep_does(sweep, tmp_path):
     files = keep(sweep, tmp_path / "kept")
-    assert [path.name for path in files] == [ARCHIVE, "sweep.json", "summary.csv", "differences.csv"]
+    assert [path.name for path in files] == [ARCHIVE, "sweep.json", "summary.csv", "differences.csv", "seeds.csv"]
     before, after = load_sweep(sweep), load_sweep(tmp_path / "kept")
     assert after.runs == before.runs
     assert len(after.tries) == len(before.tries) == 8
