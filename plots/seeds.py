@@ -19,13 +19,15 @@ COLUMNS = ("measure", "pattern", "scheme", "beyond", "patterns", "seeds", "mean"
 COSTS = ("retransmitted_segments", "needless_retransmissions", "segments_out_of_order", "timeouts", "moves")
 """Of a run's ``costs``: how many."""
 COMPLETION = ("median", "p99")
+TURNS = ("shuffle_s", "host_completion_s", "goodput_mbytes_per_s")
 BASES = ("ecmp", "spanning-tree", "hedera-sa")
 
 
 def csv_text(sweep: Sweep) -> str:
     """A row for each measure, pattern (``all``: over all patterns) and scheme; and one for how far it is ``beyond``
-    those of BASES that come after it. ``wire`` and ``payload`` are in % of the control, ``of_links`` is payload in % of
-    all hosts' links; costs are counts in a run; completion times are by size class, in ms."""
+    those of BASES that come after it. ``wire``, ``payload`` and what ends with ``to_control`` (of shuffles) are in % of
+    the control, ``of_links`` is payload in % of all hosts' links; costs are counts in a run; completion times are by
+    size class, in ms."""
     from pandas import DataFrame
 
     values = DataFrame(_values(sweep), columns=["measure", "pattern", "trial", "scheme", "value"])
@@ -49,6 +51,8 @@ def _values(sweep: Sweep) -> Iterator[tuple[str, str, int, str, float]]:
         if control is not None and run.scheme != CONTROL:
             measured["wire"] = _percent(run.bisection_mbps, control.bisection_mbps)
             measured["payload"] = _percent(run.payload_mbps, control.payload_mbps)
+            for name in TURNS if run.turns and control.turns else ():
+                measured[f"{name}_to_control"] = _percent(getattr(run.turns, name), getattr(control.turns, name))
         measured |= {name: run.costs.get(name) for name in COSTS}
         for classed in run.completion:
             for name in COMPLETION if classed.mean_s is not None else ():
