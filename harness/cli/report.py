@@ -30,8 +30,9 @@ _NEW = click.Path(file_okay=False, path_type=Path)
     "--publish",
     type=_NEW,
     metavar="DIR",
-    help="Draw nothing; write a copy fit for publishing into DIR: summary.csv, differences.csv, seeds.csv, sweep.json, and the "
-    "run.json of all runs in one compressed file. `hedera report DIR` and `hedera compare` read such a copy.",
+    help="Draw nothing; write a copy fit for publishing into DIR: summary.csv, differences.csv, seeds.csv, "
+    "sweep.json, and the run.json of all runs in one compressed file. `hedera report DIR` and `hedera "
+    "compare` read such a copy.",
 )
 @click.option(
     "--judge",
