@@ -55,7 +55,7 @@ def _values(sweep: Sweep) -> Iterator[tuple[str, str, int, str, float]]:
                 measured[f"{name}_to_control"] = _percent(getattr(run.turns, name), getattr(control.turns, name))
         measured |= {name: run.costs.get(name) for name in COSTS}
         for classed in run.completion:
-            for name in COMPLETION if classed.mean_s is not None else ():
+            for name in COMPLETION if classed.mean_s is not None and classed.size_class != "all" else ():
                 measured[f"{classed.size_class}_{name}_ms"] = 1000 * getattr(classed, f"{name}_s")
         for measure, value in measured.items():
             if value is not None:
