@@ -91,8 +91,8 @@ def _judge_again(folder: Path) -> None:
 def export(folder: Path, out: Path | None) -> None:
     """Write a sweep as CSV: one file with a row per run, one with a row per flow.
 
-    FOLDER is a sweep (results/runs/NAME), or the kept data of one (results/figure9). For the columns see
-    docs/fields.md.
+    FOLDER is a sweep (results/runs/NAME), or the kept data of one (results/figure9). docs/results.md says what is
+    in them.
 
     Example: hedera export results/figure9 --out /tmp/figure9
     """

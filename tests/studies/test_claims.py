@@ -105,3 +105,18 @@ def test_every_number_of_the_readme_s_findings_is_held():
     table = text[text.index("| question |") : text.index("![Figure 9")]
     numbers = set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"\(\S+\)|\| question .*", "", table)))
     assert numbers - DERIVED == {claim["value"] for claim in CLAIMS if claim["said"] == "README.md"}
+
+
+NOT_RESULTS = re.compile(
+    r"(?m)^    .*$|`[^`]*`|!\[[^\]]*\]\([^)]*\)|\]\([^)]*\)"  # commands, names, pictures, links
+    r"|\d[\d,.]* (?:hosts|seeds|patterns|trials|runs|s|kB|[MG]b/s|flows? per host)\b|^\| flows per host \|.*$"
+    r"|Figure \d+|emulator \d|95 % intervals|threshold of \d+ %|^\| \d+ % of a link|loads? (?:up to )?0\.\d"
+    r"|\d+ of 20\b|99th"
+)
+"""Of the answers: conditions of an experiment, how it is called, and what the section of Figure 9 holds."""
+
+
+def test_every_number_of_the_answers_is_held():
+    text = NOT_RESULTS.sub(" ", (claims.ROOT / "docs/answers.md").read_text(encoding="utf-8"))
+    held = {claim["value"].lstrip("-") for claim in CLAIMS if claim["said"] == "docs/answers.md"}
+    assert set(re.findall(r"\d[\d,]*(?:\.\d+)?", text)) == held
