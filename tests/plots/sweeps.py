@@ -7,7 +7,7 @@ from pathlib import Path
 from plots.load import load_sweep
 from record.run import ARCHIVE, decode, unpacked
 
-KEPT = Path(__file__).parents[2] / "results/sinks/10-links"
+KEPT = Path(__file__).parents[2] / "results/sinks-emulator1/10-links"
 SCHEMES = ("nonblocking", "ecmp", "ecmp-dst", "spanning-tree", "random", "hedera-gff", "hedera-sa")
 WIRE = (1514 + 66 / 2) / 1448
 """Bytes on the wire per byte of payload: full segments, every second one acknowledged."""
