@@ -109,7 +109,7 @@ def test_every_number_of_the_readme_s_findings_is_held():
 
 NOT_RESULTS = re.compile(
     r"(?m)^    .*$|`[^`]*`|!\[[^\]]*\]\([^)]*\)|\]\([^)]*\)"  # commands, names, pictures, links
-    r"|\d[\d,.]* (?:hosts|seeds|patterns|trials|runs|s|kB|[MG]b/s|flows? per host)\b|^\| flows per host \|.*$"
+    r"|\d[\d,.]* (?:hosts|seeds|patterns|trials|runs|m?s|kB|[MG]b/s|flows? per host)\b|^\| flows per host \|.*$"
     r"|Figure \d+|emulator \d|95 % intervals|threshold of \d+ %|^\| \d+ % of a link|loads? (?:up to )?0\.\d"
     r"|\d+ of 20\b|99th"
 )
