@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
     from plots.load import Sweep
 
+Empty = Callable[[int], "tuple[Figure, list[Axes]]"]
+"""Gives a figure with that number of panels."""
 _COLUMNS = 3
 _PANEL, _LONE_PANEL, _GAP = (3.55, 1.75), (6.2, 2.6), (0.25, 0.42)  # inches, as are the margins
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.65, 0.15, 0.86, 0.55
@@ -33,26 +36,22 @@ def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
     members: dict[tuple[str, int], dict[Path, Run]] = {}
     for path, run in zip(sweep.files, sweep.runs, strict=True):
         members.setdefault((run.pattern, run.trial), {})[path] = run
-    files = {}
+    files, empty = {}, cache(_panels)
     for (pattern, trial), runs in sorted(members.items()):
         name = re.sub(r"[^A-Za-z0-9.,_-]+", "_", pattern).strip("_.")[:200] or "pattern"
         file = folder / f"{name}-trial-{trial}.svg"
         stored = [path if path.exists() else sweep.folder / ARCHIVE for path in runs]
         if not file.is_file() or file.stat().st_mtime_ns < max(path.stat().st_mtime_ns for path in stored):
-            draw(list(runs.values()), file)
+            with house_style():
+                save(figure(list(runs.values()), empty), file, ("svg",))
         files[pattern, trial] = file
     return files
 
 
-def draw(runs: Sequence[Run], path: Path) -> list[Path]:
-    """Write the picture of a trial's runs as SVG, and return the file."""
-    with house_style():
-        return save(figure(runs), path, ("svg",))
-
-
-def figure(runs: Sequence[Run]) -> Figure:
+def figure(runs: Sequence[Run], empty: Empty | None = None) -> Figure:
     """A panel for each run of a trial; all panels have the same axes. The control is drawn in grey in every panel; it
-    has a panel of its own only when it is the only run, or invalid."""
+    has a panel of its own only when it is the only run, or invalid. ``empty`` may give a figure drawn before: making
+    the panels takes longer than drawing them."""
     control = next((run for run in runs if run.scheme == CONTROL), None)
     order = scheme_order(run.scheme for run in runs)
     shown = [run for run in runs if run is not control or not run.valid] or list(runs)
@@ -60,7 +59,7 @@ def figure(runs: Sequence[Run]) -> Figure:
     drawn = [*shown, control] if control else shown
     ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in drawn)
     end = max(max((run.window_s[1], *run.rates.t)) for run in drawn)
-    made, panels = _panels(len(shown))
+    made, panels = (empty or _panels)(len(shown))
     for ax, run in zip(panels, shown, strict=True):
         ax.set_xlim(0, end)
         ax.set_ylim(0, ceiling)
@@ -100,7 +99,10 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
     grid = figure.add_gridspec(rows, columns, wspace=_GAP[0] / wide, hspace=_GAP[1] / high, **edges)
     panels = [figure.add_subplot(grid[divmod(i, columns)]) for i in range(count)]
     for i, ax in enumerate(panels):
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_label_coords(0, 0)  # of no label; otherwise each drawing looks for its place
         ax.xaxis.set_major_locator(MaxNLocator(5, integer=True, prune="upper"))  # the next panel begins beside it
+        ax.grid(axis="y")
         ax.tick_params(labelleft=i % columns == 0, labelbottom=i + columns >= count, labelsize=8.5)
     figure.supxlabel("seconds since the traffic started", fontsize=9, y=0.1 / height, va="bottom")
     middle = (_BOTTOM + (height - _TOP)) / 2 / height
@@ -109,24 +111,23 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
 
 
 def _panel(ax: Axes, run: Run, control: Run | None) -> None:
-    ax.grid(axis="y")
+    for before in (*ax.lines, *ax.patches, *ax.collections, *ax.texts):
+        before.remove()
+    ax.set_facecolor("white" if run.valid else "#fdf1f2")
     if run.valid:
         ax.axvspan(*run.window_s, color=_WINDOW, linewidth=0, zorder=0)
-    else:
-        ax.set_facecolor("#fdf1f2")
     if run.failures and run.phases:
         _failures(ax, run)
     else:
         ax.axhline(run.capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
     for moved, height, width, color in ((True, 0.1, 1.5, INK), (False, 0.045, 0.7, MUTED)):
-        times = [r.t for r in run.rounds if (r.changed > 0) is moved]
-        ax.vlines(times, 0, height, color, linewidth=width, zorder=4, transform=ax.get_xaxis_transform())
+        if times := [r.t for r in run.rounds if (r.changed > 0) is moved]:
+            ax.vlines(times, 0, height, color, linewidth=width, zorder=4, transform=ax.get_xaxis_transform())
     if control is not None and control is not run:
         _line(ax, control, 1.3)
     _line(ax, run, 2)
     ax.set_title(_heading(run, control), fontweight="bold")
-    if not run.valid:
-        ax.set_title(run.verdict.upper(), loc="right", color=INVALID, fontweight="bold")
+    ax.set_title("" if run.valid else run.verdict.upper(), loc="right", color=INVALID, fontweight="bold")
 
 
 def _failures(ax: Axes, run: Run) -> None:
@@ -189,7 +190,9 @@ def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
     title = label(runs[0].pattern) + (f", trial {trials.pop()}" if len(trials) == 1 else "")
     width, height = figure.get_size_inches()
     left = _LEFT / width
-    figure.text(left, 1 - 0.12 / height, title, va="top", fontsize=11.5, fontweight="bold")
+    figure.suptitle(title, x=left, y=1 - 0.12 / height, ha="left", va="top", fontsize=11.5, fontweight="bold")
+    for before in list(figure.legends):
+        before.remove()
     place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.36 / height), "borderpad": 0, "borderaxespad": 0}
     figure.legend(
         *zip(*handles, strict=True), ncols=len(handles), fontsize=8, handlelength=1.5, columnspacing=1.3, **place

@@ -177,6 +177,7 @@ def save(figure: Figure, path: Path, formats: Iterable[str] = ("png",)) -> list[
     for suffix in formats:
         file = path.with_name(f"{path.name.removesuffix('.png').removesuffix('.svg')}.{suffix}")
         write_whole(file, drawn(figure, suffix))
+        figure.set_layout_engine("none")  # it is laid out
         files.append(file)
     return files
 

@@ -26,6 +26,8 @@ MAX_FLOWS = 10_000_000
 """More are refused, and fewer where memory does not suffice."""
 FLOW_BYTES = 800
 """What a simulation keeps of a flow, at its end (docs/workloads.md)."""
+FEW_BYTES = 1_000_000
+"""Every machine has these."""
 _FREE = Path("/proc/meminfo")
 
 
@@ -82,7 +84,8 @@ class Config(Experiment):
         work = bounded(self.workload())
         if work.graph is not None and self.engine == "aimd":
             self._refuse_long_ticks(work.graph)
-        return joined(list(work.blocks()) or [NOTHING]), work.graph
+        flows = work.standing if work.matrix else joined(list(work.blocks()) or [NOTHING])
+        return flows, work.graph
 
     def _refuse_long_ticks(self, graph: FlowGraph) -> None:
         """Each flow may wait a tick for its turn: ValueError where that would be much of the time that is measured."""
@@ -109,8 +112,8 @@ class Config(Experiment):
 def bounded(work: Workload) -> Workload:
     """Itself; ValueError, one sentence, for more flows than `MAX_FLOWS`, or than fit the memory that is free."""
     work.bounded(MAX_FLOWS)
-    needed, free = work.expected_flows * FLOW_BYTES, _free_bytes()
-    if needed > free:
+    needed = work.expected_flows * FLOW_BYTES
+    if needed > FEW_BYTES and needed > (free := _free_bytes()):
         raise ValueError(
             f"traffic {work.name!r} would be {work.expected_flows:.3g} flows in {work.seconds:g} s, which take some "
             f"{needed / 1e9:.1f} GB of memory; {free / 1e9:.1f} GB are free"

@@ -85,7 +85,7 @@ def loss(case: Collisions) -> float:
 
 def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
     """If a flow runs at its worst link's factor."""
-    kept = _sum_of_worst(tree.half, flows_per_host, np.uint64(seed), np.zeros(num_links(tree), dtype=np.int32))
+    kept = _sum_of_worst(tree.half, flows_per_host, np.uint64(seed), np.zeros(num_links(tree) + 1, dtype=np.int32))
     return float(1.0 - kept / (tree.num_hosts * flows_per_host))
 
 
@@ -125,21 +125,19 @@ def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: Int32) -> None
 
 @compiled
 def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, load: Int32) -> float:
-    """Of all flows the factors of their worst links. ``load``: zeros, (links,)."""
+    """Of all flows the factors of their worst links. ``load``: zeros, (links + 1,), the last of which is `NO_LINK`."""
     for flow in range(2 * half**3 * flows_per_host):
         src, dst, core = _draw(half, flows_per_host, flow, seed)
         for link in choice_links(src, dst, core, half):
-            if link != NO_LINK:
-                load[link] += 1
-    factor = np.minimum(1.0, flows_per_host / np.maximum(load, 1))
+            load[link] += 1
+    load[NO_LINK] = 0
     kept = 0.0
     for flow in range(2 * half**3 * flows_per_host):
         src, dst, core = _draw(half, flows_per_host, flow, seed)
-        worst = 1.0
+        most = flows_per_host
         for link in choice_links(src, dst, core, half):
-            if link != NO_LINK:
-                worst = min(worst, factor[link])
-        kept += worst
+            most = max(most, load[link])
+        kept += flows_per_host / most
     return kept
 
 
