@@ -13,7 +13,7 @@ from typing import Any
 
 from hedera.schemes import CONTROL
 from plots.load import Sweep
-from plots.trials import difference, first_to_last
+from plots.trials import first_to_last, over_patterns
 
 COLUMNS = ("measure", "pattern", "scheme", "beyond", "patterns", "seeds", "mean", "low", "high")
 COSTS = ("retransmitted_segments", "needless_retransmissions", "segments_out_of_order", "timeouts", "moves")
@@ -77,7 +77,5 @@ def _rows(table: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _mean(values: Any) -> tuple[int, int, float | None, float | None, float | None]:
-    """Over the patterns that have a value in all trials; their number, that of the trials, mean and interval."""
-    complete = values.unstack("trial").dropna(how="all").dropna(axis="columns", how="all").dropna()
-    mean = difference(None, complete.mean().tolist() if len(complete) else [])
-    return len(complete), mean.pairs, mean.mean, mean.low, mean.high
+    mean, patterns = over_patterns(values)
+    return patterns, mean.pairs, mean.mean, mean.low, mean.high

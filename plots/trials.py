@@ -190,9 +190,15 @@ def _compare(rates: Any, first: str, second: str) -> Comparison:
     differences = (rates[first] - rates[second]).dropna()
     by_trial = differences.unstack("trial")
     rows = [difference(p, by_trial.loc[p].dropna().tolist()) for p in pattern_order(by_trial.index)]
-    common = by_trial.dropna()
-    overall = difference(None, common.mean().tolist() if len(common) else [])
-    return Comparison(first, second, tuple(holm(rows)), overall, len(common))
+    overall, common = over_patterns(differences)
+    return Comparison(first, second, tuple(holm(rows)), overall, common)
+
+
+def over_patterns(values: Any) -> tuple[Difference, int]:
+    """The mean, within each trial and then over trials, of a series by pattern and trial, over the patterns that all
+    trials have; and the number of these."""
+    common = values.dropna().unstack("trial").dropna()
+    return difference(None, common.mean().tolist() if len(common) else []), len(common)
 
 
 def difference(pattern: str | None, differences: Sequence[float]) -> Difference:
