@@ -58,9 +58,8 @@ def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
 
     Shows a small input that breaks the contract; the exit status is then 1. Needs no root.
     """
-    from classroom.cases import cases
+    from classroom.cases import cases, quality_cases
     from classroom.checks import ANSWER, INPUTS, RAISES, measured, run_checks
-    from classroom.grading import quality_cases
     from classroom.submission import SCHEDULER, Misbehaved, Submission, own, read_code
 
     where, _, attribute = name.rpartition(":")

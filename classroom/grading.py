@@ -1,5 +1,4 @@
-"""Many submissions, each isolated from the machine and from the others (`classroom.sandbox`), and their grades; and how
-good a scheduler is in the simulator."""
+"""Many submissions, each isolated from the machine and from the others (`classroom.sandbox`), and their grades."""
 
 from __future__ import annotations
 
@@ -8,25 +7,18 @@ from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cache
 from textwrap import indent
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from classroom.cases import FIGURE, NO_FLOWS, ONE_PASS, ORDER, cases
-from classroom.checks import ANSWER, BASELINE, INPUTS, MOVES, RAISES, RULES, Case, Check, earned, measured, run_checks
+from classroom.cases import FIGURE, NO_FLOWS, ONE_PASS, ORDER, cases, quality_cases
+from classroom.checks import ANSWER, INPUTS, MOVES, RAISES, RULES, Check, earned, measured, run_checks
 from classroom.intake import HandIn
 from classroom.sandbox import Place, closed, unclosed
 from classroom.submission import NAMES, SCHEDULER, Budget, Start, Submission, Unfit, as_code
-from hedera.demand import estimate_demands
-from hedera.maxmin import most_possible
 from record.errors import one_line
 from record.tasks import workers
-from simulator.config import Config
-from topos.links import num_links
-from topos.network import NonBlocking
 
 PARTS = {file.removesuffix(".py"): file for file in NAMES if file != SCHEDULER} | {"contract": SCHEDULER}
 """The file of each part that has checks."""
@@ -34,12 +26,9 @@ UNTOUCHED = {"demand": ((NO_FLOWS, ORDER), (FIGURE, ONE_PASS)), "contract": (tup
 """By part: checks that an untouched template or constant answers pass, and those beside which they count."""
 POINTS = {"demand": 20.0, "first_fit": 20.0, "annealing": 20.0, "contract": 10.0, "quality": 30.0}
 """The points of each part, of 100 (docs/assignment/rubric.md)."""
-SIZES = (4, 8)
 CALL_S = 20.0
 CLOCK = 10.0
 """Real seconds allowed for each second of processor time: a busy machine is not the submission's fault."""
-DRAWN = 3
-"""Patterns of each kind at each size."""
 Checks = Mapping[str, Sequence[Check]]
 
 
@@ -133,39 +122,7 @@ class Class:
         return unclosed(cpu_s, hash_seed) if self.place is None else closed(self.place, cpu_s, hash_seed)
 
 
-_cases = cache(cases)
-
-
-@cache
-def quality_cases(seed: int) -> list[Case]:
-    """The traffic on which schedulers are measured, and what ECMP, the baseline and any paths reach under it."""
-    drawn = [int(np.random.default_rng((seed, n)).integers(1 << 31)) for n in range(DRAWN)]
-    return [_quality_case(k, traffic, one) for one in drawn for k in SIZES for traffic in drawn_patterns(k, one)]
-
-
-def _quality_case(k: int, traffic: str, seed: int) -> Case:
-    """Of flows that last: ``bound``, in links, is what no paths can exceed; shares are of that. Only hosts' links limit
-    it, as on one switch: a fat-tree is a folded Clos network, and flows may be split."""
-    from simulator.driver import Simulation
-
-    config = Config("ecmp", traffic, k=k, seconds=3.0, tick_s=0.1, interval_s=0.5, seed=seed, engine="maxmin")
-    runs = {name: Simulation(replace(config, scheme=name)) for name in ("ecmp", BASELINE)}
-    work, switch = runs["ecmp"].work, NonBlocking(config.tree.num_hosts)
-    bound = round(most_possible(switch, work.src, work.dst, np.ones(num_links(switch))) or 0.0)
-    columns: dict[str, Any] = {"src": work.src, "dst": work.dst, "hashed": runs["ecmp"].paths.hashed}
-    columns["demand"] = estimate_demands(work.src, work.dst, config.tree.num_hosts)
-    shares = {name: one.run().bisection_mbps / config.link_mbps / bound for name, one in runs.items()}
-    told = {name: np.asarray(column).tolist() for name, column in columns.items()}
-    return {"k": k, "traffic": traffic, "iterations": config.iterations, "bound": bound, **shares, **told}
-
-
-def drawn_patterns(k: int, seed: int) -> tuple[str, ...]:
-    """Random traffic, so that a submission cannot contain prepared answers."""
-    rng = np.random.default_rng((seed, k, 5))  # apart from others of one seed
-    cores = k * k // 4
-    stride = int(rng.integers(cores, k * cores - cores))
-    edge, pod = rng.integers(5, 40, 2) / 100
-    return f"stride:{stride}", f"staggered:{edge:.2f},{pod:.2f}", "randbij", "random"
+_cases, _quality = cache(cases), cache(quality_cases)
 
 
 def graded(course: Class, jobs: int, made: Sequence[HandIn]) -> Generator[tuple[int, Grade]]:
@@ -207,7 +164,7 @@ def grade(made: HandIn, course: Class) -> Grade:
             checks[part] = run_checks(submission, _cases(course.seed)[file])
             kept = all(one.passed for one in checks[part] if one.name in (RAISES, ANSWER, INPUTS))
             if file == SCHEDULER and kept:
-                quality, percent, told = measured(submission, quality_cases(course.seed))
+                quality, percent, told = measured(submission, _quality(course.seed))
                 checks["quality"] = [told]
         except Unfit:
             raise

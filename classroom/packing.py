@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 from string import Template
 
-from classroom.cases import PUBLIC, cases
+from classroom.cases import PUBLIC, cases, quality_cases
 from classroom.sandbox import expose, packages
 from classroom.submission import NAMES, ROOT, SCHEDULER
 from record.files import write_whole
@@ -55,8 +55,6 @@ def write_template(path: Path, check: str | None = None) -> str:
 
 def pack_handout(folder: Path) -> None:
     """Write templates, documents, modules to import, and checks with their cases, but no solution."""
-    from classroom.grading import quality_cases
-
     asked = json.dumps(cases(PUBLIC) | {"quality": quality_cases(PUBLIC)}, allow_nan=False)
     for file in NAMES:
         if file != SCHEDULER:

@@ -95,8 +95,8 @@ def as_code(file: str, data: bytes, attribute: str) -> Code:
 
 
 Question = dict[str, Any]
-"""``hosts``, ``src`` and ``dst``: of an estimate. Or ``k`` and ``search`` (seed and iterations), of a scheduler that is
-made anew; and what it is asked: a ``history`` (`classroom.answering`), or ``periods`` of flows."""
+"""Of an estimate, ``hosts``, ``src`` and ``dst``. Of a scheduler, a ``history`` (`classroom.answering`), and the seed
+and iterations that it is made anew with (``search``)."""
 
 
 @dataclass(frozen=True)
@@ -123,26 +123,13 @@ def own(hash_seed: int = 0) -> Start:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """``values`` and ``numbers`` by name; the inputs that were written to; an exception and its line of the file;
-    ``odd``: what the code answered with instead of numbers."""
+    """``values`` and ``numbers`` by name; the inputs that were written to; ``odd``: what the code answered with instead
+    of numbers."""
 
     values: dict[str, NDArray[Any]] = field(default_factory=dict)
     numbers: dict[str, float] = field(default_factory=dict)
     touched: tuple[str, ...] = ()
-    error: str = ""
-    line: int = 0
     odd: str = ""
-
-
-def _answer(told: dict[str, Any]) -> Answer:
-    """What a line says. Raises whatever it is that is wrong with it."""
-    values = {name: np.asarray(numbers) for name, numbers in told.get("values", {}).items()}
-    if any(array.dtype.kind not in "biuf" for array in values.values()):
-        raise ValueError
-    numbers = {name: float(number) for name, number in told.get("numbers", {}).items()}
-    touched = tuple(one_line(name, most=20) for name in told.get("touched", ())[:9])
-    odd = one_line(told.get("odd", ""), most=100)
-    return Answer(values, numbers, touched, one_line(told.get("error", "")), int(told.get("line", 0)), odd)
 
 
 class _Process:
@@ -348,39 +335,38 @@ class Submission:
         """The replies of one process: to all checks, or up to the one that it did not survive."""
         asked = [(n, question) for n, check in enumerate(checks) for question in check]
         answers: list[list[Answer | Misbehaved]] = [[] for _ in asked]
-        at, last, error, clock = 0, len(checks) - 1, self._unloaded, time.monotonic()
+        at, last, clock = -1, len(checks) - 1, time.monotonic()
         try:
-            with contextlib.closing(self._lines([question for _, question in asked])) as lines:
-                for line in map(json.loads, () if error else lines):
-                    at = max(at, int(line["question"]))
-                    if not line.get("begins"):
-                        answers[at].append(self._heard(line))
+            if self._unloaded is None:
+                with contextlib.closing(self._said(self._request([question for _, question in asked]))) as lines:
+                    for told in map(json.loads, iter(partial(next, lines), DONE)):
+                        if "begins" in told:
+                            at = min(max(at, int(told["begins"])), len(asked) - 1)
+                            continue
+                        answer = self._heard(told)
+                        if at >= 0:
+                            answers[at].append(answer)
+                        elif isinstance(answer, Misbehaved):
+                            raise answer
+                        elif answer.odd:
+                            raise Misbehaved(
+                                "absent", f"there is no {self.code.attribute} in {one_line(self.code.file)}"
+                            )
         except Unfit:
             raise
         except Exception as wrong:  # noqa: BLE001, whatever it is that is wrong with an answer
             error = wrong if isinstance(wrong, Misbehaved) else Misbehaved("rubbish", RUBBISH)
+            if at < 0:
+                self._unloaded = error
+            else:
+                last = asked[at][0]
+                for rest in answers[at:]:
+                    rest.append(error)
         finally:  # its end counts, too: the kernel takes long to remove a million files
             self.budget.left_s -= time.monotonic() - clock
-        if error is not None and asked:
-            if self._unloaded is None:
-                last = asked[at][0]
-            for rest in answers[at:]:
-                rest.append(error)
+        if self._unloaded is not None:
+            answers = [[self._unloaded] for _ in asked]
         return [Replies([a for (m, _), a in zip(asked, answers, strict=True) if m == n]) for n in range(last + 1)]
-
-    def _lines(self, questions: Sequence[Question]) -> Generator[bytes]:
-        """What a process answers to these questions, line by line, once it has loaded the code. Raises Misbehaved."""
-        with contextlib.closing(self._said(self._request(questions))) as lines:
-            try:
-                loaded = self._heard(json.loads(next(lines)))
-                if isinstance(loaded, Misbehaved):
-                    raise loaded
-                if loaded.odd:
-                    raise Misbehaved("absent", f"there is no {self.code.attribute} in {one_line(self.code.file)}")
-            except Misbehaved as error:
-                self._unloaded = error
-                raise
-            yield from iter(partial(next, lines), DONE)
 
     def _request(self, questions: Sequence[Question]) -> bytes:
         code = {**asdict(self.code), "file": f"/submission/{one_line(self.code.file)}"}
@@ -397,6 +383,13 @@ class Submission:
                 yield process.line(self.call_s)
 
     def _heard(self, told: dict[str, Any]) -> Answer | Misbehaved:
-        answer = _answer(told)
-        where = f" (line {answer.line} of {one_line(self.code.file)})" if answer.line else ""
-        return Misbehaved("raised", f"it raises {answer.error}{where}") if answer.error else answer
+        """What a line says. Raises whatever it is that is wrong with it."""
+        if error := one_line(told.get("error", "")):
+            where = f" (line {line} of {one_line(self.code.file)})" if (line := int(told.get("line", 0))) else ""
+            return Misbehaved("raised", f"it raises {error}{where}")
+        values = {name: np.asarray(numbers) for name, numbers in told.get("values", {}).items()}
+        if any(array.dtype.kind not in "biuf" for array in values.values()):
+            raise ValueError
+        numbers = {name: float(number) for name, number in told.get("numbers", {}).items()}
+        touched = tuple(one_line(name, most=20) for name in told.get("touched", ())[:9])
+        return Answer(values, numbers, touched, one_line(told.get("odd", ""), most=100))
