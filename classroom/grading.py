@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -16,7 +16,7 @@ from classroom.cases import FIGURE, NO_FLOWS, ONE_PASS, ORDER, cases, quality_ca
 from classroom.checks import ANSWER, INPUTS, MOVES, RAISES, RULES, Check, earned, measured, run_checks
 from classroom.intake import HandIn
 from classroom.sandbox import Place, closed, unclosed
-from classroom.submission import NAMES, SCHEDULER, Budget, Start, Submission, Unfit, as_code
+from classroom.submission import NAMES, SCHEDULER, Budget, Code, Start, Submission, Unfit
 from record.errors import one_line
 from record.tasks import workers
 
@@ -65,12 +65,6 @@ class Grade:
         """Of 100."""
         return sum(line.points for line in self.lines())
 
-    def part(self, name: str) -> float | None:
-        """The fraction of a part's points; None for what was not handed in, or not measured."""
-        if name == "quality" or name not in self.checks:
-            return self.quality if name == "quality" else None
-        return sum(line.points for line in self.lines() if line.part == name) / POINTS[name]
-
     def lines(self) -> list[Line]:
         """The points of each part are divided among its checks."""
         shown = []
@@ -91,15 +85,23 @@ class Grade:
 
     def row(self) -> dict[str, Any]:
         """A line of grades.csv: points, also by part, empty for what was not handed in."""
-        parts = {name: self.part(name) for name in POINTS}
-        points = {f"{p}_points": None if value is None else round(POINTS[p] * value, 2) for p, value in parts.items()}
-        return {"submission": self.submission, "points": round(self.points, 2), **points, **self._rest()}
+        row = {"submission": self.submission, "points": round(self.points, 2)}
+        for part, share in self._parts().items():
+            row[f"{part}_points"] = None if share is None else round(POINTS[part] * share, 2)
+        return row | self._rest()
 
     def as_json(self) -> dict[str, Any]:
         """Parts as fractions of their points, and every check."""
         checks = {part: [{**asdict(c), "passed": c.passed} for c in each] for part, each in self.checks.items()}
-        parts = {name: self.part(name) for name in POINTS}
-        return {"submission": self.submission, "points": self.points, **parts, **self._rest(), "checks": checks}
+        return {"submission": self.submission, "points": self.points, **self._parts(), **self._rest(), "checks": checks}
+
+    def _parts(self) -> dict[str, float | None]:
+        """The fractions of the parts' points; None for what was not handed in, or not measured."""
+        got = defaultdict[str, float](float)
+        for line in self.lines():
+            got[line.part] += line.points
+        parts = {part: got[part] / POINTS[part] if part in self.checks else None for part in PARTS}
+        return {**parts, "quality": self.quality}
 
     def _rest(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("percent_of_bound", "seconds", "files", "remarks")}
@@ -150,17 +152,13 @@ def grade(made: HandIn, course: Class) -> Grade:
     quality: float | None = None
     percent: float | None = None
     for part, file in PARTS.items():
-        if (held := made.files.get(file)) is None:
+        held = made.files.get(file)
+        if isinstance(held, str):
+            checks[part] = [Check("a file of Python", "docs/assignment/handout.md", held)]
+        if not isinstance(held, Code):
             continue
         try:
-            if isinstance(held, str):
-                raise ValueError(held)
-            code = as_code(file, held, NAMES[file])
-        except ValueError as error:
-            checks[part] = [Check("a file of Python", "docs/assignment/handout.md", str(error))]
-            continue
-        try:
-            submission = Submission(course.start, code, CALL_S, Budget(CLOCK * course.budget_s))
+            submission = Submission(course.start, held, CALL_S, Budget(CLOCK * course.budget_s))
             checks[part] = run_checks(submission, _cases(course.seed)[file])
             kept = all(one.passed for one in checks[part] if one.name in (RAISES, ANSWER, INPUTS))
             if file == SCHEDULER and kept:

@@ -23,7 +23,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from classroom.submission import MAX_FILE, NAMES
+from classroom.submission import MAX_FILE, NAMES, Code, as_code
 from record.errors import one_line
 from traffic.textfile import Unreadable, read_regular
 
@@ -43,11 +43,11 @@ _CANVAS = re.compile(r"(?P<who>[^_]+)_(?:LATE_)?(?P<id>\d+)_(?P<order>\d+)_(?P<f
 
 @dataclass(frozen=True)
 class HandIn:
-    """One student's work. ``files``: by the names that are expected, what each holds or, as text, why it is not read.
+    """One student's work. ``files``: by the names that are expected, the code or, as text, why it is not read.
     ``found``: the names of all files that were seen. ``remarks``: what was not as expected, a sentence each."""
 
     name: str
-    files: dict[str, bytes | str]
+    files: dict[str, Code | str]
     found: tuple[str, ...]
     remarks: tuple[str, ...] = ()
 
@@ -164,7 +164,7 @@ def _taken(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
     seen = list(islice((one for part in parts for one in _files(part, said)), MAX_FILES + 1))
     if len(seen) > MAX_FILES:
         said.append(f"it has more than {MAX_FILES} files, of which no more were looked at")
-    files = dict[str, bytes | str]()
+    files = dict[str, Code | str]()
     for file in NAMES:
         mine = [one for one in seen[:MAX_FILES] if _expected(PurePosixPath(one.shown).name) == file]
         if not mine:
@@ -173,9 +173,9 @@ def _taken(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
         said += [f"{other.shown} is not looked at" for other in others]
         said += [f"{chosen.shown} is taken as {file}"] * (chosen.shown != file)
         try:
-            files[file] = _read(chosen.held, MAX_FILE)
-            if len(files[file]) > MAX_FILE:
+            if len(data := _read(chosen.held, MAX_FILE)) > MAX_FILE:
                 raise Unreadable(f"is larger than {MAX_FILE / 1e6:.3g} MB")
+            files[file] = as_code(file, data, NAMES[file])
         except Unreadable as error:
             files[file] = f"{file} {error}"
     found = tuple(one_line(one.shown, most=100) for one in seen[:20]) + ("...",) * (len(seen) > 20)

@@ -4,6 +4,7 @@ Nothing in its answers is trusted."""
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,7 +92,7 @@ def as_code(file: str, data: bytes, attribute: str) -> Code:
     try:
         return Code(file, data.decode("utf-8-sig"), attribute)
     except UnicodeDecodeError:
-        raise ValueError(f"{file} is not text in UTF-8") from None
+        raise Unreadable("is not text in UTF-8") from None
 
 
 Question = dict[str, Any]
@@ -132,103 +133,35 @@ class Answer:
     odd: str = ""
 
 
-class _Process:
-    """A process started as ``start`` says. It reads a request from one file, and writes its answers to another."""
-
-    def __init__(self, start: Start, budget: Budget, request: bytes) -> None:
-        self._start, self._budget = start, budget
-        self._ends_s = time.monotonic() + budget.left_s
-        self._folder = tempfile.TemporaryDirectory(prefix="hedera-answers-", ignore_cleanup_errors=True)
-        asked, answered = (Path(self._folder.name, name) for name in ("asked", "answered"))
+@contextlib.contextmanager
+def _started(start: Start, request: bytes) -> Iterator[tuple[subprocess.Popen[bytes], BinaryIO]]:
+    """A process that reads a request, and its answers so far. It and all that it has started are killed when the block
+    ends; an isolated one has no process left then."""
+    with tempfile.TemporaryDirectory(prefix="hedera-answers-", ignore_cleanup_errors=True) as folder:
+        asked, answered = (Path(folder, name) for name in ("asked", "answered"))
         asked.write_bytes(request)
         # Files and no pipes: a pipe could fill before it is read, and not every system reads one with a deadline.
         with asked.open("rb") as stdin, answered.open("ab") as stdout:
-            self._process = subprocess.Popen(
-                start.command,
-                env=start.environment,
-                cwd="/",
-                start_new_session=True,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=subprocess.DEVNULL if start.others else None,
-            )
-        self._answers = answered.open("rb")
-
-    def ready(self) -> None:
-        """Wait for its first line, before which no code of a submission runs. Raises Unfit if it does not come."""
+            process = subprocess.Popen(
+                start.command, env=start.environment, cwd="/", start_new_session=True,
+                stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL if start.others else None,
+            )  # fmt: skip
         try:
-            self.line(START_S, asked=False)
-        except Misbehaved as error:
-            if time.monotonic() > self._ends_s:
-                raise
-            raise Unfit(f"Python did not start to run a submission: {error}") from None
-
-    def line(self, seconds: float, asked: bool = True) -> bytes:
-        """Its next line. Raises Misbehaved. ``asked``: it has begun to run the submission's code."""
-        due_s, line = time.monotonic() + seconds, b""
-        while True:
-            ended = self._process.poll() is not None  # known before reading, so that nothing is missed
-            line += self._answers.readline(MAX_ANSWER + 1 - len(line))
-            if (
-                len(line) > MAX_ANSWER
-                or self._answers.tell() > MAX_ANSWERS
-                or (ended and line and not line.endswith(b"\n"))
-            ):
-                raise Misbehaved("rubbish", RUBBISH)
-            if line.endswith(b"\n"):
-                return line
-            if ended:
-                raise Misbehaved("ended", self._how_it_ended())
-            self._watch(asked)
-            if time.monotonic() > min(due_s, self._ends_s):
-                late = f"it did not answer within {seconds:g} s"
-                raise Misbehaved("slow", self._budget.over if self._ends_s < due_s else late)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(WATCH_S)
-
-    def _watch(self, asked: bool) -> None:
-        """Raise Misbehaved when its processes take too much together: the kernel's limits are for each of them."""
-        if not self._start.others:
-            return
-        family, over = list(_family(self._process.pid)), ""
-        if sum(map(_memory, family)) > MEMORY:
-            over = f"its processes took more than {MEMORY >> 30} GiB of memory"
-        elif len(family) > MOST_PROCESSES:
-            over = f"it started more than {MOST_PROCESSES} processes"
-        elif self._start.closed and _inodes(family) > MOST_INODES:
-            over = f"it made more than {MOST_INODES} files"
-        elif asked and all(map(_asleep, family)):
-            self._budget.asleep_s += WATCH_S
-            if self._budget.asleep_s > ASLEEP_S:
-                over = self._budget.over = f"it slept for more than {ASLEEP_S:g} s in all"
-                self._budget.left_s = 0.0
-        if over:
-            raise Misbehaved("ended", over)
-
-    def close(self) -> None:
-        """Kill it and all that it has started; an isolated one has no process left when this returns."""
-        process = self._process
-        if process.poll() is None and self._start.closed:
-            # The kernel ends a namespace with the first process in it, which is gone when all others are.
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                for first in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
-                    os.kill(int(first), signal.SIGKILL)
-                    process.wait(10.0)
-        if process.poll() is None:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except (AttributeError, ProcessLookupError, PermissionError):  # Windows has no groups
-                process.kill()
-        process.wait()
-        self._answers.close()
-        self._folder.cleanup()
-
-    def _how_it_ended(self) -> str:
-        """Behind a shell or bubblewrap a signal is its number plus 128."""
-        status = self._process.returncode
-        number = -status if status < 0 else status - 128
-        how = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
-        return f"its process ended ({how})"
+            with answered.open("rb") as answers:
+                yield process, answers
+        finally:
+            if process.poll() is None and start.closed:
+                # The kernel ends a namespace with the first process in it, which is gone when all others are.
+                with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                    for first in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+                        os.kill(int(first), signal.SIGKILL)
+                        process.wait(10.0)
+            if process.poll() is None:
+                try:
+                    os.killpg(process.pid, signal.SIGKILL)
+                except (AttributeError, ProcessLookupError, PermissionError):  # Windows has no groups
+                    process.kill()
+            process.wait()
 
 
 def _threads(pid: int, file: str) -> Iterator[str]:
@@ -254,10 +187,8 @@ def _asleep(pid: int) -> bool:
 def _memory(pid: int) -> int:
     """Bytes that are a process's own, in memory or swapped out, and of its page tables."""
     with contextlib.suppress(OSError):
-        found = re.findall(
-            r"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M
-        )
-        return sum(map(int, found)) << 10
+        status = Path(f"/proc/{pid}/status").read_text()
+        return sum(map(int, re.findall(r"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+)", status, re.M))) << 10
     return 0
 
 
@@ -338,7 +269,9 @@ class Submission:
         at, last, clock = -1, len(checks) - 1, time.monotonic()
         try:
             if self._unloaded is None:
-                with contextlib.closing(self._said(self._request([question for _, question in asked]))) as lines:
+                code = {**asdict(self.code), "file": f"/submission/{one_line(self.code.file)}"}
+                request = json.dumps({"code": code, "questions": [question for _, question in asked]}).encode()
+                with contextlib.closing(self._said(request)) as lines:
                     for told in map(json.loads, iter(partial(next, lines), DONE)):
                         if "begins" in told:
                             at = min(max(at, int(told["begins"])), len(asked) - 1)
@@ -368,19 +301,69 @@ class Submission:
             answers = [[self._unloaded] for _ in asked]
         return [Replies([a for (m, _), a in zip(asked, answers, strict=True) if m == n]) for n in range(last + 1)]
 
-    def _request(self, questions: Sequence[Question]) -> bytes:
-        code = {**asdict(self.code), "file": f"/submission/{one_line(self.code.file)}"}
-        return json.dumps({"code": code, "questions": questions}).encode()
-
     def _said(self, request: bytes) -> Generator[bytes]:
-        """Every line of a process after the first one."""
+        """Every line of a process but the first, which says that it is ready; until then no code of a submission runs.
+        Raises Misbehaved, and Unfit if it does not become ready."""
         if self.budget.left_s <= 0:
             raise Misbehaved("slow", self.budget.over)
-        with contextlib.closing(_Process(self.start(self.hash_seed), self.budget, request)) as process:
-            process.ready()
-            yield process.line(START_S)
-            while True:
-                yield process.line(self.call_s)
+        ends_s, start = time.monotonic() + self.budget.left_s, self.start(self.hash_seed)
+        with _started(start, request) as (process, answers):
+            try:
+                self._line(process, answers, START_S, ends_s)
+            except Misbehaved as error:
+                if time.monotonic() > ends_s:
+                    raise
+                raise Unfit(f"Python did not start to run a submission: {error}") from None
+            for seconds in itertools.chain([START_S], itertools.repeat(self.call_s)):
+                yield self._line(process, answers, seconds, ends_s, start if start.others else None)
+
+    def _line(
+        self,
+        process: subprocess.Popen[bytes],
+        answers: BinaryIO,
+        seconds: float,
+        ends_s: float,
+        watched: Start | None = None,
+    ) -> bytes:
+        """The next line, within so many seconds and before the budget ends."""
+        due_s, line = time.monotonic() + seconds, b""
+        while True:
+            ended = process.poll() is not None  # known before reading, so that nothing is missed
+            line += answers.readline(MAX_ANSWER + 1 - len(line))
+            whole = line.endswith(b"\n")
+            if len(line) > MAX_ANSWER or answers.tell() > MAX_ANSWERS or (ended and line and not whole):
+                raise Misbehaved("rubbish", RUBBISH)
+            if whole:
+                return line
+            if ended:  # behind a shell or bubblewrap a signal is its number plus 128
+                status = process.returncode
+                number = -status if status < 0 else status - 128
+                how = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
+                raise Misbehaved("ended", f"its process ended ({how})")
+            if watched:
+                self._watch(list(_family(process.pid)), watched.closed)
+            if time.monotonic() > min(due_s, ends_s):
+                late = f"it did not answer within {seconds:g} s"
+                raise Misbehaved("slow", self.budget.over if ends_s < due_s else late)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(WATCH_S)
+
+    def _watch(self, family: Sequence[int], closed: bool) -> None:
+        """Raise Misbehaved when processes take too much together: the kernel's limits are for each of them."""
+        over = ""
+        if sum(map(_memory, family)) > MEMORY:
+            over = f"its processes took more than {MEMORY >> 30} GiB of memory"
+        elif len(family) > MOST_PROCESSES:
+            over = f"it started more than {MOST_PROCESSES} processes"
+        elif closed and _inodes(family) > MOST_INODES:
+            over = f"it made more than {MOST_INODES} files"
+        elif all(map(_asleep, family)):
+            self.budget.asleep_s += WATCH_S
+            if self.budget.asleep_s > ASLEEP_S:
+                over = self.budget.over = f"it slept for more than {ASLEEP_S:g} s in all"
+                self.budget.left_s = 0.0
+        if over:
+            raise Misbehaved("ended", over)
 
     def _heard(self, told: dict[str, Any]) -> Answer | Misbehaved:
         """What a line says. Raises whatever it is that is wrong with it."""
