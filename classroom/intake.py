@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import pickle
 import re
 import resource
 import stat
@@ -16,12 +15,14 @@ import tarfile
 import warnings
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from classroom.submission import MAX_FILE, NAMES, Code, as_code
 from record.errors import one_line
@@ -136,28 +137,20 @@ def _gradescope(folder: Path) -> dict[str, tuple[str, str]]:
 
 def _apart(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
     """`_taken` in a process of its own."""
-    reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads, as NumPy has: none of them holds a lock of ours
-        child = os.fork()
-    if child == 0:
         try:
-            resource.setrlimit(resource.RLIMIT_CPU, (READ_S, READ_S))
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-            resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + READ_BYTES,) * 2)
-            with open(writing, "wb") as out:
-                out.write(pickle.dumps(_taken(name, parts, said)))
-            os._exit(0)
-        finally:
-            os._exit(1)
-    os.close(writing)
-    with open(reading, "rb") as read:
-        taken = read.read()
-    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0:
-        made: HandIn = pickle.loads(taken)
-        return made
-    limits = f"{READ_S} s of processor time and {READ_BYTES >> 20} MiB of memory"
-    return HandIn(name, {}, (), (*said, f"what it holds cannot be read within {limits}"))
+            with ProcessPoolExecutor(1, get_context("fork"), _limit) as child:
+                return child.submit(_taken, name, parts, said).result()
+        except Exception:  # noqa: BLE001, whatever it is that it ended of
+            limits = f"{READ_S} s of processor time and {READ_BYTES >> 20} MiB of memory"
+            return HandIn(name, {}, (), (*said, f"what it holds cannot be read within {limits}"))
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (READ_S, READ_S))
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + READ_BYTES,) * 2)
 
 
 def _taken(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
@@ -230,33 +223,29 @@ def _read(held: Path | bytes | None, most: int) -> bytes:
 
 def _unpacked(data: bytes) -> Iterator[tuple[str, bytes | None]]:
     """The files of an archive, None for links; what is not expected is not read. Raises Unreadable."""
+    room = MAX_UNPACKED
     try:
-        room = MAX_UNPACKED
-        if data[:2] == b"PK":
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                for one in archive.infolist():
-                    room = _left(room, one.file_size)
-                    wanted = _wanted(one.filename) and not stat.S_ISLNK(one.external_attr >> 16)
-                    if wanted and one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                        yield one.filename, archive.open(one).read(MAX_FILE + 1)
-                    elif not one.filename.endswith("/"):
-                        yield one.filename, None
-            return
-        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-            for member in tar:
-                room = _left(room, member.size)
-                content = tar.extractfile(member) if member.isreg() and _wanted(member.name) else None
-                if not member.isdir():
-                    yield member.name, content.read(MAX_FILE + 1) if content else None
+        for name, size, opened in _members(io.BytesIO(data)):
+            room -= size
+            if size < 0 or room < 0:
+                raise ValueError
+            wanted = opened() if opened and _expected(PurePosixPath(name).name) else None
+            yield name, wanted.read(MAX_FILE + 1) if wanted else None
     except Exception:  # noqa: BLE001, whatever the standard library stumbles over
         raise Unreadable("is no archive that can be read, or too large") from None
 
 
-def _left(room: int, size: int) -> int:
-    if not 0 <= size <= room:
-        raise ValueError
-    return room - size
-
-
-def _wanted(name: str) -> bool:
-    return _expected(PurePosixPath(name).name) is not None
+def _members(file: io.BytesIO) -> Iterator[tuple[str, int, Callable[[], IO[bytes] | None] | None]]:
+    """Of an archive: name, size, and what opens it if it is a regular file; no folders."""
+    if file.getvalue()[:2] == b"PK":
+        with zipfile.ZipFile(file) as archive:
+            for one in archive.infolist():
+                plain = one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+                regular = plain and not stat.S_ISLNK(one.external_attr >> 16)
+                if not one.is_dir():
+                    yield one.filename, one.file_size, partial(archive.open, one) if regular else None
+        return
+    with tarfile.open(fileobj=file) as tar:
+        for member in tar:
+            if not member.isdir():
+                yield member.name, member.size, partial(tar.extractfile, member) if member.isreg() else None
