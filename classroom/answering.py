@@ -15,11 +15,9 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
@@ -109,10 +107,6 @@ def walk(history: History, place: Callable[[LargeFlows, LinkState], Int32]) -> l
 # --- the process --------------------------------------------------------------------------------------------
 
 
-class _NoCores(Exception):
-    """The scheduler's answer gives no flow a core, so there is no next period."""
-
-
 def answer(request: Message, tell: Tell) -> None:
     """Load the code, and answer each question as far as the code does; an exception of the code is an answer, too.
 
@@ -127,8 +121,6 @@ def answer(request: Message, tell: Tell) -> None:
         tell({"begins": number})
         try:
             (_estimate if "hosts" in question else _place)(asked, question, tell)
-        except _NoCores:
-            pass
         except BaseException as error:  # noqa: BLE001
             tell(_raised(error))
 
@@ -141,32 +133,27 @@ def _estimate(function: Any, question: Message, tell: Tell) -> None:
 
 def _place(scheduler: Any, question: Message, tell: Tell) -> None:
     """Make the class as `hedera.schemes.Scheme.placement` does, and ask it period by period."""
-    seed, iterations = question["search"]
-    history = History.read(question["history"])
+    (seed, iterations), history = question["search"], History.read(question["history"])
     made = scheduler(FatTree(history.k), generator(seed, Stream.PLACEMENT), Options(iterations))
-    walk(history, partial(_period, made, tell))
 
+    def place(flows: LargeFlows, links: LinkState) -> Int32:
+        given = {name: getattr(flows, name).copy() for name in LargeFlows.__dataclass_fields__}
+        up = links.up.copy()
+        placed = made.place(LargeFlows(**given), links)
+        message = _numbers("core", placed)
+        touched = [name for name in given if not np.array_equal(given[name], getattr(flows, name))]
+        message["touched"] = touched + ["links.up"] * (not np.array_equal(links.up, up))
+        message["numbers"] = {}
+        for name in _REPORTED:
+            value = getattr(made, name, None)
+            if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and "values" in message:
+                message["values"][name] = value.tolist()
+            elif isinstance(value, (int, float, np.integer, np.floating)):
+                message["numbers"][name] = float(value)
+        tell(message)
+        return np.asarray(placed)  # where these are no cores, nobody reads what follows
 
-def _period(made: Any, tell: Tell, flows: LargeFlows, links: LinkState) -> Int32:
-    given = {name: getattr(flows, name).copy() for name in LargeFlows.__dataclass_fields__}
-    up = links.up.copy()
-    placed = made.place(LargeFlows(**given), links)
-    message = _numbers("core", placed)
-    message["touched"] = [name for name in given if not np.array_equal(given[name], getattr(flows, name))]
-    if not np.array_equal(links.up, up):
-        message["touched"].append("links.up")
-    message["numbers"] = {}
-    for name in _REPORTED:
-        value = getattr(made, name, None)
-        if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and "values" in message:
-            message["values"][name] = value.tolist()
-        elif isinstance(value, (int, float, np.integer, np.floating)):
-            message["numbers"][name] = float(value)
-    tell(message)
-    core: NDArray[Any] = np.asarray(placed)
-    if core.shape != flows.key.shape or (core.size and core.dtype.kind not in "iu") or message["touched"]:
-        raise _NoCores
-    return core.astype(np.int32)
+    walk(history, place)
 
 
 def _numbers(name: str, given: Any) -> Message:

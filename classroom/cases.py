@@ -153,13 +153,12 @@ stay the same while a flow lives: how a reservation follows a changing demand is
 k = 4, hosts 0 and 1 share an edge switch, hosts 0 to 3 a pod, and four cores lead to each pod."""
 
 
-def _scene(one: Case) -> Case:
-    history = History.read({"k": 4, "cables": (), **one})
-    return _history(history, cores=one["cores"], together=one["together"])
-
-
 def _first_fit(seed: int) -> list[Case]:
-    found = []
+    found, scenes = [], []
+    for one in SCENES:
+        history = History.read({"k": 4, "cables": (), **one})
+        case = _history(history, cores=one["cores"], together=one["together"])
+        scenes.append(_check(one["worth"], one["name"], one["section"], "history", one["words"], case))
     for history in _random_histories(Random(f"{seed} first fit"), DRAWN, failures=False, sizes=(0.9, 0.45, 0.225)):
         cores = walk(history, GlobalFirstFit(FatTree(history.k)).place)
         found.append(_history(history, cores=[list(period.items()) for period in cores], together=[]))
@@ -168,7 +167,7 @@ def _first_fit(seed: int) -> list[Case]:
         "before it hold? Or, if no path has, its hashed one?"
     )
     return [
-        *(_check(one["worth"], one["name"], one["section"], "history", one["words"], _scene(one)) for one in SCENES),
+        *scenes,
         _check(4, "random histories, as Figure 5 has it", "section 4.3, Figure 5", "history", first, *found),
     ]
 
@@ -248,18 +247,18 @@ DRAWS = 1  # of a scheduler's own: the seed of the traffic would reveal future f
 
 
 def quality_cases(seed: int) -> list[Case]:
-    """The traffic on which schedulers are measured, and what ECMP, the baseline and any paths reach under it."""
-    drawn = [int(np.random.default_rng((seed, n)).integers(1 << 31)) for n in range(PATTERNS)]
-    return [_quality_case(k, traffic, one) for one in drawn for k in SIZES for traffic in drawn_patterns(k, one)]
+    """The traffic on which schedulers are measured, and what ECMP, the baseline and any paths reach under it.
 
-
-def drawn_patterns(k: int, seed: int) -> tuple[str, ...]:
-    """Random traffic, so that a submission cannot contain prepared answers."""
-    rng = np.random.default_rng((seed, k, 5))  # apart from others of one seed
-    cores = k * k // 4
-    stride = int(rng.integers(cores, k * cores - cores))
-    edge, pod = rng.integers(5, 40, 2) / 100
-    return f"stride:{stride}", f"staggered:{edge:.2f},{pod:.2f}", "randbij", "random"
+    It is random, so that a submission cannot contain prepared answers."""
+    found = []
+    for drawn in (int(np.random.default_rng((seed, n)).integers(1 << 31)) for n in range(PATTERNS)):
+        for k, cores in ((k, k * k // 4) for k in SIZES):
+            rng = np.random.default_rng((drawn, k, 5))  # apart from others of one seed
+            stride = int(rng.integers(cores, k * cores - cores))
+            edge, pod = rng.integers(5, 40, 2) / 100
+            drawn_traffic = (f"stride:{stride}", f"staggered:{edge:.2f},{pod:.2f}", "randbij", "random")
+            found += [_quality_case(k, traffic, drawn) for traffic in drawn_traffic]
+    return found
 
 
 def _quality_case(k: int, traffic: str, seed: int) -> Case:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import mean, stdev
 from typing import Any, NamedTuple
 
@@ -69,6 +69,9 @@ class Check:
     def passed(self) -> bool:
         return not self.words
 
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "passed": self.passed}
+
     def __str__(self) -> str:
         if self.passed:
             return f"ok   {self.name} ({self.section})"
@@ -98,6 +101,11 @@ def earned(checks: Sequence[Check], free: Collection[str] = (), beside: Collecti
     """The points of each check; those in ``free``, which doing nothing passes, count only if one of ``beside`` does."""
     counts = any(one.name in beside and one.passed for one in checks)
     return [one.worth if one.passed and (counts or one.name not in free) else 0.0 for one in checks]
+
+
+def measurable(checks: Sequence[Check]) -> bool:
+    """Whether a scheduler answers, so that its bandwidth can be measured."""
+    return all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS))
 
 
 def _checked(replies: Replies, check: Case) -> Check:

@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from textwrap import indent
 from typing import Any, NamedTuple
 
 from classroom.cases import FIGURE, NO_FLOWS, ONE_PASS, ORDER, cases, quality_cases
-from classroom.checks import ANSWER, INPUTS, MOVES, RAISES, RULES, Check, earned, measured, run_checks
+from classroom.checks import MOVES, RULES, Check, earned, measurable, measured, run_checks
 from classroom.intake import HandIn
 from classroom.sandbox import Place, closed, unclosed
 from classroom.submission import NAMES, SCHEDULER, Budget, Code, Start, Submission, Unfit
@@ -92,7 +92,7 @@ class Grade:
 
     def as_json(self) -> dict[str, Any]:
         """Parts as fractions of their points, and every check."""
-        checks = {part: [{**asdict(c), "passed": c.passed} for c in each] for part, each in self.checks.items()}
+        checks = {part: [check.as_json() for check in each] for part, each in self.checks.items()}
         return {"submission": self.submission, "points": self.points, **self._parts(), **self._rest(), "checks": checks}
 
     def _parts(self) -> dict[str, float | None]:
@@ -160,8 +160,7 @@ def grade(made: HandIn, course: Class) -> Grade:
         try:
             submission = Submission(course.start, held, CALL_S, Budget(CLOCK * course.budget_s))
             checks[part] = run_checks(submission, _cases(course.seed)[file])
-            kept = all(one.passed for one in checks[part] if one.name in (RAISES, ANSWER, INPUTS))
-            if file == SCHEDULER and kept:
+            if file == SCHEDULER and measurable(checks[part]):
                 quality, percent, told = measured(submission, _quality(course.seed))
                 checks["quality"] = [told]
         except Unfit:

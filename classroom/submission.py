@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from record.errors import one_line
+from record.errors import UnfitMachine, one_line
 from traffic.textfile import Unreadable, read_regular
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,7 +67,7 @@ class Misbehaved(Exception):
         self.kind = kind
 
 
-class Unfit(RuntimeError):
+class Unfit(UnfitMachine):
     """This machine cannot run or isolate a process; the message says what is missing."""
 
 
