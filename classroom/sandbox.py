@@ -50,14 +50,15 @@ _ALWAYS = ("classroom.answering", "topos.links", "hedera.placement", "hedera.com
 
 _NAMESPACES = 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000, 0x00020000
 """CLONE_NEW*: cgroup, uts, ipc, user, pid, net, mount. (Only clone3 and unshare have the one for time.)"""
-_REFUSED_WITH = [("clone", 0, flag, flag) for flag in _NAMESPACES]
-_REFUSED_WITH += [
-    ("ioctl", 1, 0xFFFFFFFF, which) for which in (0x5412, 0x541C)
-]  # TIOCSTI, TIOCLINUX: typing for the user
-_REFUSED_WITH += [("prctl", 0, 0xFFFFFFFF, 1)]  # PR_SET_PDEATHSIG: processes end with their parent
-_REFUSED_WITH += [("fcntl", 1, 0xFFFFFFFF, which) for which in (5, 6, 7, 36, 37, 38, 1024, 1025, 1026)]
-"""A system call, the number of an argument, its bits that count, and their value. Of fcntl F_GETLK to F_OFD_SETLKW,
-F_SETLEASE, F_GETLEASE and F_NOTIFY: by locks, leases and watches of shared files two submissions could talk."""
+_ALL = 0xFFFFFFFF
+_REFUSED_WITH = [
+    *(("clone", 0, flag, flag) for flag in _NAMESPACES),
+    *(("ioctl", 1, _ALL, typing) for typing in (0x5412, 0x541C)),  # TIOCSTI, TIOCLINUX: as if one were the user
+    ("prctl", 0, _ALL, 1),  # PR_SET_PDEATHSIG: processes end with their parent, and must not be able to change that
+    # F_GETLK to F_OFD_SETLKW, F_SETLEASE, F_GETLEASE, F_NOTIFY: shared files, by which two submissions could talk
+    *(("fcntl", 1, _ALL, which) for which in (5, 6, 7, 36, 37, 38, 1024, 1025, 1026)),
+]
+"""A system call, the number of an argument, its bits that count, and their value."""
 _REFUSED = re.sub("#.*", "", Path(__file__).with_name("templates").joinpath("refused.txt").read_text()).split()
 """System calls: the list of Flatpak's filter for this purpose, and parts of the kernel that mostly attackers use."""
 _MAX = 1024  # numbers of system calls; Linux 7 has some 470

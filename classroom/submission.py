@@ -4,7 +4,6 @@ Nothing in its answers is trusted."""
 from __future__ import annotations
 
 import contextlib
-import itertools
 import json
 import os
 import re
@@ -269,7 +268,8 @@ class Submission:
         at, last, clock = -1, len(checks) - 1, time.monotonic()
         try:
             if self._unloaded is None:
-                code = {**asdict(self.code), "file": f"/submission/{one_line(self.code.file)}"}
+                file = one_line(self.code.file)
+                code = {**asdict(self.code), "file": f"/submission/{file}"}
                 request = json.dumps({"code": code, "questions": [question for _, question in asked]}).encode()
                 with contextlib.closing(self._said(request)) as lines:
                     for told in map(json.loads, iter(partial(next, lines), DONE)):
@@ -282,9 +282,7 @@ class Submission:
                         elif isinstance(answer, Misbehaved):
                             raise answer
                         elif answer.odd:
-                            raise Misbehaved(
-                                "absent", f"there is no {self.code.attribute} in {one_line(self.code.file)}"
-                            )
+                            raise Misbehaved("absent", f"there is no {self.code.attribute} in {file}")
         except Unfit:
             raise
         except Exception as wrong:  # noqa: BLE001, whatever it is that is wrong with an answer
@@ -308,45 +306,40 @@ class Submission:
             raise Misbehaved("slow", self.budget.over)
         ends_s, start = time.monotonic() + self.budget.left_s, self.start(self.hash_seed)
         with _started(start, request) as (process, answers):
+
+            def line(seconds: float, watched: bool = start.others) -> bytes:
+                """The next one, within so many seconds and before the budget ends."""
+                due_s, said = time.monotonic() + seconds, b""
+                while True:
+                    ended = process.poll() is not None  # known before reading, so that nothing is missed
+                    said += answers.readline(MAX_ANSWER + 1 - len(said))
+                    whole = said.endswith(b"\n")
+                    if len(said) > MAX_ANSWER or answers.tell() > MAX_ANSWERS or (ended and said and not whole):
+                        raise Misbehaved("rubbish", RUBBISH)
+                    if whole:
+                        return said
+                    if ended:  # behind a shell or bubblewrap a signal is its number plus 128
+                        status = process.returncode
+                        number = -status if status < 0 else status - 128
+                        how = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
+                        raise Misbehaved("ended", f"its process ended ({how})")
+                    if watched:
+                        self._watch(list(_family(process.pid)), start.closed)
+                    if time.monotonic() > min(due_s, ends_s):
+                        late = f"it did not answer within {seconds:g} s"
+                        raise Misbehaved("slow", self.budget.over if ends_s < due_s else late)
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(WATCH_S)
+
             try:
-                self._line(process, answers, START_S, ends_s)
+                line(START_S, watched=False)
             except Misbehaved as error:
                 if time.monotonic() > ends_s:
                     raise
                 raise Unfit(f"Python did not start to run a submission: {error}") from None
-            for seconds in itertools.chain([START_S], itertools.repeat(self.call_s)):
-                yield self._line(process, answers, seconds, ends_s, start if start.others else None)
-
-    def _line(
-        self,
-        process: subprocess.Popen[bytes],
-        answers: BinaryIO,
-        seconds: float,
-        ends_s: float,
-        watched: Start | None = None,
-    ) -> bytes:
-        """The next line, within so many seconds and before the budget ends."""
-        due_s, line = time.monotonic() + seconds, b""
-        while True:
-            ended = process.poll() is not None  # known before reading, so that nothing is missed
-            line += answers.readline(MAX_ANSWER + 1 - len(line))
-            whole = line.endswith(b"\n")
-            if len(line) > MAX_ANSWER or answers.tell() > MAX_ANSWERS or (ended and line and not whole):
-                raise Misbehaved("rubbish", RUBBISH)
-            if whole:
-                return line
-            if ended:  # behind a shell or bubblewrap a signal is its number plus 128
-                status = process.returncode
-                number = -status if status < 0 else status - 128
-                how = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
-                raise Misbehaved("ended", f"its process ended ({how})")
-            if watched:
-                self._watch(list(_family(process.pid)), watched.closed)
-            if time.monotonic() > min(due_s, ends_s):
-                late = f"it did not answer within {seconds:g} s"
-                raise Misbehaved("slow", self.budget.over if ends_s < due_s else late)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(WATCH_S)
+            yield line(START_S)
+            while True:
+                yield line(self.call_s)
 
     def _watch(self, family: Sequence[int], closed: bool) -> None:
         """Raise Misbehaved when processes take too much together: the kernel's limits are for each of them."""
