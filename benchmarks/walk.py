@@ -37,6 +37,7 @@ class Walk:
         self.functions: set[tuple[str, str]] = set()
         self.changes = 0
         self._last = ""
+        self._importing = 0
 
     def __enter__(self) -> Walk:
         sys.setprofile(self._called)
@@ -50,8 +51,10 @@ class Walk:
 
     def _called(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
+        if code.co_name == "<module>":  # decorators and comprehensions of modules are no steps of a command
+            self._importing += {"call": 1, "return": -1}.get(event, 0)
         function = code.co_flags & inspect.CO_OPTIMIZED  # a module's or a class's own lines are no function
-        if event != "call" or not function or not code.co_filename.startswith(f"{ROOT}/"):
+        if event != "call" or self._importing or not function or not code.co_filename.startswith(f"{ROOT}/"):
             return
         module = code.co_filename.removeprefix(f"{ROOT}/")
         if module.startswith((".", "benchmarks/")):
