@@ -25,6 +25,8 @@ from topos.fattree import FatTree
 from topos.links import climb, num_links, path_links
 
 Case = dict[str, Any]
+Judge = Callable[[LargeFlows, LinkState, Int32, Answer], None]
+"""Looks at a period: its flows, links, valid cores, and the answer that these are of."""
 
 CLOSE = 1e-6
 TREE = FatTree(4)
@@ -144,8 +146,8 @@ def _demands_of(replies: Replies, count: int) -> Float64:
 
 def _demands(replies: Replies, case: Case, words: str) -> None:
     """A wrong estimate is shown flow by flow."""
-    src, dst, right = *(case["asks"][0][name] for name in ("src", "dst")), np.array(case["demand"])
-    given = _demands_of(replies, len(src))
+    src, dst = case["asks"][0]["src"], case["asks"][0]["dst"]
+    given, right = _demands_of(replies, len(src)), np.array(case["demand"])
     if np.allclose(given, right, atol=CLOSE):
         return
     if not given.any():
@@ -182,10 +184,8 @@ def valid(flows: LargeFlows, links: LinkState, answer: Answer) -> Int32:
     return core.astype(np.int32)
 
 
-def _walked(
-    replies: Replies, question: Question, judge: Callable[[LargeFlows, LinkState, Int32, Answer], None] | None = None
-) -> list[dict[int, int]]:
-    """The cores of flows by key, period by period. ``judge``: looks at the valid cores and the answer of a period."""
+def _walked(replies: Replies, question: Question, judge: Judge | None = None) -> list[dict[int, int]]:
+    """The cores of flows by key, period by period."""
     replies.begin()
 
     def place(flows: LargeFlows, links: LinkState) -> Int32:
@@ -233,10 +233,8 @@ def _contract(submission: Submission, replies: Replies, check: Case) -> list[Che
     if RAISES in found:
         note(SAME, "not tried, because it does not always answer")
     elif example := _unlike(again["asks"], replies, *submission.another().ask([again["asks"]])):
-        words = (
-            "two processes with the same seed answer differently: draw from the rng that the class is given and from "
-        )
-        note(SAME, f"{words}nothing else, and go through sets in a sorted order", example)
+        draw = "draw from the rng that the class is given and from nothing else, and go through sets in a sorted order"
+        note(SAME, f"two processes with the same seed answer differently: {draw}", example)
     return [found.get(rule) or Check(rule, check["section"], worth=worth) for rule, worth in RULES.items()]
 
 
@@ -288,11 +286,9 @@ def _state(flows: LargeFlows, core: Int32, answer: Answer) -> _State:
         raise Wrong("after place, energy and initial_energy must be numbers")
     beyond = climb(flows.src, flows.dst, TREE.half) == 2
     for n in np.flatnonzero(beyond & (core != core_of[flows.dst]))[:1].tolist():
-        goes = (
-            f"flow {flows.key[n]} to host {flows.dst[n]} goes by core {core[n]}, the state has {core_of[flows.dst[n]]}"
-        )
-        rule = "the state is a core for each destination, and place answers with the best state seen"
-        raise Wrong(f"{goes} for that host: {rule}")
+        to = flows.dst[n]
+        goes = f"flow {flows.key[n]} to host {to} goes by core {core[n]}, the state has {core_of[to]} for that host"
+        raise Wrong(f"{goes}: the state is a core for each destination, and place answers with the best state seen")
     return _State(core_of.astype(np.int64), energy, initial, _energy(flows, core_of))
 
 
@@ -308,7 +304,7 @@ def _searches(replies: Replies, case: Case, words: str) -> None:
 
     def judge(flows: LargeFlows, links: LinkState, core: Int32, answer: Answer) -> None:
         states.append(_state(flows, core, answer))
-        if wrong := len(states) > 1 and _against(rule, flows, *states[-2:]):
+        if len(states) > 1 and (wrong := _against(rule, flows, *states[-2:])):
             raise Wrong(f"{wrong}: {words}", "seed {}, {} iterations, k = 4".format(*question["search"]))
 
     for question in case["asks"]:

@@ -18,7 +18,6 @@ from record.output import progress_bar
 
 if TYPE_CHECKING:
     from classroom.grading import Grade
-    from classroom.intake import HandIn
 
 SERVICES = ("gradescope", "prairielearn")
 SEED = "HEDERA_GRADE_SEED"
@@ -164,6 +163,7 @@ def grade(
     make_folder(to_write(out))
     made: dict[int, Grade] = {}
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(found))
+    names = [os.fsdecode(os.fsencode(one.name)[:200]) for one in found]  # short enough for a file's with an ending
 
     with ExitStack() as stack:
         try:
@@ -179,7 +179,7 @@ def grade(
                 made[n] = one
                 # After each, so that nothing is lost.
                 write_csv(out / "grades.csv", [made[n].row() for n in sorted(made)])
-                write_whole(out / "feedback" / f"{_file_name(found[n])}.txt", feedback(one))
+                write_whole(out / "feedback" / f"{names[n]}.txt", feedback(one))
                 done(len(made))
         except Unfit as error:
             raise Unfit(f"{error}{'' if unprotected else '; or use --unprotected, if you trust them'}") from None
@@ -187,7 +187,7 @@ def grade(
         write_csv(out / "checks.csv", failed)
     for n, one in made.items() if form != "csv" else ():
         text = json.dumps(FORMATS[form](one), indent=1, allow_nan=False)
-        write_whole(out / form / f"{_file_name(found[n])}.json", text + "\n")
+        write_whole(out / form / f"{names[n]}.json", text + "\n")
     grades = [made[n] for n in sorted(made)]
     if as_json:
         click.echo(json.dumps({"seed": seed, "rows": [one.as_json() for one in grades]}, allow_nan=False))
@@ -198,8 +198,3 @@ def grade(
             click.echo(f"failed by {line['failed']} of {line['handed_in']}: {line['check']}")
     written = ("grades.csv", "checks.csv", "feedback", *([form] if form != "csv" else []))
     click.echo("written: " + "  ".join(str(out / name) for name in written), err=as_json)
-
-
-def _file_name(hand_in: HandIn) -> str:
-    """Short enough to be a file's name with an ending."""
-    return os.fsdecode(os.fsencode(hand_in.name)[:200])

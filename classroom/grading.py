@@ -195,27 +195,26 @@ def _feedback(check: Check, counts: bool) -> str:
 
 
 def gradescope(grade: Grade) -> dict[str, Any]:
-    tests = []
-    for number, (part, name, points, most, feedback) in enumerate(grade.lines(), 1):
-        status = "passed" if points >= most else "failed"
-        told = {"name": name, "number": str(number), "score": round(points, 4), "max_score": round(most, 4)}
-        tests.append({**told, "status": status, "output": feedback, "tags": [part]})
-    return {
-        "score": round(grade.points, 2),
-        "execution_time": round(grade.seconds),
-        "output": _summary(grade),
-        **dict.fromkeys(("output_format", "test_output_format", "test_name_format"), "text"),
-        "visibility": "visible",
-        "stdout_visibility": "hidden",
-        "tests": tests,
-    }
+    tests = [
+        {
+            "name": name, "number": str(number), "score": round(points, 4), "max_score": round(most, 4),
+            "status": "passed" if points >= most else "failed", "output": feedback, "tags": [part],
+        }
+        for number, (part, name, points, most, feedback) in enumerate(grade.lines(), 1)
+    ]  # fmt: skip
+    texts = dict.fromkeys(("output_format", "test_output_format", "test_name_format"), "text")
+    shown = {"visibility": "visible", "stdout_visibility": "hidden", "output": _summary(grade), **texts}
+    return {"score": round(grade.points, 2), "execution_time": round(grade.seconds), "tests": tests, **shown}
 
 
 def prairielearn(grade: Grade) -> dict[str, Any]:
-    tests = []
-    for part, name, points, most, feedback in grade.lines():
-        told = {"name": name, "description": f"part: {part}", "points": round(points, 4), "max_points": round(most, 4)}
-        tests.append({**told, "output": feedback})
+    tests = [
+        {
+            "name": name, "description": f"part: {part}", "points": round(points, 4), "max_points": round(most, 4),
+            "output": feedback,
+        }
+        for part, name, points, most, feedback in grade.lines()
+    ]  # fmt: skip
     score = round(min(1.0, grade.points / 100), 6)
     return {"gradable": True, "score": score, "message": _summary(grade), "tests": tests}
 

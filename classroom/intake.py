@@ -24,7 +24,7 @@ from multiprocessing import get_context
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
-from classroom.submission import MAX_FILE, NAMES, Code, as_code
+from classroom.submission import MAX_FILE, NAMES, Code
 from record.errors import one_line
 from traffic.textfile import Unreadable, read_regular
 
@@ -168,7 +168,9 @@ def _taken(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
         try:
             if len(data := _read(chosen.held, MAX_FILE)) > MAX_FILE:
                 raise Unreadable(f"is larger than {MAX_FILE / 1e6:.3g} MB")
-            files[file] = as_code(file, data, NAMES[file])
+            files[file] = Code(file, data.decode("utf-8-sig"), NAMES[file])
+        except UnicodeDecodeError:
+            files[file] = f"{file} is not text in UTF-8"
         except Unreadable as error:
             files[file] = f"{file} {error}"
     found = tuple(one_line(one.shown, most=100) for one in seen[:20]) + ("...",) * (len(seen) > 20)

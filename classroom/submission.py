@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from record.errors import UnfitMachine, one_line
-from traffic.textfile import Unreadable, read_regular
+from traffic.textfile import read_text
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEDULER = "scheduler.py"
@@ -81,17 +81,7 @@ class Code:
 
 def read_code(path: Path, attribute: str) -> Code:
     """The code in a file. ValueError, one sentence, if there is none."""
-    try:
-        return as_code(path.name, read_regular(path, MAX_FILE), attribute)
-    except Unreadable as error:
-        raise ValueError(f"{path.name} {error}") from None
-
-
-def as_code(file: str, data: bytes, attribute: str) -> Code:
-    try:
-        return Code(file, data.decode("utf-8-sig"), attribute)
-    except UnicodeDecodeError:
-        raise Unreadable("is not text in UTF-8") from None
+    return Code(path.name, read_text(path, MAX_FILE), attribute)
 
 
 Question = dict[str, Any]
