@@ -15,11 +15,9 @@ import sys
 import traceback
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
@@ -69,8 +67,8 @@ class History:
         return cls(told["k"], flows, told["periods"], tuple((one, other) for one, other in told["cables"]))
 
     def question(self, seed: int = 1, iterations: int = 1000) -> dict[str, Any]:
-        """What a scheduler is asked that is made anew with this seed (`classroom.answering`)."""
-        return {"k": self.k, "search": (seed, iterations), "history": asdict(self)}
+        """A question to a scheduler, which is made anew with this seed."""
+        return {"search": (seed, iterations), "history": asdict(self)}
 
     def __str__(self) -> str:
         lines = [f"k = {self.k}, {self.periods} period{'s' * (self.periods > 1)}"]
@@ -106,45 +104,25 @@ def walk(history: History, place: Callable[[LargeFlows, LinkState], Int32]) -> l
     return found
 
 
-def flows_of(told: dict[str, Any]) -> LargeFlows:
-    """Of a case: each is on its hashed path."""
-    src, dst, hashed = (np.array(told[name], dtype=np.int32) for name in ("src", "dst", "hashed"))
-    demand = np.array(told["demand"], dtype=float)
-    return LargeFlows(np.arange(src.size), src, dst, demand, hashed.copy(), hashed)
-
-
 # --- the process --------------------------------------------------------------------------------------------
 
 
-class _NoCores(Exception):
-    """The scheduler's answer gives no flow a core, so there is no next period."""
+def answer(request: Message, tell: Tell) -> None:
+    """Load the code, and answer each question as far as the code does; an exception of the code is an answer, too.
 
-
-def answer(request: Message, tell: Callable[[Message], None]) -> None:
-    """Load the code, and answer each question as far as the code does; an exception of the code is an answer, too."""
+    The first message is of loading; those to a question follow one that it ``begins``."""
+    code = request["code"]
     try:
-        asked = _load(**request["code"])
+        asked = getattr(module_of("submission", code["file"], code["source"]), code["attribute"], None)
         tell({} if callable(asked) else {"odd": f"a {type(asked).__name__}"})
     except BaseException as error:  # noqa: BLE001, the code may raise anything, SystemExit too
-        tell(_raised(error))
-        return
+        return tell(_raised(error))
     for number, question in enumerate(request["questions"]):
-
-        def numbered(message: Message, number: int = number) -> None:
-            tell({"question": number, **message})
-
-        numbered({"begins": True})
+        tell({"begins": number})
         try:
-            (_estimate if "hosts" in question else _place)(asked, question, numbered)
-        except _NoCores:
-            pass
+            (_estimate if "hosts" in question else _place)(asked, question, tell)
         except BaseException as error:  # noqa: BLE001
-            numbered(_raised(error))
-
-
-def _load(file: str, source: str, attribute: str) -> Any:
-    """Run a file's text as a module, and take its ``attribute``."""
-    return getattr(module_of("submission", file, source), attribute, None)
+            tell(_raised(error))
 
 
 def _estimate(function: Any, question: Message, tell: Tell) -> None:
@@ -155,35 +133,27 @@ def _estimate(function: Any, question: Message, tell: Tell) -> None:
 
 def _place(scheduler: Any, question: Message, tell: Tell) -> None:
     """Make the class as `hedera.schemes.Scheme.placement` does, and ask it period by period."""
-    tree, (seed, iterations) = FatTree(question["k"]), question["search"]
-    made = scheduler(tree, generator(seed, Stream.PLACEMENT), Options(iterations))
-    place = partial(_period, made, tell)
-    if "history" in question:
-        walk(History.read(question["history"]), place)
-    for columns in question.get("periods", ()):
-        place(flows_of(columns), LinkState(tree))
+    (seed, iterations), history = question["search"], History.read(question["history"])
+    made = scheduler(FatTree(history.k), generator(seed, Stream.PLACEMENT), Options(iterations))
 
+    def place(flows: LargeFlows, links: LinkState) -> Int32:
+        given = {name: getattr(flows, name).copy() for name in LargeFlows.__dataclass_fields__}
+        up = links.up.copy()
+        placed = made.place(LargeFlows(**given), links)
+        message = _numbers("core", placed)
+        touched = [name for name in given if not np.array_equal(given[name], getattr(flows, name))]
+        message["touched"] = touched + ["links.up"] * (not np.array_equal(links.up, up))
+        message["numbers"] = {}
+        for name in _REPORTED:
+            value = getattr(made, name, None)
+            if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and "values" in message:
+                message["values"][name] = value.tolist()
+            elif isinstance(value, (int, float, np.integer, np.floating)):
+                message["numbers"][name] = float(value)
+        tell(message)
+        return np.asarray(placed)  # where these are no cores, nobody reads what follows
 
-def _period(made: Any, tell: Tell, flows: LargeFlows, links: LinkState) -> Int32:
-    given = {name: getattr(flows, name).copy() for name in LargeFlows.__dataclass_fields__}
-    up = links.up.copy()
-    placed = made.place(LargeFlows(**given), links)
-    message = _numbers("core", placed)
-    message["touched"] = [name for name in given if not np.array_equal(given[name], getattr(flows, name))]
-    if not np.array_equal(links.up, up):
-        message["touched"].append("links.up")
-    message["numbers"] = {}
-    for name in _REPORTED:
-        value = getattr(made, name, None)
-        if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and "values" in message:
-            message["values"][name] = value.tolist()
-        elif isinstance(value, (int, float, np.integer, np.floating)):
-            message["numbers"][name] = float(value)
-    tell(message)
-    core: NDArray[Any] = np.asarray(placed)
-    if core.shape != flows.key.shape or (core.size and core.dtype.kind not in "iu") or message["touched"]:
-        raise _NoCores
-    return core.astype(np.int32)
+    walk(history, place)
 
 
 def _numbers(name: str, given: Any) -> Message:
@@ -202,19 +172,14 @@ def _raised(error: BaseException) -> Message:
     return {"error": f"{type(error).__name__}: {text}" if text else type(error).__name__, "line": line or 0}
 
 
-def _limit(most: dict[str, int]) -> None:
-    """Set limits (`resource`'s names) for this process and all that it starts; only root could raise them."""
-    for name, value in most.items():
+def main() -> None:
+    for name, value in json.loads(sys.argv[1]).items():  # limits, which hold for all that it starts
         import resource  # which Windows, where a student may check a file, does not have
 
         which = getattr(resource, f"RLIMIT_{name}")
         _, hard = resource.getrlimit(which)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(which, (value, value))
-
-
-def main() -> None:
-    _limit(json.loads(sys.argv[1]))
     with os.fdopen(os.dup(0), "rb") as asked, os.fdopen(os.dup(1), "wb") as told:
 
         def tell(message: Message) -> None:

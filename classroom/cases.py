@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 
-from classroom.answering import History, HistoryFlow, flows_of, walk
-from classroom.checks import CONTRACT, TREE, Case
-from classroom.submission import NAMES
+from classroom.answering import History, HistoryFlow, walk
+from classroom.checks import BASELINE, CONTRACT, TREE, Case
+from classroom.submission import NAMES, Question
 from hedera.demand import estimate_demands
 from hedera.global_first_fit import GlobalFirstFit
-from hedera.linkstate import LinkState
+from hedera.maxmin import most_possible
 from hedera.simulated_annealing import SimulatedAnnealing
+from simulator.config import Config
+from topos.arrays import Int32
 from topos.fattree import FatTree
-from topos.links import canonical_cores, link_ends, path_links
+from topos.links import canonical_cores, link_ends, num_links, path_links
+from topos.network import NonBlocking
 from traffic.patterns import draw
 
 PUBLIC = 2010
@@ -39,14 +42,19 @@ SEARCHES = 16
 """Bijections on which searches are compared: a pure descent leaves 1.9 links' worth of demand exceeded there."""
 ENOUGH = 0.6
 """How much more than the project's own search may be left exceeded, in links, on average over these."""
+TWICE = 15
+"""Histories of the contract that are tried in another process, too, the largest ones."""
 SHORT, HOT = 150, 8
 """Iterations of searches: for their reports alone, and of one that ends while its last state is often not its best."""
+Flows = tuple[HistoryFlow, ...]
 
 
 def cases(seed: int) -> dict[str, list[Case]]:
     """The checks of each file, in the order of the milestones; last those of a scheduler of one's own."""
     histories = _random_histories(Random(f"{seed} contract"), DRAWN // 2, failures=True)
-    contract = [_check(10, "contract", CONTRACT, "contract", "", *(_history(one) for one in histories))]
+    again = [one.question(seed=3) for one in histories if not one.cables][-TWICE:]
+    asked = [_history(one) for one in histories]
+    contract = [_check(10, "contract", CONTRACT, "contract", "", *asked, {"asks": again})]
     return dict(zip(NAMES, (_demand(seed), _first_fit(seed), _annealing(seed), contract), strict=True))
 
 
@@ -63,8 +71,9 @@ def _demand(seed: int) -> list[Case]:
     pairs = sorted((_pairs(rng, 6, rng.randint(1, 12)) for _ in range(DRAWN)), key=len)
     decided = [_estimate(one, 6) for one in pairs if _one_pass_decides(one, 6)]
     many, few = _pairs(rng, 128, 600), _pairs(rng, 8, 20)
-    src, dst = zip(*few, strict=True)
-    order = {"src": src, "dst": dst, "turned": rng.sample(range(20), 20), "hosts": 8, "told": f"flows {few}, 8 hosts"}
+    turned = rng.sample(range(20), 20)
+    asks = [_estimate(pairs, 8)["asks"][0] for pairs in (few, [few[n] for n in turned])]
+    order = {"asks": asks, "turned": turned, "told": f"flows {few}, 8 hosts"}
     marked = (
         "the flows marked below want what no sender or receiver limits them to. Which of the two limits each? Figure 7 "
         "goes on until no demand changes any more, not for one pass of EST-SRC and EST-DST; and so does EST-DST's own "
@@ -103,14 +112,14 @@ def _estimate(pairs: list[tuple[int, int]], hosts: int) -> Case:
     few = len(pairs) <= 20
     told = f"flows {pairs}, {hosts} hosts" if few else f"{len(pairs)} random flows among {hosts} hosts"
     right = estimate_demands(src, dst, hosts).tolist()
-    return {"src": src, "dst": dst, "hosts": hosts, "demand": right, "told": told}
+    return {"asks": [{"src": src, "dst": dst, "hosts": hosts}], "demand": right, "told": told}
 
 
 # --- histories ----------------------------------------------------------------------------------------------
 
 
 def _history(history: History, **right: Any) -> Case:
-    return {**asdict(history), **right, "told": str(history)}
+    return {"asks": [history.question()], **right, "told": str(history)}
 
 
 def _random_histories(rng: Random, count: int, failures: bool, sizes: Sequence[float] = (0.0,)) -> list[History]:
@@ -137,29 +146,28 @@ def _random_histories(rng: Random, count: int, failures: bool, sizes: Sequence[f
 
 SCENES = json.loads((Path(__file__).with_name("templates") / "scenes.json").read_text(encoding="utf-8"))
 """Histories of flows, each with one right answer: its points and name, what is to be seen, flows (`HistoryFlow`),
-periods, and in the last one the cores of flows (``on``) or those that share a core (``together``).
+periods, ``cores`` of flows in each, and flows that share a core in the last one (``together``).
 
 But in the first, demands are 0.9 of a link and parts of that, so that neither rounding nor a literal < matters. They
 stay the same while a flow lives: how a reservation follows a changing demand is left open by the paper, and here. At
 k = 4, hosts 0 and 1 share an edge switch, hosts 0 to 3 a pod, and four cores lead to each pod."""
 
 
-def _scene(one: Case) -> Case:
-    flows = tuple(HistoryFlow(*flow) for flow in one["flows"])
-    return _history(History(4, flows, one["periods"]), **{key: one[key] for key in ("on", "together") if key in one})
-
-
 def _first_fit(seed: int) -> list[Case]:
-    found = []
+    found, scenes = [], []
+    for one in SCENES:
+        history = History.read({"k": 4, "cables": (), **one})
+        case = _history(history, cores=one["cores"], together=one["together"])
+        scenes.append(_check(one["worth"], one["name"], one["section"], "history", one["words"], case))
     for history in _random_histories(Random(f"{seed} first fit"), DRAWN, failures=False, sizes=(0.9, 0.45, 0.225)):
         cores = walk(history, GlobalFirstFit(FatTree(history.k)).place)
-        found.append(_history(history, cores=[list(period.items()) for period in cores]))
+        found.append(_history(history, cores=[list(period.items()) for period in cores], together=[]))
     first = (
         "is that the first path, in the order of tree.path_cores, on which every link has room beside what the flows "
         "before it hold? Or, if no path has, its hashed one?"
     )
     return [
-        *(_check(one["worth"], one["name"], one["section"], "history", one["words"], _scene(one)) for one in SCENES),
+        *scenes,
         _check(4, "random histories, as Figure 5 has it", "section 4.3, Figure 5", "history", first, *found),
     ]
 
@@ -167,60 +175,106 @@ def _first_fit(seed: int) -> list[Case]:
 # --- annealing ----------------------------------------------------------------------------------------------
 
 
-def _hashed_flows(rng: Random, pattern: str = "random", flows_per_host: int = 2) -> Case:
-    """Random traffic on hashed paths; by default two flows from each host."""
-    matrix = draw(pattern, TREE, rng.randrange(1 << 30), flows_per_host=flows_per_host)
-    hashed = np.array([rng.randrange(4) for _ in matrix.src], dtype=np.int32)
+def _hashed_flows(rng: Random, born: int = 0, gone: int = 9, pattern: str = "random", each: int = 2) -> Flows:
+    """Random traffic on hashed paths; by default two flows from ``each`` host."""
+    matrix = draw(pattern, TREE, rng.randrange(1 << 30), flows_per_host=each)
+    hashed = np.array([rng.randrange(4) for _ in matrix.src], np.int32)
     hashed = canonical_cores(TREE, matrix.src, matrix.dst, hashed)
-    demand = estimate_demands(matrix.src, matrix.dst, TREE.num_hosts)
-    columns = {"src": matrix.src, "dst": matrix.dst, "demand": demand, "hashed": hashed}
-    return {name: np.asarray(column).tolist() for name, column in columns.items()}
+    return _estimated(TREE, matrix.src, matrix.dst, hashed, born, gone)
+
+
+def _estimated(tree: FatTree, src: Int32, dst: Int32, hashed: Int32, born: int = 0, gone: int = 9) -> Flows:
+    """Flows with the demands that they are estimated to have together."""
+    demand = np.asarray(estimate_demands(src, dst, tree.num_hosts))
+    each = zip(src.tolist(), dst.tolist(), hashed.tolist(), demand.tolist(), strict=True)
+    return tuple(HistoryFlow(*flow)._replace(born=born, gone=gone) for flow in each)
 
 
 def _annealing(seed: int) -> list[Case]:
     rng = Random(f"{seed} annealing")
-    nothing: Case = {"src": [], "dst": [], "demand": [], "hashed": []}
 
-    def search(number: int, iterations: int, *periods: Case) -> Case:
-        return {"seed": number, "iterations": iterations, "periods": list(periods)}
+    def search(number: int, iterations: int, periods: int, *flows: HistoryFlow) -> Question:
+        return History(4, flows, periods).question(number, iterations)
 
-    def check(worth: int, name: str, where: str, rule: str, words: str, *searches: Case, **more: Any) -> Case:
-        case = {"rule": rule, "searches": list(searches), "told": "k = 4, two flows from each host", **more}
+    def check(worth: int, name: str, where: str, rule: str, words: str, *asks: Question, **more: Any) -> Case:
+        case = {"rule": rule, "asks": list(asks), "told": "k = 4, two flows from each host", **more}
         return _check(worth, name, f"section 4.4, {where}", "searches", words, case)
 
-    bijections = [_hashed_flows(rng, "randbij", 1) for _ in range(SEARCHES)]
+    bijections = [_hashed_flows(rng, pattern="randbij", each=1) for _ in range(SEARCHES)]
     ours = []
-    for number, told in enumerate(bijections):
+    for number, flows in enumerate(bijections):
         reference = SimulatedAnnealing(TREE, np.random.default_rng(number))
-        reference.place(flows_of(told), LinkState(TREE))
+        walk(History(4, flows), reference.place)
         ours.append(reference.energy)
     return [
         check(
             3, "the hosts of a pod share no core", "State and Initial state", "one to one",
             "as many cores as a pod has hosts, and each is to be used by one of them; a move swaps two",
-            search(1, SHORT, nothing, *(_hashed_flows(rng) for _ in range(3))),
+            search(1, SHORT, 4, *(flow for n in (1, 2, 3) for flow in _hashed_flows(rng, n, n + 1))),
         ),
         check(
             5, "energies are those of their states", "Energy", "energies",
             "a difference that is kept move by move must cover all links of both hosts' flows, up and down, and be "
             "undone when a move is refused; links between hosts and edge switches do not count",
-            *(search(n, SHORT, nothing, _hashed_flows(rng)) for n in range(5)),
+            *(search(n, SHORT, 2, *_hashed_flows(rng, 1)) for n in range(5)),
         ),
         check(
             4, "never worse than its start", "Figure 6", "not worse",
             "Figure 6 returns the best state seen, s_B, and not the last one",
-            *(search(n, SHORT, nothing, _hashed_flows(rng)) for n in range(5)),
-            *(search(n, HOT, nothing, *[_hashed_flows(rng)] * 8) for n in range(5, 10)),
+            *(search(n, SHORT, 2, *_hashed_flows(rng, 1)) for n in range(5)),
+            *(search(n, HOT, 9, *_hashed_flows(rng, 1)) for n in range(5, 10)),
         ),
         check(
             3, "a period begins with the best state of the last", "Dynamically changing flows", "goes on",
             "of the same flows, it begins with the best state of the last one",
-            *(search(n, SHORT, nothing, *[_hashed_flows(rng)] * 2) for n in range(5)),
+            *(search(n, SHORT, 3, *_hashed_flows(rng, 1)) for n in range(5)),
         ),
         check(
             5, "it finds good states", "Figure 6 and Neighbor generator", "finds",
             "Are all three kinds of move tried, worse states accepted while it is hot, and few when it is cold?",
-            *(search(n, 1000, flows) for n, flows in enumerate(bijections)),
+            *(search(n, 1000, 1, *flows) for n, flows in enumerate(bijections)),
             enough=float(np.mean(ours)) + ENOUGH, told="k = 4, random bijections: each host sends and receives a flow",
         ),
     ]  # fmt: skip
+
+
+# --- bandwidth ----------------------------------------------------------------------------------------------
+
+SIZES, ROUNDS = (4, 8), 4
+PATTERNS = 3
+"""Patterns of each kind at each size."""
+DRAWS = 1  # of a scheduler's own: the seed of the traffic would reveal future flows
+
+
+def quality_cases(seed: int) -> list[Case]:
+    """The traffic on which schedulers are measured, and what ECMP, the baseline and any paths reach under it.
+
+    It is random, so that a submission cannot contain prepared answers."""
+    found = []
+    for drawn in (int(np.random.default_rng((seed, n)).integers(1 << 31)) for n in range(PATTERNS)):
+        for k, cores in ((k, k * k // 4) for k in SIZES):
+            rng = np.random.default_rng((drawn, k, 5))  # apart from others of one seed
+            stride = int(rng.integers(cores, k * cores - cores))
+            edge, pod = rng.integers(5, 40, 2) / 100
+            drawn_traffic = (f"stride:{stride}", f"staggered:{edge:.2f},{pod:.2f}", "randbij", "random")
+            found += [_quality_case(k, traffic, drawn) for traffic in drawn_traffic]
+    return found
+
+
+def _quality_case(k: int, traffic: str, seed: int) -> Case:
+    """Of flows that last: ``bound``, in links, is what no paths can exceed; shares are of that. Only hosts' links limit
+    it, as on one switch: a fat-tree is a folded Clos network, and flows may be split."""
+    from simulator.driver import Simulation
+
+    config = Config("ecmp", traffic, k=k, seconds=3.0, tick_s=0.1, interval_s=0.5, seed=seed, engine="maxmin")
+    runs = {name: Simulation(replace(config, scheme=name)) for name in ("ecmp", BASELINE)}
+    work, switch = runs["ecmp"].work, NonBlocking(config.tree.num_hosts)
+    bound = round(most_possible(switch, work.src, work.dst, np.ones(num_links(switch))) or 0.0)
+    history = History(k, _estimated(FatTree(k), work.src, work.dst, runs["ecmp"].paths.hashed), ROUNDS)
+    shares = {name: one.run().bisection_mbps / config.link_mbps / bound for name, one in runs.items()}
+    return {
+        "asks": [history.question(DRAWS, config.iterations)],
+        "told": f"k = {k}, {traffic}",
+        "bound": bound,
+        **shares,
+    }

@@ -25,7 +25,7 @@ if find_spec("numpy") is None:
         "env/bin/pip install numpy && env/bin/python check.py"
     )
 
-from classroom.checks import measured, run_checks
+from classroom.checks import measurable, measured, run_checks
 from classroom.submission import NAMES, SCHEDULER, Budget, Submission, own, read_code
 
 PATIENCE_S = 60.0
@@ -33,17 +33,18 @@ PATIENCE_S = 60.0
 
 
 def held(path: Path) -> bool:
+    """Whether all checks of this file hold, which are printed."""
     asked = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
+    print(f"\n{path.resolve()}", flush=True)
     try:
-        code = read_code(path, NAMES[path.name])
+        submission = Submission(own, read_code(path, NAMES[path.name]), budget=Budget(PATIENCE_S))
     except ValueError as error:
         print(f"NO   {error}")
         return False
-    submission = Submission(own, code, budget=Budget(PATIENCE_S))
     checks = run_checks(submission, asked[path.name])
     good = sum(one.passed for one in checks)
     print(*checks, f"{path.name}: {good} of {len(checks)} checks hold", sep="\n", flush=True)
-    if path.name == SCHEDULER and all(one.passed or one.weakness for one in checks):
+    if path.name == SCHEDULER and measurable(checks):
         part, _, told = measured(submission, asked["quality"])
         print(f"{told}\nbandwidth: some {100 * (part or 0.0):.0f} % of its points, by traffic of this check's own")
     return good == len(checks)
@@ -52,16 +53,10 @@ def held(path: Path) -> bool:
 def main(words: list[str]) -> int:
     """Check the files named, or all in the present folder. 0: all passed."""
     paths = [Path(word) for word in words] or [Path(file) for file in NAMES if Path(file).is_file()]
-    if not paths:
-        print(f"{Path.cwd()} has none of {', '.join(NAMES)}")
+    if not paths or not all(path.name in NAMES and path.is_file() for path in paths):
+        print(f"the files to check are {', '.join(NAMES)}; there is no {' '.join(words) or 'such file here'}")
         return 2
-    if unknown := [path for path in paths if path.name not in NAMES or not path.is_file()]:
-        print(f"there is no {unknown[0]}, or it is not called {', '.join(NAMES)}")
-        return 2
-    done = []
-    for path in paths:
-        print(f"\n{path.resolve()}", flush=True)
-        done.append(held(path))
+    done = [held(path) for path in paths]
     print("\nGrading draws other examples: what fails here loses points there; what holds here may still.")
     return 0 if all(done) else 1
 

@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import starmap
+from dataclasses import asdict, dataclass
 from statistics import mean, stdev
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from classroom.answering import History, HistoryFlow, flows_of, walk
+from classroom.answering import History, walk
 from classroom.submission import Answer, Misbehaved, Question, Replies, Submission
 from hedera.linkstate import LinkState
 from hedera.maxmin import max_min_rates
@@ -26,6 +25,8 @@ from topos.fattree import FatTree
 from topos.links import climb, num_links, path_links
 
 Case = dict[str, Any]
+Judge = Callable[[LargeFlows, LinkState, Int32, Answer], None]
+"""Looks at a period: its flows, links, valid cores, and the answer that these are of."""
 
 CLOSE = 1e-6
 TREE = FatTree(4)
@@ -39,8 +40,6 @@ MOVES = "moves flows off their hashed paths"
 SAME = "gives the same answers for the same seed"
 RULES = {RAISES: 2, ANSWER: 2, INPUTS: 1, FAILED: 2, MOVES: 1, SAME: 2}
 """The points of each. A scheduler that leaves every flow on its hashed path keeps all but MOVES."""
-TWICE = 15
-"""Histories that are tried in another process, too, the largest ones."""
 _SHOWN = 20
 """Flows in an example."""
 _LONGEST = 1000
@@ -72,6 +71,9 @@ class Check:
     def passed(self) -> bool:
         return not self.words
 
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "passed": self.passed}
+
     def __str__(self) -> str:
         if self.passed:
             return f"ok   {self.name} ({self.section})"
@@ -90,45 +92,22 @@ class Wrong(Exception):
 def run_checks(submission: Submission, checks: Sequence[Case]) -> list[Check]:
     """The findings of checks. One that hangs or dies does not affect the others."""
     found = []
-    for check, replies in zip(checks, submission.ask([_questions(check) for check in checks]), strict=True):
+    asked = [[question for case in check["cases"] for question in case["asks"]] for check in checks]
+    for check, replies in zip(checks, submission.ask(asked), strict=True):
         contract = check["kind"] == "contract"
         found += _contract(submission, replies, check) if contract else [_checked(replies, check)]
     return found
-
-
-def _questions(check: Case) -> list[Question]:
-    """What a check asks, without what is right."""
-    asked: list[Question] = []
-    for case in check["cases"]:
-        if check["kind"] == "demands":
-            asked.append({name: case[name] for name in ("src", "dst", "hosts")})
-        elif check["kind"] == "order":
-            turned = {name: [case[name][n] for n in case["turned"]] for name in ("src", "dst")}
-            asked += [
-                {"src": case["src"], "dst": case["dst"], "hosts": case["hosts"]},
-                {**turned, "hosts": case["hosts"]},
-            ]
-        elif check["kind"] == "searches":
-            searches = case["searches"]
-            asked += [{"k": TREE.k, "search": (s["seed"], s["iterations"]), "periods": s["periods"]} for s in searches]
-        else:
-            asked.append(History.read(case).question())
-    return asked + (_again(check) if check["kind"] == "contract" else [])
-
-
-def _again(check: Case) -> list[Question]:
-    """The same for two processes, which must answer the same."""
-    return [history.question(seed=3) for history in _intact(check)]
-
-
-def _intact(check: Case) -> list[History]:
-    return [history for history in map(History.read, check["cases"]) if not history.cables][-TWICE:]
 
 
 def earned(checks: Sequence[Check], free: Collection[str] = (), beside: Collection[str] = ()) -> list[float]:
     """The points of each check; those in ``free``, which doing nothing passes, count only if one of ``beside`` does."""
     counts = any(one.name in beside and one.passed for one in checks)
     return [one.worth if one.passed and (counts or one.name not in free) else 0.0 for one in checks]
+
+
+def measurable(checks: Sequence[Check]) -> bool:
+    """Whether a scheduler answers, so that its bandwidth can be measured."""
+    return all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS))
 
 
 def _checked(replies: Replies, check: Case) -> Check:
@@ -167,8 +146,8 @@ def _demands_of(replies: Replies, count: int) -> Float64:
 
 def _demands(replies: Replies, case: Case, words: str) -> None:
     """A wrong estimate is shown flow by flow."""
-    src, dst, right = case["src"], case["dst"], np.array(case["demand"])
-    given = _demands_of(replies, len(src))
+    src, dst = case["asks"][0]["src"], case["asks"][0]["dst"]
+    given, right = _demands_of(replies, len(src)), np.array(case["demand"])
     if np.allclose(given, right, atol=CLOSE):
         return
     if not given.any():
@@ -185,7 +164,7 @@ def _demands(replies: Replies, case: Case, words: str) -> None:
 
 
 def _order(replies: Replies, case: Case, words: str) -> None:
-    given, again = (_demands_of(replies, len(case["src"])) for _ in range(2))
+    given, again = (_demands_of(replies, len(one["src"])) for one in case["asks"])
     if not given.any():
         raise Wrong("all demands are 0, in whatever order")
     if not np.allclose(given[case["turned"]], again, atol=CLOSE):
@@ -205,14 +184,31 @@ def valid(flows: LargeFlows, links: LinkState, answer: Answer) -> Int32:
     return core.astype(np.int32)
 
 
-def _contract(submission: Submission, replies: Replies, check: Case) -> list[Check]:
-    """Every rule of the contract except the one on time, on histories, small ones first."""
-    histories = [History.read(one) for one in check["cases"]]
-    found, moved, answered = dict[str, Check](), False, False
+def _walked(replies: Replies, question: Question, judge: Judge | None = None) -> list[dict[int, int]]:
+    """The cores of flows by key, period by period."""
+    replies.begin()
 
     def place(flows: LargeFlows, links: LinkState) -> Int32:
+        answer = replies.next()
+        core = valid(flows, links, answer)
+        if judge is not None:
+            judge(flows, links, core, answer)
+        return core
+
+    return walk(History.read(question["history"]), place)
+
+
+def _contract(submission: Submission, replies: Replies, check: Case) -> list[Check]:
+    """Every rule of the contract except the one on time, on histories, small ones first; the last case is of those that
+    another process must answer alike."""
+    found, moved, answered = dict[str, Check](), False, False
+    *cases, again = check["cases"]
+
+    def note(rule: str, words: str, example: str = "", weakness: bool = False) -> None:
+        found.setdefault(rule, Check(rule, check["section"], words, example, weakness, RULES[rule]))
+
+    def judge(flows: LargeFlows, links: LinkState, core: Int32, _: Answer) -> None:
         nonlocal moved, answered
-        core = valid(flows, links, replies.next())
         answered |= bool(flows.key.size)
         moved |= bool((core != flows.hashed).any())
         others = links.usable_cores(flows.src, flows.dst).any(axis=1)
@@ -220,83 +216,67 @@ def _contract(submission: Submission, replies: Replies, check: Case) -> list[Che
             where = f"place puts flow {flows.key[n]} on core {core[n]}, whose path has a failed link: ask links.usable"
             loop = "The loop will move it to a hashed path, which is not your placement"
             raise Wrong(f"{where}(src, dst, core). {loop}", rule=FAILED)
-        return core
 
-    for history in histories:
-        replies.begin()
+    for case in cases:
         try:
-            walk(history, place)
+            _walked(replies, case["asks"][0], judge)
         except (Wrong, Misbehaved) as error:
             rule = getattr(error, "rule", RAISES)
-            found.setdefault(rule, Check(rule, check["section"], str(error), str(history), weakness=rule == FAILED))
+            note(rule, str(error), case["told"], weakness=rule == FAILED)
             if isinstance(error, Misbehaved) and error.kind != "raised":
                 break  # it hangs or dies, which is told once
-    if not moved:
-        found[MOVES] = Check(
-            MOVES, check["section"], "every flow stays where its hash put it: this is ECMP", weakness=True
-        )
-    if RAISES not in found:
-        (other,) = submission.another().ask([_again(check)])
-        found[SAME] = _determinism(replies, other, check)
-    else:
-        found[SAME] = Check(SAME, check["section"], "not tried, because it does not always answer")
     if not answered:
-        untried = f"not tried: {next(iter(found.values())).words}"
-        found |= {rule: Check(rule, check["section"], untried) for rule in RULES if rule == MOVES or rule not in found}
-    return [replace(found.get(rule, Check(rule, check["section"])), worth=worth) for rule, worth in RULES.items()]
+        for rule in RULES:
+            note(rule, f"not tried: {next(iter(found.values())).words}")
+    if not moved:
+        note(MOVES, "every flow stays where its hash put it: this is ECMP", weakness=True)
+    if RAISES in found:
+        note(SAME, "not tried, because it does not always answer")
+    elif example := _unlike(again["asks"], replies, *submission.another().ask([again["asks"]])):
+        draw = "draw from the rng that the class is given and from nothing else, and go through sets in a sorted order"
+        note(SAME, f"two processes with the same seed answer differently: {draw}", example)
+    return [found.get(rule) or Check(rule, check["section"], worth=worth) for rule, worth in RULES.items()]
 
 
-def _walked(replies: Replies, history: History) -> list[dict[int, int]]:
-    replies.begin()
-    return walk(history, lambda flows, links: valid(flows, links, replies.next()))
-
-
-def _determinism(replies: Replies, other: Replies, check: Case) -> Check:
-    words = (
-        "two processes with the same seed answer differently: draw from the rng that the class is given and from "
-        "nothing else, and go through sets in a sorted order"
-    )
-    for history in _intact(check):
+def _unlike(questions: Sequence[Question], *processes: Replies) -> str:
+    """The first history that two processes answer differently."""
+    for question in questions:
         walked = []
-        for one in (replies, other):
+        for replies in processes:
             with suppress(Misbehaved, Wrong):  # reported elsewhere
-                walked.append(_walked(one, history))
+                walked.append(_walked(replies, question))
         if len(walked) == 2 and walked[0] != walked[1]:
-            return Check(SAME, check["section"], words, str(history))
-    return Check(SAME, check["section"])
+            return str(History.read(question["history"]))
+    return ""
 
 
 def _history(replies: Replies, case: Case, words: str) -> None:
-    """The cores of some flows in the last period, flows that share a core then, or all cores in every period."""
-    history = History.read(case)
-    found = _walked(replies, history)
-    on, together = dict(case.get("on", ())), case.get("together", [])
-    if any(found[-1][flow] != core for flow, core in on.items()) or len({found[-1][f] for f in together}) > 1:
-        where = ", ".join(f"flow {flow} on core {found[-1][flow]}" for flow in (*on, *together))
-        raise Wrong(f"{words} Found in the last period: {where}", str(history))
-    for period, right in enumerate(case.get("cores", ())):
+    """Which flows are on which cores, period by period, and which share a core in the last one."""
+    placed = _walked(replies, case["asks"][0])
+    for period, right in enumerate(case["cores"]):
         for flow, core in right:
-            if (mine := found[period][flow]) != core:
-                since = "was there in the last period" if period and flow in found[period - 1] else "is new"
-                wrong = f"in period {period + 1}, flow {flow}, which {since}, is put on core {mine}: {words}"
-                raise Wrong(wrong, str(history))
+            if (mine := placed[period][flow]) != core:
+                since = "was there in the last period" if period and flow in placed[period - 1] else "is new"
+                raise Wrong(f"in period {period + 1}, flow {flow}, which {since}, is put on core {mine}: {words}")
+    if len({placed[-1][flow] for flow in case["together"]}) > 1:
+        raise Wrong(f"flows {case['together']} do not share a core in the last period: {words}")
 
 
 # --- annealing ----------------------------------------------------------------------------------------------
 
 
 class _State(NamedTuple):
-    """A search's report after a period: the cores of hosts, the energy of that state, and of the initial state."""
+    """A search's report after a period: the cores of hosts, the energies that it says, and that of the state."""
 
     core_of: Int64
     energy: float
     initial: float
+    true: float
 
 
-def _period(answer: Answer, flows: LargeFlows) -> _State:
+def _state(flows: LargeFlows, core: Int32, answer: Answer) -> _State:
     """One period; raises Wrong if its report cannot be read, or its answer does not match its state."""
-    links = LinkState(TREE)
-    core, core_of = valid(flows, links, answer), answer.values.get("core_of", np.zeros(0))
+    core_of = answer.values.get("core_of", np.zeros(0))
     whole = core_of.shape == (TREE.num_hosts,) and core_of.dtype.kind in "iu"
     if not whole or not 0 <= core_of.min() <= core_of.max() < TREE.num_cores:
         hosts = f"a core for each of the {TREE.num_hosts} hosts"
@@ -306,32 +286,32 @@ def _period(answer: Answer, flows: LargeFlows) -> _State:
         raise Wrong("after place, energy and initial_energy must be numbers")
     beyond = climb(flows.src, flows.dst, TREE.half) == 2
     for n in np.flatnonzero(beyond & (core != core_of[flows.dst]))[:1].tolist():
-        goes = f"flow {n} to host {flows.dst[n]} goes by core {core[n]}, the state has {core_of[flows.dst[n]]}"
-        rule = "the state is a core for each destination, and place answers with the best state seen"
-        raise Wrong(f"{goes} for that host: {rule}")
-    return _State(core_of.astype(np.int64), energy, initial)
+        to = flows.dst[n]
+        goes = f"flow {flows.key[n]} to host {to} goes by core {core[n]}, the state has {core_of[to]} for that host"
+        raise Wrong(f"{goes}: the state is a core for each destination, and place answers with the best state seen")
+    return _State(core_of.astype(np.int64), energy, initial, _energy(flows, core_of))
 
 
-def _energy(flows: LargeFlows, core_of: Int64) -> float:
-    return exceeded_capacity(TREE, flows.src, flows.dst, flows.demand, core_of[flows.dst], LinkState(TREE))
+def _energy(flows: LargeFlows, core_of: NDArray[Any]) -> float:
+    core = core_of[flows.dst].astype(np.int64)
+    return exceeded_capacity(TREE, flows.src, flows.dst, flows.demand, core, LinkState(TREE))
 
 
 def _searches(replies: Replies, case: Case, words: str) -> None:
     """Searches must proceed as in Figure 6. Energies are computed from their states, and what they say is compared; the
     first period of each only shows the state that it begins with."""
-    moved, ends, rule = False, [], case["rule"]
-    for search in case["searches"]:
-        replies.begin()
-        before: _State | None = None
-        for told in search["periods"]:
-            flows = flows_of(told)
-            state = _period(replies.next(), flows)
-            if before is not None:
-                if wrong := _against(rule, flows, state, before):
-                    raise Wrong(f"{wrong}: {words}", f"seed {search['seed']}, {search['iterations']} iterations, k = 4")
-                moved |= bool((state.core_of != before.core_of).any())
-            before = state
-        ends.append(_energy(flows, state.core_of))
+    moved, ends, rule, states = False, [], case["rule"], list[_State]()
+
+    def judge(flows: LargeFlows, links: LinkState, core: Int32, answer: Answer) -> None:
+        states.append(_state(flows, core, answer))
+        if len(states) > 1 and (wrong := _against(rule, flows, *states[-2:])):
+            raise Wrong(f"{wrong}: {words}", "seed {}, {} iterations, k = 4".format(*question["search"]))
+
+    for question in case["asks"]:
+        states.clear()
+        _walked(replies, question, judge)
+        moved |= any((one.core_of != states[0].core_of).any() for one in states)
+        ends.append(states[-1].true)
     if rule == "finds" and np.mean(ends) > case["enough"]:
         left = f"{np.mean(ends):.2f} links' worth of demand is exceeded, the mean of {len(ends)} searches"
         raise Wrong(f"{left}; a good one leaves at most {case['enough']:.2f}. {words}")
@@ -340,9 +320,9 @@ def _searches(replies: Replies, case: Case, words: str) -> None:
         raise Wrong("no search ended in another state than it began with, although links carried too much")
 
 
-def _against(rule: str, flows: LargeFlows, state: _State, before: _State) -> str:
+def _against(rule: str, flows: LargeFlows, before: _State, state: _State) -> str:
     """What is wrong with a period by a rule of Figure 6, after the state of the one before it."""
-    began, ended = _energy(flows, before.core_of), _energy(flows, state.core_of)
+    began, ended = _energy(flows, before.core_of), state.true
     if rule == "one to one":
         for pod, cores in enumerate(state.core_of.reshape(TREE.k, -1).tolist()):
             if len(set(cores)) < len(cores):
@@ -368,41 +348,30 @@ _JUDGES = {"demands": _demands, "order": _order, "history": _history, "searches"
 BASELINE = "hedera-gff"
 AS_GOOD = 0.5
 """Of the points for quality, the share for reaching the baseline's mean; the rest is for certainly exceeding it."""
-ROUNDS = 4
-DRAWS = 1  # of a scheduler's own: the seed of the traffic would reveal future flows
 _T = 2.069  # Student's, for 95 % of 24 simulations
 
 
-def lasting(case: Case) -> History:
-    """A case's traffic, for ROUNDS periods."""
-    columns = (case[name] for name in ("src", "dst", "hashed", "demand"))
-    return History(case["k"], tuple(starmap(HistoryFlow, zip(*columns, strict=True))), ROUNDS)
-
-
-def reached(case: Case, place: Callable[[LargeFlows, LinkState], Int32]) -> float:
-    """The share of the bound that a placement reaches under a case's traffic, a mean over ROUNDS periods."""
+def reached(replies: Replies, case: Case) -> float:
+    """The share of the bound that is reached under a case's traffic, a mean over its periods."""
     carried = []
 
-    def placed(flows: LargeFlows, links: LinkState) -> Int32:
-        core = place(flows, links)
+    def judge(flows: LargeFlows, links: LinkState, core: Int32, _: Answer) -> None:
         paths = path_links(links.tree, flows.src, flows.dst, core)
         carried.append(max_min_rates(paths, np.ones(num_links(links.tree)), calls=1).sum())
-        return core
 
-    walk(lasting(case), placed)
+    _walked(replies, case["asks"][0], judge)
     return float(mean(carried) / case["bound"])
 
 
 def measured(submission: Submission, cases: Sequence[Case]) -> tuple[float | None, float | None, Check]:
     """The part of the points for quality, the mean share of the bound in percent, and what is to be said of them."""
     name, shares = f"scheduler.py: more bandwidth than {BASELINE}", list[float]()
-    (replies,) = submission.ask([[lasting(case).question(DRAWS, case["iterations"]) for case in cases]])
+    (replies,) = submission.ask([[question for case in cases for question in case["asks"]]])
     for case in cases:
-        replies.begin()
         try:
-            shares.append(reached(case, lambda flows, links: valid(flows, links, replies.next())))
+            shares.append(reached(replies, case))
         except (Misbehaved, Wrong) as error:
-            return None, None, Check(name, "section 5.5", str(error), f"k = {case['k']}, {case['traffic']}")
+            return None, None, Check(name, "section 5.5", str(error), case["told"])
     least, most = (mean(case[scheme] for case in cases) for scheme in ("ecmp", BASELINE))
     base = min(1.0, max(0.0, (mean(shares) - least) / max(most - least, 1e-9)))
     more = [round(share - case[BASELINE], 9) + 0.0 for share, case in zip(shares, cases, strict=True)]

@@ -6,7 +6,6 @@ import json
 import os
 import secrets
 from contextlib import ExitStack, closing
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +18,6 @@ from record.output import progress_bar
 
 if TYPE_CHECKING:
     from classroom.grading import Grade
-    from classroom.intake import HandIn
 
 SERVICES = ("gradescope", "prairielearn")
 SEED = "HEDERA_GRADE_SEED"
@@ -58,31 +56,28 @@ def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
 
     Shows a small input that breaks the contract; the exit status is then 1. Needs no root.
     """
-    from classroom.cases import cases
-    from classroom.checks import ANSWER, INPUTS, RAISES, measured, run_checks
-    from classroom.grading import quality_cases
+    from classroom.cases import cases, quality_cases
+    from classroom.checks import measurable, measured, run_checks
     from classroom.submission import SCHEDULER, Misbehaved, Submission, own, read_code
 
     where, _, attribute = name.rpartition(":")
     if not where.endswith(".py") or not attribute.isidentifier():
         raise ValueError(f"give FILE.py:CLASS, not {name!r}")
-    percent: float | None = None
-    submission = Submission(own, read_code(Path(where), attribute))
+    submission, percent = Submission(own, read_code(Path(where), attribute)), None
     try:
         submission.load()
     except Misbehaved as error:
         if error.kind == "absent":  # the checks report any other mistake
             raise ValueError(str(error)) from None
     checks = run_checks(submission, cases(seed)[SCHEDULER])
-    for one in checks:
-        click.echo(one, err=True)
-    if not all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS)):
+    click.echo("\n".join(map(str, checks)), err=True)
+    if not measurable(checks):
         click.echo("its bandwidth will be measured once these are fixed", err=True)
     elif not quick:
         _, percent, told = measured(submission, quality_cases(seed))
         click.echo(told.words, err=as_json)
     if as_json:
-        each = [{**asdict(one), "passed": one.passed} for one in checks]
+        each = [one.as_json() for one in checks]
         click.echo(json.dumps({"checks": each, "percent_of_bound": percent}, allow_nan=False))
     if not all(one.passed or one.weakness for one in checks):
         raise SystemExit(1)
@@ -138,16 +133,9 @@ def pack(folder: Path, service: str | None, seed: int | None) -> None:
 @json_option
 @in_words
 def grade(
-    folders: tuple[Path, ...],
-    seed: int,
-    seconds: float,
-    jobs: int | None,
-    form: str,
-    single: bool,
-    unprotected: bool,
-    out: Path,
-    as_json: bool,
-) -> None:
+    folders: tuple[Path, ...], seed: int, seconds: float, jobs: int | None, form: str, single: bool, unprotected: bool,
+    out: Path, as_json: bool,
+) -> None:  # fmt: skip
     """Grade submissions: folders with demand.py, first_fit.py, annealing.py and scheduler.py, or some of
     them; or one folder that holds such folders, zips and tars, also as Moodle, Canvas and Gradescope name them.
 
@@ -175,7 +163,7 @@ def grade(
     make_folder(to_write(out))
     made: dict[int, Grade] = {}
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(found))
-    path = out / "grades.csv"
+    names = [os.fsdecode(os.fsencode(one.name)[:200]) for one in found]  # short enough for a file's with an ending
 
     with ExitStack() as stack:
         try:
@@ -183,42 +171,30 @@ def grade(
             if unprotected:
                 click.echo(UNPROTECTED, err=True)
             else:
-                place = stack.enter_context(
-                    prepared([*{near for folder in folders for near in (folder, folder.resolve().parent)}, out])
-                )
-                require_closed(place)
+                hidden = {near for folder in folders for near in (folder, folder.resolve().parent)}
+                require_closed(place := stack.enter_context(prepared([*hidden, out])))
             click.echo(f"{len(found)} submissions to grade, {jobs} at once", err=True)
             done = stack.enter_context(progress_bar("grading", len(found)))
-            grades = graded(Class(seed, seconds, place), jobs, found)
-            for n, one in stack.enter_context(closing(grades)):
+            for n, one in stack.enter_context(closing(graded(Class(seed, seconds, place), jobs, found))):
                 made[n] = one
                 # After each, so that nothing is lost.
-                write_csv(path, [made[n].row() for n in sorted(made)])
-                write_whole(out / "feedback" / f"{_file_name(found[n])}.txt", feedback(one))
+                write_csv(out / "grades.csv", [made[n].row() for n in sorted(made)])
+                write_whole(out / "feedback" / f"{names[n]}.txt", feedback(one))
                 done(len(made))
         except Unfit as error:
-            more = "" if unprotected else "; or use --unprotected, for submissions that you trust"
-            click.echo(f"Error: {error}{more}", err=True)
-            raise SystemExit(3) from None
-    failed = failures(list(made.values()))
-    if failed:
+            raise Unfit(f"{error}{'' if unprotected else '; or use --unprotected, if you trust them'}") from None
+    if failed := failures(list(made.values())):
         write_csv(out / "checks.csv", failed)
-    if form != "csv":
-        for n, one in made.items():
-            text = json.dumps(FORMATS[form](one), indent=1, allow_nan=False)
-            write_whole(out / form / f"{_file_name(found[n])}.json", text + "\n")
+    for n, one in made.items() if form != "csv" else ():
+        text = json.dumps(FORMATS[form](one), indent=1, allow_nan=False)
+        write_whole(out / form / f"{names[n]}.json", text + "\n")
+    grades = [made[n] for n in sorted(made)]
     if as_json:
-        rows = [made[n].as_json() for n in sorted(made)]
-        click.echo(json.dumps({"seed": seed, "rows": rows}, allow_nan=False))
+        click.echo(json.dumps({"seed": seed, "rows": [one.as_json() for one in grades]}, allow_nan=False))
     else:
-        for one in (made[n] for n in sorted(made)):
+        for one in grades:
             click.echo(f"{one.points:5.1f} of 100  {one.submission}  {one_line(one.remarks, most=80)}")
         for line in failed[:3]:
             click.echo(f"failed by {line['failed']} of {line['handed_in']}: {line['check']}")
-    written = [path, out / "checks.csv", out / "feedback", *([out / form] if form != "csv" else [])]
-    click.echo("written: " + "  ".join(map(str, written)), err=as_json)
-
-
-def _file_name(hand_in: HandIn) -> str:
-    """Short enough to be a file's name with an ending."""
-    return os.fsdecode(os.fsencode(hand_in.name)[:200])
+    written = ("grades.csv", "checks.csv", "feedback", *([form] if form != "csv" else []))
+    click.echo("written: " + "  ".join(str(out / name) for name in written), err=as_json)

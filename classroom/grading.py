@@ -1,32 +1,24 @@
-"""Many submissions, each isolated from the machine and from the others (`classroom.sandbox`), and their grades; and how
-good a scheduler is in the simulator."""
+"""Many submissions, each isolated from the machine and from the others (`classroom.sandbox`), and their grades."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from textwrap import indent
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from classroom.cases import FIGURE, NO_FLOWS, ONE_PASS, ORDER, cases
-from classroom.checks import ANSWER, BASELINE, INPUTS, MOVES, RAISES, RULES, Case, Check, earned, measured, run_checks
+from classroom.cases import FIGURE, NO_FLOWS, ONE_PASS, ORDER, cases, quality_cases
+from classroom.checks import MOVES, RULES, Check, earned, measurable, measured, run_checks
 from classroom.intake import HandIn
 from classroom.sandbox import Place, closed, unclosed
-from classroom.submission import NAMES, SCHEDULER, Budget, Start, Submission, Unfit, as_code
-from hedera.demand import estimate_demands
-from hedera.maxmin import most_possible
+from classroom.submission import NAMES, SCHEDULER, Budget, Code, Start, Submission, Unfit
 from record.errors import one_line
 from record.tasks import workers
-from simulator.config import Config
-from topos.links import num_links
-from topos.network import NonBlocking
 
 PARTS = {file.removesuffix(".py"): file for file in NAMES if file != SCHEDULER} | {"contract": SCHEDULER}
 """The file of each part that has checks."""
@@ -34,12 +26,9 @@ UNTOUCHED = {"demand": ((NO_FLOWS, ORDER), (FIGURE, ONE_PASS)), "contract": (tup
 """By part: checks that an untouched template or constant answers pass, and those beside which they count."""
 POINTS = {"demand": 20.0, "first_fit": 20.0, "annealing": 20.0, "contract": 10.0, "quality": 30.0}
 """The points of each part, of 100 (docs/assignment/rubric.md)."""
-SIZES = (4, 8)
 CALL_S = 20.0
 CLOCK = 10.0
 """Real seconds allowed for each second of processor time: a busy machine is not the submission's fault."""
-DRAWN = 3
-"""Patterns of each kind at each size."""
 Checks = Mapping[str, Sequence[Check]]
 
 
@@ -76,12 +65,6 @@ class Grade:
         """Of 100."""
         return sum(line.points for line in self.lines())
 
-    def part(self, name: str) -> float | None:
-        """The fraction of a part's points; None for what was not handed in, or not measured."""
-        if name == "quality" or name not in self.checks:
-            return self.quality if name == "quality" else None
-        return sum(line.points for line in self.lines() if line.part == name) / POINTS[name]
-
     def lines(self) -> list[Line]:
         """The points of each part are divided among its checks."""
         shown = []
@@ -102,15 +85,23 @@ class Grade:
 
     def row(self) -> dict[str, Any]:
         """A line of grades.csv: points, also by part, empty for what was not handed in."""
-        parts = {name: self.part(name) for name in POINTS}
-        points = {f"{p}_points": None if value is None else round(POINTS[p] * value, 2) for p, value in parts.items()}
-        return {"submission": self.submission, "points": round(self.points, 2), **points, **self._rest()}
+        row = {"submission": self.submission, "points": round(self.points, 2)}
+        for part, share in self._parts().items():
+            row[f"{part}_points"] = None if share is None else round(POINTS[part] * share, 2)
+        return row | self._rest()
 
     def as_json(self) -> dict[str, Any]:
         """Parts as fractions of their points, and every check."""
-        checks = {part: [{**asdict(c), "passed": c.passed} for c in each] for part, each in self.checks.items()}
-        parts = {name: self.part(name) for name in POINTS}
-        return {"submission": self.submission, "points": self.points, **parts, **self._rest(), "checks": checks}
+        checks = {part: [check.as_json() for check in each] for part, each in self.checks.items()}
+        return {"submission": self.submission, "points": self.points, **self._parts(), **self._rest(), "checks": checks}
+
+    def _parts(self) -> dict[str, float | None]:
+        """The fractions of the parts' points; None for what was not handed in, or not measured."""
+        got = defaultdict[str, float](float)
+        for line in self.lines():
+            got[line.part] += line.points
+        parts = {part: got[part] / POINTS[part] if part in self.checks else None for part in PARTS}
+        return {**parts, "quality": self.quality}
 
     def _rest(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("percent_of_bound", "seconds", "files", "remarks")}
@@ -133,39 +124,7 @@ class Class:
         return unclosed(cpu_s, hash_seed) if self.place is None else closed(self.place, cpu_s, hash_seed)
 
 
-_cases = cache(cases)
-
-
-@cache
-def quality_cases(seed: int) -> list[Case]:
-    """The traffic on which schedulers are measured, and what ECMP, the baseline and any paths reach under it."""
-    drawn = [int(np.random.default_rng((seed, n)).integers(1 << 31)) for n in range(DRAWN)]
-    return [_quality_case(k, traffic, one) for one in drawn for k in SIZES for traffic in drawn_patterns(k, one)]
-
-
-def _quality_case(k: int, traffic: str, seed: int) -> Case:
-    """Of flows that last: ``bound``, in links, is what no paths can exceed; shares are of that. Only hosts' links limit
-    it, as on one switch: a fat-tree is a folded Clos network, and flows may be split."""
-    from simulator.driver import Simulation
-
-    config = Config("ecmp", traffic, k=k, seconds=3.0, tick_s=0.1, interval_s=0.5, seed=seed, engine="maxmin")
-    runs = {name: Simulation(replace(config, scheme=name)) for name in ("ecmp", BASELINE)}
-    work, switch = runs["ecmp"].work, NonBlocking(config.tree.num_hosts)
-    bound = round(most_possible(switch, work.src, work.dst, np.ones(num_links(switch))) or 0.0)
-    columns: dict[str, Any] = {"src": work.src, "dst": work.dst, "hashed": runs["ecmp"].paths.hashed}
-    columns["demand"] = estimate_demands(work.src, work.dst, config.tree.num_hosts)
-    shares = {name: one.run().bisection_mbps / config.link_mbps / bound for name, one in runs.items()}
-    told = {name: np.asarray(column).tolist() for name, column in columns.items()}
-    return {"k": k, "traffic": traffic, "iterations": config.iterations, "bound": bound, **shares, **told}
-
-
-def drawn_patterns(k: int, seed: int) -> tuple[str, ...]:
-    """Random traffic, so that a submission cannot contain prepared answers."""
-    rng = np.random.default_rng((seed, k, 5))  # apart from others of one seed
-    cores = k * k // 4
-    stride = int(rng.integers(cores, k * cores - cores))
-    edge, pod = rng.integers(5, 40, 2) / 100
-    return f"stride:{stride}", f"staggered:{edge:.2f},{pod:.2f}", "randbij", "random"
+_cases, _quality = cache(cases), cache(quality_cases)
 
 
 def graded(course: Class, jobs: int, made: Sequence[HandIn]) -> Generator[tuple[int, Grade]]:
@@ -193,21 +152,16 @@ def grade(made: HandIn, course: Class) -> Grade:
     quality: float | None = None
     percent: float | None = None
     for part, file in PARTS.items():
-        if (held := made.files.get(file)) is None:
+        held = made.files.get(file)
+        if isinstance(held, str):
+            checks[part] = [Check("a file of Python", "docs/assignment/handout.md", held)]
+        if not isinstance(held, Code):
             continue
         try:
-            if isinstance(held, str):
-                raise ValueError(held)
-            code = as_code(file, held, NAMES[file])
-        except ValueError as error:
-            checks[part] = [Check("a file of Python", "docs/assignment/handout.md", str(error))]
-            continue
-        try:
-            submission = Submission(course.start, code, CALL_S, Budget(CLOCK * course.budget_s))
+            submission = Submission(course.start, held, CALL_S, Budget(CLOCK * course.budget_s))
             checks[part] = run_checks(submission, _cases(course.seed)[file])
-            kept = all(one.passed for one in checks[part] if one.name in (RAISES, ANSWER, INPUTS))
-            if file == SCHEDULER and kept:
-                quality, percent, told = measured(submission, quality_cases(course.seed))
+            if file == SCHEDULER and measurable(checks[part]):
+                quality, percent, told = measured(submission, _quality(course.seed))
                 checks["quality"] = [told]
         except Unfit:
             raise
@@ -241,27 +195,26 @@ def _feedback(check: Check, counts: bool) -> str:
 
 
 def gradescope(grade: Grade) -> dict[str, Any]:
-    tests = []
-    for number, (part, name, points, most, feedback) in enumerate(grade.lines(), 1):
-        status = "passed" if points >= most else "failed"
-        told = {"name": name, "number": str(number), "score": round(points, 4), "max_score": round(most, 4)}
-        tests.append({**told, "status": status, "output": feedback, "tags": [part]})
-    return {
-        "score": round(grade.points, 2),
-        "execution_time": round(grade.seconds),
-        "output": _summary(grade),
-        **dict.fromkeys(("output_format", "test_output_format", "test_name_format"), "text"),
-        "visibility": "visible",
-        "stdout_visibility": "hidden",
-        "tests": tests,
-    }
+    tests = [
+        {
+            "name": name, "number": str(number), "score": round(points, 4), "max_score": round(most, 4),
+            "status": "passed" if points >= most else "failed", "output": feedback, "tags": [part],
+        }
+        for number, (part, name, points, most, feedback) in enumerate(grade.lines(), 1)
+    ]  # fmt: skip
+    texts = dict.fromkeys(("output_format", "test_output_format", "test_name_format"), "text")
+    shown = {"visibility": "visible", "stdout_visibility": "hidden", "output": _summary(grade), **texts}
+    return {"score": round(grade.points, 2), "execution_time": round(grade.seconds), "tests": tests, **shown}
 
 
 def prairielearn(grade: Grade) -> dict[str, Any]:
-    tests = []
-    for part, name, points, most, feedback in grade.lines():
-        told = {"name": name, "description": f"part: {part}", "points": round(points, 4), "max_points": round(most, 4)}
-        tests.append({**told, "output": feedback})
+    tests = [
+        {
+            "name": name, "description": f"part: {part}", "points": round(points, 4), "max_points": round(most, 4),
+            "output": feedback,
+        }
+        for part, name, points, most, feedback in grade.lines()
+    ]  # fmt: skip
     score = round(min(1.0, grade.points / 100), 6)
     return {"gradable": True, "score": score, "message": _summary(grade), "tests": tests}
 

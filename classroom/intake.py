@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import pickle
 import re
 import resource
 import stat
@@ -16,14 +15,16 @@ import tarfile
 import warnings
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from multiprocessing import get_context
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
-from classroom.submission import MAX_FILE, NAMES
+from classroom.submission import MAX_FILE, NAMES, Code
 from record.errors import one_line
 from traffic.textfile import Unreadable, read_regular
 
@@ -43,11 +44,11 @@ _CANVAS = re.compile(r"(?P<who>[^_]+)_(?:LATE_)?(?P<id>\d+)_(?P<order>\d+)_(?P<f
 
 @dataclass(frozen=True)
 class HandIn:
-    """One student's work. ``files``: by the names that are expected, what each holds or, as text, why it is not read.
+    """One student's work. ``files``: by the names that are expected, the code or, as text, why it is not read.
     ``found``: the names of all files that were seen. ``remarks``: what was not as expected, a sentence each."""
 
     name: str
-    files: dict[str, bytes | str]
+    files: dict[str, Code | str]
     found: tuple[str, ...]
     remarks: tuple[str, ...] = ()
 
@@ -136,35 +137,27 @@ def _gradescope(folder: Path) -> dict[str, tuple[str, str]]:
 
 def _apart(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
     """`_taken` in a process of its own."""
-    reading, writing = os.pipe()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads, as NumPy has: none of them holds a lock of ours
-        child = os.fork()
-    if child == 0:
         try:
-            resource.setrlimit(resource.RLIMIT_CPU, (READ_S, READ_S))
-            pages = int(Path("/proc/self/statm").read_text().split()[0])
-            resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + READ_BYTES,) * 2)
-            with open(writing, "wb") as out:
-                out.write(pickle.dumps(_taken(name, parts, said)))
-            os._exit(0)
-        finally:
-            os._exit(1)
-    os.close(writing)
-    with open(reading, "rb") as read:
-        taken = read.read()
-    if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0:
-        made: HandIn = pickle.loads(taken)
-        return made
-    limits = f"{READ_S} s of processor time and {READ_BYTES >> 20} MiB of memory"
-    return HandIn(name, {}, (), (*said, f"what it holds cannot be read within {limits}"))
+            with ProcessPoolExecutor(1, get_context("fork"), _limit) as child:
+                return child.submit(_taken, name, parts, said).result()
+        except Exception:  # noqa: BLE001, whatever it is that it ended of
+            limits = f"{READ_S} s of processor time and {READ_BYTES >> 20} MiB of memory"
+            return HandIn(name, {}, (), (*said, f"what it holds cannot be read within {limits}"))
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (READ_S, READ_S))
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + READ_BYTES,) * 2)
 
 
 def _taken(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
     seen = list(islice((one for part in parts for one in _files(part, said)), MAX_FILES + 1))
     if len(seen) > MAX_FILES:
         said.append(f"it has more than {MAX_FILES} files, of which no more were looked at")
-    files = dict[str, bytes | str]()
+    files = dict[str, Code | str]()
     for file in NAMES:
         mine = [one for one in seen[:MAX_FILES] if _expected(PurePosixPath(one.shown).name) == file]
         if not mine:
@@ -173,9 +166,11 @@ def _taken(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
         said += [f"{other.shown} is not looked at" for other in others]
         said += [f"{chosen.shown} is taken as {file}"] * (chosen.shown != file)
         try:
-            files[file] = _read(chosen.held, MAX_FILE)
-            if len(files[file]) > MAX_FILE:
+            if len(data := _read(chosen.held, MAX_FILE)) > MAX_FILE:
                 raise Unreadable(f"is larger than {MAX_FILE / 1e6:.3g} MB")
+            files[file] = Code(file, data.decode("utf-8-sig"), NAMES[file])
+        except UnicodeDecodeError:
+            files[file] = f"{file} is not text in UTF-8"
         except Unreadable as error:
             files[file] = f"{file} {error}"
     found = tuple(one_line(one.shown, most=100) for one in seen[:20]) + ("...",) * (len(seen) > 20)
@@ -230,33 +225,29 @@ def _read(held: Path | bytes | None, most: int) -> bytes:
 
 def _unpacked(data: bytes) -> Iterator[tuple[str, bytes | None]]:
     """The files of an archive, None for links; what is not expected is not read. Raises Unreadable."""
+    room = MAX_UNPACKED
     try:
-        room = MAX_UNPACKED
-        if data[:2] == b"PK":
-            with zipfile.ZipFile(io.BytesIO(data)) as archive:
-                for one in archive.infolist():
-                    room = _left(room, one.file_size)
-                    wanted = _wanted(one.filename) and not stat.S_ISLNK(one.external_attr >> 16)
-                    if wanted and one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                        yield one.filename, archive.open(one).read(MAX_FILE + 1)
-                    elif not one.filename.endswith("/"):
-                        yield one.filename, None
-            return
-        with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-            for member in tar:
-                room = _left(room, member.size)
-                content = tar.extractfile(member) if member.isreg() and _wanted(member.name) else None
-                if not member.isdir():
-                    yield member.name, content.read(MAX_FILE + 1) if content else None
+        for name, size, opened in _members(io.BytesIO(data)):
+            room -= size
+            if size < 0 or room < 0:
+                raise ValueError
+            wanted = opened() if opened and _expected(PurePosixPath(name).name) else None
+            yield name, wanted.read(MAX_FILE + 1) if wanted else None
     except Exception:  # noqa: BLE001, whatever the standard library stumbles over
         raise Unreadable("is no archive that can be read, or too large") from None
 
 
-def _left(room: int, size: int) -> int:
-    if not 0 <= size <= room:
-        raise ValueError
-    return room - size
-
-
-def _wanted(name: str) -> bool:
-    return _expected(PurePosixPath(name).name) is not None
+def _members(file: io.BytesIO) -> Iterator[tuple[str, int, Callable[[], IO[bytes] | None] | None]]:
+    """Of an archive: name, size, and what opens it if it is a regular file; no folders."""
+    if file.getvalue()[:2] == b"PK":
+        with zipfile.ZipFile(file) as archive:
+            for one in archive.infolist():
+                plain = one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+                regular = plain and not stat.S_ISLNK(one.external_attr >> 16)
+                if not one.is_dir():
+                    yield one.filename, one.file_size, partial(archive.open, one) if regular else None
+        return
+    with tarfile.open(fileobj=file) as tar:
+        for member in tar:
+            if not member.isdir():
+                yield member.name, member.size, partial(tar.extractfile, member) if member.isreg() else None

@@ -12,7 +12,7 @@ import zipfile
 from pathlib import Path
 from string import Template
 
-from classroom.cases import PUBLIC, cases
+from classroom.cases import PUBLIC, cases, quality_cases
 from classroom.sandbox import expose, packages
 from classroom.submission import NAMES, ROOT, SCHEDULER
 from record.files import write_whole
@@ -23,7 +23,6 @@ DOCUMENTS = ("assignment/handout.md", "assignment/rubric.md", "own-scheduler.md"
 _ON_PATH = "PATH=$PWD/.venv/bin:$PATH"
 """In the documents; a handout has the folder of the project that made it."""
 _LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)([^)#\s]+)[^)\s]*\)")
-_SKIPPED = ("__pycache__", ".hypothesis", "runs", "build")
 SECONDS, TIMEOUT_S = 12, 600
 """Processor seconds for each file in a package: the longest submission takes CLOCK times that for each of four files,
 which is less than the longest time that PrairieLearn allows."""
@@ -55,8 +54,6 @@ def write_template(path: Path, check: str | None = None) -> str:
 
 def pack_handout(folder: Path) -> None:
     """Write templates, documents, modules to import, and checks with their cases, but no solution."""
-    from classroom.grading import quality_cases
-
     asked = json.dumps(cases(PUBLIC) | {"quality": quality_cases(PUBLIC)}, allow_nan=False)
     for file in NAMES:
         if file != SCHEDULER:
@@ -83,12 +80,10 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
         raise ValueError("the grader is packed from a clone of the project, which this is not")
     from classroom.grading import FORMATS, Grade
 
-    place, submission, results = _PLACES[service]
     nothing = Grade("", {}, None, None, 0.0, "not looked at", _FAILED)
-    failed = json.dumps(FORMATS[service](nothing))
-    words: dict[str, object] = {"place": place, "submission": submission, "results": results}
-    words |= {"service": service, "seed": seed, "seconds": SECONDS, "timeout": TIMEOUT_S, "failed": failed}
-    words |= {"uuid": uuid.uuid4(), "names": ", ".join(NAMES)}
+    words: dict[str, object] = dict(zip(("place", "submission", "results"), _PLACES[service], strict=True))
+    words |= {"service": service, "seed": seed, "seconds": SECONDS, "timeout": TIMEOUT_S, "uuid": uuid.uuid4()}
+    words |= {"names": ", ".join(NAMES), "failed": json.dumps(FORMATS[service](nothing))}
 
     def filled(name: str) -> str:
         return Template((TEMPLATES / "grader" / f"{name}.txt").read_text(encoding="utf-8")).substitute(words)
@@ -110,15 +105,11 @@ def _zip(path: Path, scripts: dict[str, str]) -> Path:
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o100700 << 16  # the seed is in one of them
             archive.writestr(entry, text)
-        for file in _sources():
-            archive.write(file, Path("project") / file.relative_to(ROOT))
+        for package in packages():
+            for file in sorted((ROOT / package).rglob("*.*")):
+                if file.suffix in (".py", ".txt", ".csv", ".json") and file.is_file() and not file.is_symlink():
+                    archive.write(file, "project" / file.relative_to(ROOT))
+        for name in ("pyproject.toml", "setup/requirements.lock"):
+            archive.write(ROOT / name, f"project/{name}")
     write_whole(path, packed.getvalue())
     return path
-
-
-def _sources() -> list[Path]:
-    inside = [path for package in packages() for path in sorted((ROOT / package).rglob("*"))]
-    files = [path for path in inside if path.is_file() and not path.is_symlink()]
-    kept = [path for path in files if not set(path.relative_to(ROOT).parts) & set(_SKIPPED)]
-    kept = [path for path in kept if path.suffix in (".py", ".txt", ".csv", ".json") and path.parts[-2] != "figure9"]
-    return [*kept, ROOT / "pyproject.toml", ROOT / "setup" / "requirements.lock"]

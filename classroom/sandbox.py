@@ -50,9 +50,15 @@ _ALWAYS = ("classroom.answering", "topos.links", "hedera.placement", "hedera.com
 
 _NAMESPACES = 0x02000000, 0x04000000, 0x08000000, 0x10000000, 0x20000000, 0x40000000, 0x00020000
 """CLONE_NEW*: cgroup, uts, ipc, user, pid, net, mount. (Only clone3 and unshare have the one for time.)"""
-_TIOCSTI, _TIOCLINUX = 0x5412, 0x541C  # typing into a terminal as if one were its user
-_PR_SET_PDEATHSIG = 1
-_OF_FILES = 5, 6, 7, 36, 37, 38, 1024, 1025, 1026  # F_GETLK to F_OFD_SETLKW, F_SETLEASE, F_GETLEASE, F_NOTIFY
+_ALL = 0xFFFFFFFF
+_REFUSED_WITH = [
+    *(("clone", 0, flag, flag) for flag in _NAMESPACES),
+    *(("ioctl", 1, _ALL, typing) for typing in (0x5412, 0x541C)),  # TIOCSTI, TIOCLINUX: as if one were the user
+    ("prctl", 0, _ALL, 1),  # PR_SET_PDEATHSIG: processes end with their parent, and must not be able to change that
+    # F_GETLK to F_OFD_SETLKW, F_SETLEASE, F_GETLEASE, F_NOTIFY: shared files, by which two submissions could talk
+    *(("fcntl", 1, _ALL, which) for which in (5, 6, 7, 36, 37, 38, 1024, 1025, 1026)),
+]
+"""A system call, the number of an argument, its bits that count, and their value."""
 _REFUSED = re.sub("#.*", "", Path(__file__).with_name("templates").joinpath("refused.txt").read_text()).split()
 """System calls: the list of Flatpak's filter for this purpose, and parts of the kernel that mostly attackers use."""
 _MAX = 1024  # numbers of system calls; Linux 7 has some 470
@@ -189,15 +195,8 @@ def _filter() -> bytes:
             rules.add_rule(refuse, number)
     # clone3's arguments are in memory, where no filter can read them; the C library then uses clone instead.
     rules.add_rule(unknown, "clone3")
-    for flag in _NAMESPACES:
-        rules.add_rule(refuse, "clone", seccomp.Arg(0, seccomp.MASKED_EQ, flag, flag))
-    for typing in (_TIOCSTI, _TIOCLINUX):
-        rules.add_rule(refuse, "ioctl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, typing))
-    # Processes end with their parent, and must not be able to change that.
-    rules.add_rule(refuse, "prctl", seccomp.Arg(0, seccomp.MASKED_EQ, 0xFFFFFFFF, _PR_SET_PDEATHSIG))
-    # Locks, leases and watches of shared files, by which two submissions could talk.
-    for command in _OF_FILES:
-        rules.add_rule(refuse, "fcntl", seccomp.Arg(1, seccomp.MASKED_EQ, 0xFFFFFFFF, command))
+    for call, argument, bits, value in _REFUSED_WITH:
+        rules.add_rule(refuse, call, seccomp.Arg(argument, seccomp.MASKED_EQ, bits, value))
     with tempfile.TemporaryFile() as file:
         rules.export_bpf(file)
         file.seek(0)
@@ -242,13 +241,10 @@ def allowed_modules(*more: str) -> frozenset[str]:
 def expose(place: Path, *more: str, compiled: bool = False) -> None:
     """Copy these modules to ``place``; ``compiled``: with what Python makes of them, for any user to read."""
     for module in sorted(allowed_modules(*more)):
-        write_whole(place / _file(module).relative_to(ROOT), _file(module).read_bytes())
+        path = ROOT.joinpath(*module.split("."))
+        path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        write_whole(place / path.relative_to(ROOT), path.read_bytes())
     if compiled:
         compileall.compile_dir(place, quiet=2, workers=1)
         for path in (place, *place.rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)  # whatever the umask says
-
-
-def _file(module: str) -> Path:
-    path = ROOT.joinpath(*module.split("."))
-    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")

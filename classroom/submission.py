@@ -16,13 +16,13 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from record.errors import one_line
-from traffic.textfile import Unreadable, read_regular
+from record.errors import UnfitMachine, one_line
+from traffic.textfile import read_text
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEDULER = "scheduler.py"
@@ -66,7 +66,7 @@ class Misbehaved(Exception):
         self.kind = kind
 
 
-class Unfit(RuntimeError):
+class Unfit(UnfitMachine):
     """This machine cannot run or isolate a process; the message says what is missing."""
 
 
@@ -81,22 +81,12 @@ class Code:
 
 def read_code(path: Path, attribute: str) -> Code:
     """The code in a file. ValueError, one sentence, if there is none."""
-    try:
-        return as_code(path.name, read_regular(path, MAX_FILE), attribute)
-    except Unreadable as error:
-        raise ValueError(f"{path.name} {error}") from None
-
-
-def as_code(file: str, data: bytes, attribute: str) -> Code:
-    try:
-        return Code(file, data.decode("utf-8-sig"), attribute)
-    except UnicodeDecodeError:
-        raise ValueError(f"{file} is not text in UTF-8") from None
+    return Code(path.name, read_text(path, MAX_FILE), attribute)
 
 
 Question = dict[str, Any]
-"""``hosts``, ``src`` and ``dst``: of an estimate. Or ``k`` and ``search`` (seed and iterations), of a scheduler that is
-made anew; and what it is asked: a ``history`` (`classroom.answering`), or ``periods`` of flows."""
+"""Of an estimate, ``hosts``, ``src`` and ``dst``. Of a scheduler, a ``history`` (`classroom.answering`), and the seed
+and iterations that it is made anew with (``search``)."""
 
 
 @dataclass(frozen=True)
@@ -123,125 +113,44 @@ def own(hash_seed: int = 0) -> Start:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """``values`` and ``numbers`` by name; the inputs that were written to; an exception and its line of the file;
-    ``odd``: what the code answered with instead of numbers."""
+    """``values`` and ``numbers`` by name; the inputs that were written to; ``odd``: what the code answered with instead
+    of numbers."""
 
     values: dict[str, NDArray[Any]] = field(default_factory=dict)
     numbers: dict[str, float] = field(default_factory=dict)
     touched: tuple[str, ...] = ()
-    error: str = ""
-    line: int = 0
     odd: str = ""
 
 
-def _answer(told: dict[str, Any]) -> Answer:
-    """What a line says. Raises whatever it is that is wrong with it."""
-    values = {name: np.asarray(numbers) for name, numbers in told.get("values", {}).items()}
-    if any(array.dtype.kind not in "biuf" for array in values.values()):
-        raise ValueError
-    numbers = {name: float(number) for name, number in told.get("numbers", {}).items()}
-    touched = tuple(one_line(name, most=20) for name in told.get("touched", ())[:9])
-    odd = one_line(told.get("odd", ""), most=100)
-    return Answer(values, numbers, touched, one_line(told.get("error", "")), int(told.get("line", 0)), odd)
-
-
-class _Process:
-    """A process started as ``start`` says. It reads a request from one file, and writes its answers to another."""
-
-    def __init__(self, start: Start, budget: Budget, request: bytes) -> None:
-        self._start, self._budget = start, budget
-        self._ends_s = time.monotonic() + budget.left_s
-        self._folder = tempfile.TemporaryDirectory(prefix="hedera-answers-", ignore_cleanup_errors=True)
-        asked, answered = (Path(self._folder.name, name) for name in ("asked", "answered"))
+@contextlib.contextmanager
+def _started(start: Start, request: bytes) -> Iterator[tuple[subprocess.Popen[bytes], BinaryIO]]:
+    """A process that reads a request, and its answers so far. It and all that it has started are killed when the block
+    ends; an isolated one has no process left then."""
+    with tempfile.TemporaryDirectory(prefix="hedera-answers-", ignore_cleanup_errors=True) as folder:
+        asked, answered = (Path(folder, name) for name in ("asked", "answered"))
         asked.write_bytes(request)
         # Files and no pipes: a pipe could fill before it is read, and not every system reads one with a deadline.
         with asked.open("rb") as stdin, answered.open("ab") as stdout:
-            self._process = subprocess.Popen(
-                start.command,
-                env=start.environment,
-                cwd="/",
-                start_new_session=True,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=subprocess.DEVNULL if start.others else None,
-            )
-        self._answers = answered.open("rb")
-
-    def ready(self) -> None:
-        """Wait for its first line, before which no code of a submission runs. Raises Unfit if it does not come."""
+            process = subprocess.Popen(
+                start.command, env=start.environment, cwd="/", start_new_session=True,
+                stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL if start.others else None,
+            )  # fmt: skip
         try:
-            self.line(START_S, asked=False)
-        except Misbehaved as error:
-            if time.monotonic() > self._ends_s:
-                raise
-            raise Unfit(f"Python did not start to run a submission: {error}") from None
-
-    def line(self, seconds: float, asked: bool = True) -> bytes:
-        """Its next line. Raises Misbehaved. ``asked``: it has begun to run the submission's code."""
-        due_s, line = time.monotonic() + seconds, b""
-        while True:
-            ended = self._process.poll() is not None  # known before reading, so that nothing is missed
-            line += self._answers.readline(MAX_ANSWER + 1 - len(line))
-            if (
-                len(line) > MAX_ANSWER
-                or self._answers.tell() > MAX_ANSWERS
-                or (ended and line and not line.endswith(b"\n"))
-            ):
-                raise Misbehaved("rubbish", RUBBISH)
-            if line.endswith(b"\n"):
-                return line
-            if ended:
-                raise Misbehaved("ended", self._how_it_ended())
-            self._watch(asked)
-            if time.monotonic() > min(due_s, self._ends_s):
-                late = f"it did not answer within {seconds:g} s"
-                raise Misbehaved("slow", self._budget.over if self._ends_s < due_s else late)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(WATCH_S)
-
-    def _watch(self, asked: bool) -> None:
-        """Raise Misbehaved when its processes take too much together: the kernel's limits are for each of them."""
-        if not self._start.others:
-            return
-        family, over = list(_family(self._process.pid)), ""
-        if sum(map(_memory, family)) > MEMORY:
-            over = f"its processes took more than {MEMORY >> 30} GiB of memory"
-        elif len(family) > MOST_PROCESSES:
-            over = f"it started more than {MOST_PROCESSES} processes"
-        elif self._start.closed and _inodes(family) > MOST_INODES:
-            over = f"it made more than {MOST_INODES} files"
-        elif asked and all(map(_asleep, family)):
-            self._budget.asleep_s += WATCH_S
-            if self._budget.asleep_s > ASLEEP_S:
-                over = self._budget.over = f"it slept for more than {ASLEEP_S:g} s in all"
-                self._budget.left_s = 0.0
-        if over:
-            raise Misbehaved("ended", over)
-
-    def close(self) -> None:
-        """Kill it and all that it has started; an isolated one has no process left when this returns."""
-        process = self._process
-        if process.poll() is None and self._start.closed:
-            # The kernel ends a namespace with the first process in it, which is gone when all others are.
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                for first in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
-                    os.kill(int(first), signal.SIGKILL)
-                    process.wait(10.0)
-        if process.poll() is None:
-            try:
-                os.killpg(process.pid, signal.SIGKILL)
-            except (AttributeError, ProcessLookupError, PermissionError):  # Windows has no groups
-                process.kill()
-        process.wait()
-        self._answers.close()
-        self._folder.cleanup()
-
-    def _how_it_ended(self) -> str:
-        """Behind a shell or bubblewrap a signal is its number plus 128."""
-        status = self._process.returncode
-        number = -status if status < 0 else status - 128
-        how = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
-        return f"its process ended ({how})"
+            with answered.open("rb") as answers:
+                yield process, answers
+        finally:
+            if process.poll() is None and start.closed:
+                # The kernel ends a namespace with the first process in it, which is gone when all others are.
+                with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                    for first in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
+                        os.kill(int(first), signal.SIGKILL)
+                        process.wait(10.0)
+            if process.poll() is None:
+                try:
+                    os.killpg(process.pid, signal.SIGKILL)
+                except (AttributeError, ProcessLookupError, PermissionError):  # Windows has no groups
+                    process.kill()
+            process.wait()
 
 
 def _threads(pid: int, file: str) -> Iterator[str]:
@@ -267,10 +176,8 @@ def _asleep(pid: int) -> bool:
 def _memory(pid: int) -> int:
     """Bytes that are a process's own, in memory or swapped out, and of its page tables."""
     with contextlib.suppress(OSError):
-        found = re.findall(
-            r"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+)", Path(f"/proc/{pid}/status").read_text(), re.M
-        )
-        return sum(map(int, found)) << 10
+        status = Path(f"/proc/{pid}/status").read_text()
+        return sum(map(int, re.findall(r"^(?:RssAnon|RssShmem|VmSwap|VmPTE):\s+(\d+)", status, re.M))) << 10
     return 0
 
 
@@ -348,55 +255,107 @@ class Submission:
         """The replies of one process: to all checks, or up to the one that it did not survive."""
         asked = [(n, question) for n, check in enumerate(checks) for question in check]
         answers: list[list[Answer | Misbehaved]] = [[] for _ in asked]
-        at, last, error, clock = 0, len(checks) - 1, self._unloaded, time.monotonic()
+        at, last, clock = -1, len(checks) - 1, time.monotonic()
         try:
-            with contextlib.closing(self._lines([question for _, question in asked])) as lines:
-                for line in map(json.loads, () if error else lines):
-                    at = max(at, int(line["question"]))
-                    if not line.get("begins"):
-                        answers[at].append(self._heard(line))
+            if self._unloaded is None:
+                file = one_line(self.code.file)
+                code = {**asdict(self.code), "file": f"/submission/{file}"}
+                request = json.dumps({"code": code, "questions": [question for _, question in asked]}).encode()
+                with contextlib.closing(self._said(request)) as lines:
+                    for told in map(json.loads, iter(partial(next, lines), DONE)):
+                        if "begins" in told:
+                            at = min(max(at, int(told["begins"])), len(asked) - 1)
+                            continue
+                        answer = self._heard(told)
+                        if at >= 0:
+                            answers[at].append(answer)
+                        elif isinstance(answer, Misbehaved):
+                            raise answer
+                        elif answer.odd:
+                            raise Misbehaved("absent", f"there is no {self.code.attribute} in {file}")
         except Unfit:
             raise
         except Exception as wrong:  # noqa: BLE001, whatever it is that is wrong with an answer
             error = wrong if isinstance(wrong, Misbehaved) else Misbehaved("rubbish", RUBBISH)
+            if at < 0:
+                self._unloaded = error
+            else:
+                last = asked[at][0]
+                for rest in answers[at:]:
+                    rest.append(error)
         finally:  # its end counts, too: the kernel takes long to remove a million files
             self.budget.left_s -= time.monotonic() - clock
-        if error is not None and asked:
-            if self._unloaded is None:
-                last = asked[at][0]
-            for rest in answers[at:]:
-                rest.append(error)
+        if self._unloaded is not None:
+            answers = [[self._unloaded] for _ in asked]
         return [Replies([a for (m, _), a in zip(asked, answers, strict=True) if m == n]) for n in range(last + 1)]
 
-    def _lines(self, questions: Sequence[Question]) -> Generator[bytes]:
-        """What a process answers to these questions, line by line, once it has loaded the code. Raises Misbehaved."""
-        with contextlib.closing(self._said(self._request(questions))) as lines:
-            try:
-                loaded = self._heard(json.loads(next(lines)))
-                if isinstance(loaded, Misbehaved):
-                    raise loaded
-                if loaded.odd:
-                    raise Misbehaved("absent", f"there is no {self.code.attribute} in {one_line(self.code.file)}")
-            except Misbehaved as error:
-                self._unloaded = error
-                raise
-            yield from iter(partial(next, lines), DONE)
-
-    def _request(self, questions: Sequence[Question]) -> bytes:
-        code = {**asdict(self.code), "file": f"/submission/{one_line(self.code.file)}"}
-        return json.dumps({"code": code, "questions": questions}).encode()
-
     def _said(self, request: bytes) -> Generator[bytes]:
-        """Every line of a process after the first one."""
+        """Every line of a process but the first, which says that it is ready; until then no code of a submission runs.
+        Raises Misbehaved, and Unfit if it does not become ready."""
         if self.budget.left_s <= 0:
             raise Misbehaved("slow", self.budget.over)
-        with contextlib.closing(_Process(self.start(self.hash_seed), self.budget, request)) as process:
-            process.ready()
-            yield process.line(START_S)
+        ends_s, start = time.monotonic() + self.budget.left_s, self.start(self.hash_seed)
+        with _started(start, request) as (process, answers):
+
+            def line(seconds: float, watched: bool = start.others) -> bytes:
+                """The next one, within so many seconds and before the budget ends."""
+                due_s, said = time.monotonic() + seconds, b""
+                while True:
+                    ended = process.poll() is not None  # known before reading, so that nothing is missed
+                    said += answers.readline(MAX_ANSWER + 1 - len(said))
+                    whole = said.endswith(b"\n")
+                    if len(said) > MAX_ANSWER or answers.tell() > MAX_ANSWERS or (ended and said and not whole):
+                        raise Misbehaved("rubbish", RUBBISH)
+                    if whole:
+                        return said
+                    if ended:  # behind a shell or bubblewrap a signal is its number plus 128
+                        status = process.returncode
+                        number = -status if status < 0 else status - 128
+                        how = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
+                        raise Misbehaved("ended", f"its process ended ({how})")
+                    if watched:
+                        self._watch(list(_family(process.pid)), start.closed)
+                    if time.monotonic() > min(due_s, ends_s):
+                        late = f"it did not answer within {seconds:g} s"
+                        raise Misbehaved("slow", self.budget.over if ends_s < due_s else late)
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(WATCH_S)
+
+            try:
+                line(START_S, watched=False)
+            except Misbehaved as error:
+                if time.monotonic() > ends_s:
+                    raise
+                raise Unfit(f"Python did not start to run a submission: {error}") from None
+            yield line(START_S)
             while True:
-                yield process.line(self.call_s)
+                yield line(self.call_s)
+
+    def _watch(self, family: Sequence[int], closed: bool) -> None:
+        """Raise Misbehaved when processes take too much together: the kernel's limits are for each of them."""
+        over = ""
+        if sum(map(_memory, family)) > MEMORY:
+            over = f"its processes took more than {MEMORY >> 30} GiB of memory"
+        elif len(family) > MOST_PROCESSES:
+            over = f"it started more than {MOST_PROCESSES} processes"
+        elif closed and _inodes(family) > MOST_INODES:
+            over = f"it made more than {MOST_INODES} files"
+        elif all(map(_asleep, family)):
+            self.budget.asleep_s += WATCH_S
+            if self.budget.asleep_s > ASLEEP_S:
+                over = self.budget.over = f"it slept for more than {ASLEEP_S:g} s in all"
+                self.budget.left_s = 0.0
+        if over:
+            raise Misbehaved("ended", over)
 
     def _heard(self, told: dict[str, Any]) -> Answer | Misbehaved:
-        answer = _answer(told)
-        where = f" (line {answer.line} of {one_line(self.code.file)})" if answer.line else ""
-        return Misbehaved("raised", f"it raises {answer.error}{where}") if answer.error else answer
+        """What a line says. Raises whatever it is that is wrong with it."""
+        if error := one_line(told.get("error", "")):
+            where = f" (line {line} of {one_line(self.code.file)})" if (line := int(told.get("line", 0))) else ""
+            return Misbehaved("raised", f"it raises {error}{where}")
+        values = {name: np.asarray(numbers) for name, numbers in told.get("values", {}).items()}
+        if any(array.dtype.kind not in "biuf" for array in values.values()):
+            raise ValueError
+        numbers = {name: float(number) for name, number in told.get("numbers", {}).items()}
+        touched = tuple(one_line(name, most=20) for name in told.get("touched", ())[:9])
+        return Answer(values, numbers, touched, one_line(told.get("odd", ""), most=100))

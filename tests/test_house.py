@@ -80,7 +80,7 @@ PRIVATE = {
     "record.files": "the one way to write to a place that the user names",
     "virtual.results": "beside a folder that it has opened, by a function of the caller's",
     "plots.style": "into memory",
-    **dict.fromkeys(("plots.summary", "classroom.intake"), "columns of a table; a pipe"),
+    "plots.summary": "columns of a table",
     "controllers.driver": "in a run's own folder",
     "hedera.compiled": "a cache of the user's own, private to them",
     **dict.fromkeys(("virtual.cache", "virtual.guest", "virtual.apt", "virtual.kernel"), "below the user's own cache"),
