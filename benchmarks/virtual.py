@@ -91,8 +91,9 @@ class Meter:
         self._before = (0.0, 0.0)
 
     def __call__(self, stage: str, progress: guest.Progress | None) -> None:
-        """The stage it is at, and its clock."""
-        assert progress is not None
+        """The stage it is at, and its clock: None when its guest has ended."""
+        if progress is None:
+            return
         now = (max(used_s(), self._before[0]), progress.simulated_s)
         self.core_s[stage] += now[0] - self._before[0]
         self.simulated_s[stage] += now[1] - self._before[1]
