@@ -83,7 +83,6 @@ class Fabric:
     def build(self) -> None:
         """Start Open vSwitch and lay every cable; hosts are addressed, bridges not yet made."""
         self._join_control_network()
-        self.switches.start(self._children)
         Mininet.init()
         self.net = Mininet(topo=None, controller=None, host=FabricHost, switch=FabricSwitch, link=LaidLink)
         for host, name in enumerate(self.topo.hosts):
@@ -92,6 +91,8 @@ class Fabric:
             self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", namespace=self.switches.pid)
         self._lay_cables()
         self._set_up_hosts()
+        # Not before: for every change of a link that it hears of, ovs-vswitchd reads all links.
+        self.switches.start(self._children)
 
     def _join_control_network(self) -> None:
         switches = self.switches.pid
