@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import click
@@ -58,11 +59,9 @@ def _everything() -> Iterator[Case]:
 
 
 def _sizes(sizes: Sequence[float], k: int) -> Iterator[Case]:
-    for collective in BUFFERS:
-        for mbytes in sizes:
-            for placement in PLACEMENTS:
-                schemes = (CONTROL, *STATIC, *HEDERA)
-                yield from _with("size", collective, mbytes, schemes, (5.0,), placement=placement, k=k)
+    for collective, mbytes, placement in product(BUFFERS, sizes, PLACEMENTS):
+        schemes = (CONTROL, *STATIC, *HEDERA)
+        yield from _with("size", collective, mbytes, schemes, (5.0,), placement=placement, k=k)
 
 
 def _with(

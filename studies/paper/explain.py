@@ -129,21 +129,16 @@ READING = "as read"
 """Global First Fit places flows by estimated demands (section 4.2), in the order of a table, from the first core on."""
 
 
-def _first_fits(answers: dict[Config, list[float]]) -> Rows:
-    """Each matrix under Global First Fit. ``deviations``: (published - mean) / sd, None where sd is below 1 Mb/s."""
-    rows = []
-    for case, rates in answers.items():
-        matrix = case.traffic.removeprefix("published:")
-        paper = FIGURE_9_SIMULATED[matrix]["hedera-gff"]
-        mean, sd = float(np.mean(rates)), float(np.std(rates, ddof=1)) if len(rates) > 1 else 0.0
-        rows.append(
-            {
-                "reading": READING, "matrix": matrix, "published_mbps": paper, "mean_mbps": mean, "sd_mbps": sd,
-                "lowest_mbps": min(rates), "highest_mbps": max(rates),
-                "deviations": (paper - mean) / sd if sd >= 1 else None,
-            }
-        )  # fmt: skip
-    return {"explain_gff": rows, "explain_gff_readings": [summary(rows, len(rates))]}
+def _first_fit(case: Config, rates: list[float]) -> Row:
+    """A matrix under Global First Fit. ``deviations``: (published - mean) / sd, None where sd is below 1 Mb/s."""
+    matrix = case.traffic.removeprefix("published:")
+    paper, mean = FIGURE_9_SIMULATED[matrix]["hedera-gff"], float(np.mean(rates))
+    sd = float(np.std(rates, ddof=1)) if len(rates) > 1 else 0.0
+    return {
+        "reading": READING, "matrix": matrix, "published_mbps": paper, "mean_mbps": mean, "sd_mbps": sd,
+        "lowest_mbps": min(rates), "highest_mbps": max(rates),
+        "deviations": (paper - mean) / sd if sd >= 1 else None,
+    }  # fmt: skip
 
 
 def summary(rows: Sequence[Row], seeds: int) -> Row:
@@ -163,18 +158,17 @@ def summary(rows: Sequence[Row], seeds: int) -> Row:
 @study(field_options(Config, "tick_s"), seeds=30)
 def explain_gff(seeds: int, tick_s: float) -> Study:
     """Set Global First Fit beside the results of the paper's own simulator, for the traffic of Figure 9."""
-    return Study(
-        [Config("hedera-gff", f"published:{matrix}", tick_s=tick_s) for matrix in FIGURE_9_SIMULATED],
-        mbps,
-        _first_fits,
-        lambda rows: [
-            table("Global First Fit, the paper's simulator and ours", rows["explain_gff"]),
-            table("All together", rows["explain_gff_readings"]),
-        ],
-        label="Predicting",
-        seeds=seeds,
-        main="explain_gff_readings",
-    )
+    cases = [Config("hedera-gff", f"published:{matrix}", tick_s=tick_s) for matrix in FIGURE_9_SIMULATED]
+
+    def rows(answers: dict[Config, list[float]]) -> Rows:
+        made = [_first_fit(case, rates) for case, rates in answers.items()]
+        return {"explain_gff": made, "explain_gff_readings": [summary(made, seeds)]}
+
+    def tables(rows: Rows) -> Parts:
+        single = table("Global First Fit, the paper's simulator and ours", rows["explain_gff"])
+        return [single, table("All together", rows["explain_gff_readings"])]
+
+    return Study(cases, mbps, rows, tables, label="Predicting", seeds=seeds, main="explain_gff_readings")
 
 
 # explain-sa: section 4.4's claims for a core per destination host, against a core per flow.
@@ -251,7 +245,7 @@ def random_pattern(k: int, seed: int) -> Flows:
 def least_excess(flows: Flows) -> float:
     """The least sum of exceeded capacity, in links, over all assignments of cores to hosts: an integer program."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
-    from scipy.sparse import csr_array, eye_array, hstack  # type: ignore[import-untyped]
+    from scipy.sparse import csr_array, eye_array, hstack, kron  # type: ignore[import-untyped]
 
     k, src, dst = flows
     tree = FatTree(k)
@@ -263,9 +257,7 @@ def least_excess(flows: Flows) -> float:
     chosen = (receiver * cores + core)[path]  # the variable: that host receives by this core
     shape = (num_links(tree), hosts * cores)
     load = csr_array((np.full(path.size, 1 / tree.half), (links[path, tier], chosen)), shape=shape)
-    one = csr_array(
-        (np.ones(shape[1]), (np.repeat(np.arange(hosts), cores), np.arange(shape[1]))), shape=(hosts, shape[1])
-    )
+    one = kron(eye_array(hosts), np.ones((1, cores)))  # to each host by one core
     found = milp(
         np.r_[np.zeros(shape[1]), np.ones(shape[0])],
         constraints=[
@@ -374,10 +366,5 @@ def explain_sa(seeds: int, drawn: int, **fields: Any) -> Study:
     ]
     # Larger patterns would take too long.
     patterns = [*map(Pattern, (4, 6, 8)), *(Pattern(4, seed) for seed in range(1, drawn + 1))]
-    return Study(
-        [*simulations, *patterns],
-        measure,
-        _gains_and_patterns,
-        partial(_tables_of_gains, base.tree, seeds),
-        label=f"Section 4.4, k={base.k}",
-    )
+    tables = partial(_tables_of_gains, base.tree, seeds)
+    return Study([*simulations, *patterns], measure, _gains_and_patterns, tables, label=f"Section 4.4, k={base.k}")
