@@ -46,12 +46,10 @@ SAMPLE, QUICK = KEPT / "full", KEPT / "quick"
 SEEDS, QUICK_SEEDS = 5, 2
 QUICK_SHARE = 0.12
 """The share of the full simulated time, with --quick."""
-_PUBLISHED = Path(__file__).parents[2] / "results" / "published" / "hull.csv"
-
 
 PUBLISHED = {
     (row["experiment"], float(row["x"]), row["scheme"], row["metric"], row["statistic"]): float(row["value"])
-    for row in read_csv(_PUBLISHED)
+    for row in read_csv(Path(__file__).parents[2] / "results/published/hull.csv")
 }
 """The numbers of the report and its authors, by experiment, x (flows, load in %, or background in Mb/s), scheme, metric
 and statistic."""
@@ -309,8 +307,7 @@ def draw(comparison: Comparison, parameters: Parameters, rows_by_file: Rows, pat
         grid = figure.subplots(len(panels), len(panels[0]), squeeze=False)
         for axes, panel in zip(grid.flat, [panel for line in panels for panel in line], strict=True):
             _panel(axes, [r for r in rows if (r["metric"], r["statistic"]) == (panel.metric, panel.statistic)], panel)
-            axes.set_title(panel.title)
-            axes.set_xlabel(comparison.x_label)
+            axes.set(title=panel.title, xlabel=comparison.x_label)
         curves = grid[0][0].get_legend_handles_labels()
         figure.legend(*curves, loc="outside lower center", ncols=4, title=_note(rows), title_fontsize=8.5)
 
