@@ -31,6 +31,7 @@ from record.files import write_whole
 from record.output import read_csv
 from record.published import CAPACITY_MBPS
 from record.run import ARCHIVE, Run
+from studies.study import grouped
 from topos.arrays import Float64
 
 ROOT = Path(__file__).parents[1]
@@ -264,14 +265,10 @@ def command(write: bool) -> None:
     claims = read_csv(ROOT / TABLE)
     if write:
         write_section(ROOT)
-    together: dict[tuple[str, ...], list[str]] = {}
-    for one in claims:
-        together.setdefault(tuple(one[name] for name in ("claim", "said", "data", "command", "tolerance")), []).append(
-            one["value"]
-        )
-    for (claim, said, data, how, tolerance), values in together.items():
+    shown = ("claim", "said", "data", "command", "tolerance")
+    for (claim, said, data, how, tolerance), rows in grouped(claims, *shown).items():
         differ = f"; another run may differ by {tolerance}" if tolerance else ""
-        click.echo(f"{claim}: {', '.join(values)}{differ}\n    {said}, results/{data}\n    {how}")
+        click.echo(f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {said}, results/{data}\n    {how}")
     found = [*filter(None, map(wrong, claims)), *unsaid(ROOT)]
     for fault in found:
         click.echo(fault)

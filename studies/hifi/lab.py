@@ -71,8 +71,11 @@ def play(scene: Scene, folder: Path) -> Seen:
         drops = fabric.queue_drops()[WATCHED]
         transfers.hang_up()
         transfers.collect()
-        if failed := [*filter(None, map(_trouble, transfers.flows)), *transfers.troubles]:
-            raise RuntimeError("; ".join(failed))
+        ended = [(flow, flow.sent.how if flow.sent else "not started") for flow in transfers.flows]
+        # A flow that lasts may wait for a retransmission as the scene ends, and be cut off.
+        failed = [f"{flow} ({how})" for flow, how in ended if how not in ("done", "cut off")]
+        if failed or transfers.troubles:
+            raise RuntimeError("; ".join([*failed, *transfers.troubles]))
         done = [_done(flow, looking.begin, looking.begin + scene.seconds) for flow in transfers.flows]
         packets = arriving.between(begin, *scene.window) if arriving else ()
         return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops, packets)
@@ -117,12 +120,6 @@ def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
         arrived = Arrived(sent.number, "cut off", end, end, end, 0, ())
     start_s, accepted, first, last = (t - begin for t in (sent.start, arrived.accepted, arrived.first, arrived.last))
     return Done(flow.src, start_s, accepted, first, last, arrived.bytes, arrived.bins, sent.retransmissions)
-
-
-def _trouble(flow: EmulatedFlow) -> str:
-    """What went wrong with it. One that lasts may wait for a retransmission as the scene ends, and be cut off."""
-    how = "not started" if flow.sent is None else flow.sent.how
-    return "" if how in ("done", "cut off") else f"{flow} ({how})"
 
 
 class Looking(Sampler):
