@@ -230,7 +230,8 @@ def _by_query(traffic: Traffic, took_ms: Float64, done: Bool) -> Float64:
     of_query = traffic.kind == QUERY
     order = np.argsort(traffic.query[of_query], kind="stable")
     answered = done[of_query][order].reshape(-1, traffic.servers).all(axis=1)
-    return took_ms[of_query][order].reshape(-1, traffic.servers)[answered]
+    by_query: Float64 = took_ms[of_query][order].reshape(-1, traffic.servers)[answered]
+    return by_query
 
 
 def _counts(

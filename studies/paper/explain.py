@@ -297,35 +297,19 @@ class Pattern:
         return counter_example(self.k) if self.drawn is None else random_pattern(self.k, self.drawn)
 
 
-def measure(case: Config | Pattern) -> Any:
-    """The bandwidth of a simulation; or the least capacity that a pattern exceeds with a core per receiving host, and
-    what it exceeds with a core per flow."""
+def measure(case: Config | Pattern) -> Row:
+    """The row of a simulation; ``iterations``: of every round, None of the non-blocking network. Or that of a pattern:
+    ``least_excess_links``, the exact minimum of exceeded capacity, in links, over all choices of one core per receiving
+    host; ``per_flow_links``, the capacity that edge colouring leaves exceeded with a core for each flow."""
     if isinstance(case, Config):
-        return mbps(case)
-    return least_excess(case.flows), per_flow(case.flows)
-
-
-def _gains_and_patterns(answers: dict[Config | Pattern, list[Any]]) -> Rows:
-    """A row for each simulation and seed; ``iterations``: of every round, None of the non-blocking network. And a row
-    for each pattern: ``least_excess_links``, the exact minimum of exceeded capacity, in links, over all choices of one
-    core per receiving host; ``per_flow_links``, the capacity that edge colouring leaves exceeded with a core for each
-    flow."""
-    bandwidth, patterns = [], []
-    for case, (answer,) in answers.items():
-        if isinstance(case, Config):
-            bandwidth.append(
-                {
-                    "engine": case.engine, "scheme": case.scheme,
-                    "iterations": None if case.scheme == "nonblocking" else case.iterations,
-                    "seed": case.seed, "percent_of_full": 100 * answer / case.capacity_mbps,
-                }
-            )  # fmt: skip
-        else:
-            name = "counter-example" if case.drawn is None else f"random, seed {case.drawn}"
-            excess = {"least_excess_links": answer[0], "per_flow_links": answer[1]}
-            patterns.append({"k": case.k, "pattern": name, "flows": case.flows[1].size, **excess})
-    k = next(case.k for case in answers if isinstance(case, Config))
-    return {f"explain_sa_k{k}": bandwidth, "explain_sa_patterns": patterns}
+        return {
+            "engine": case.engine, "scheme": case.scheme,
+            "iterations": None if case.scheme == "nonblocking" else case.iterations,
+            "seed": case.seed, "percent_of_full": 100 * mbps(case) / case.capacity_mbps,
+        }  # fmt: skip
+    name = "counter-example" if case.drawn is None else f"random, seed {case.drawn}"
+    excess = {"least_excess_links": least_excess(case.flows), "per_flow_links": per_flow(case.flows)}
+    return {"k": case.k, "pattern": name, "flows": case.flows[1].size, **excess}
 
 
 def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
@@ -337,13 +321,11 @@ def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
         for count in COUNTS
     ]
     drawn = [row for row in patterns if row["pattern"].startswith("random")]
+    known = [row for row in patterns if row not in drawn]
     left = sum(row["least_excess_links"] > 0 for row in drawn)
     return [
         table(f"A core per host over a core per flow, {many}: percent more bandwidth", gained),
-        table(
-            "Capacity exceeded with a core per host, at least, and per flow, links",
-            [row for row in patterns if row not in drawn],
-        ),
+        table("Capacity exceeded with a core per host, at least, and per flow, links", known),
         f"So it is with {left} of {len(drawn)} random patterns. 27,648 hosts with as many flows: a search space "
         f"10^{search_space(48):,.0f} times smaller (the paper: 10^12,000).",
     ]
@@ -366,5 +348,10 @@ def explain_sa(seeds: int, drawn: int, **fields: Any) -> Study:
     ]
     # Larger patterns would take too long.
     patterns = [*map(Pattern, (4, 6, 8)), *(Pattern(4, seed) for seed in range(1, drawn + 1))]
+
+    def rows(answers: dict[Config | Pattern, list[Row]]) -> Rows:
+        made = [row for (row,) in answers.values()]
+        return {f"explain_sa_k{base.k}": made[: len(simulations)], "explain_sa_patterns": made[len(simulations) :]}
+
     tables = partial(_tables_of_gains, base.tree, seeds)
-    return Study([*simulations, *patterns], measure, _gains_and_patterns, tables, label=f"Section 4.4, k={base.k}")
+    return Study([*simulations, *patterns], measure, rows, tables, label=f"Section 4.4, k={base.k}")
