@@ -97,8 +97,8 @@ def dctcp_row(seen: Seen) -> Row:
 def quantiles(seen: Seen) -> list[Row]:
     """Each percentile of a scene's queue, packets; the picture is drawn from these."""
     which = {"mbps": seen.scene.mbps, "congestion_control": seen.scene.congestion_control, "seed": seen.scene.seed}
-    found = np.percentile(seen.queue_packets, range(101)).tolist()
-    return [{**which, "percent": percent, "packets": packets} for percent, packets in enumerate(found)]
+    percentiles = np.percentile(seen.queue_packets, range(101)).tolist()
+    return [{**which, "percent": percent, "packets": packets} for percent, packets in enumerate(percentiles)]
 
 
 def _dctcp_rows(name: str, answers: dict[tuple[Scene, ...], list[list[Seen]]]) -> Rows:
@@ -196,14 +196,14 @@ def _fidelity_rows(answers: dict[tuple[Scene, ...], list[list[Seen]]]) -> Rows:
 
 def _beyond(rows: Rows) -> dict[tuple[str, float], dict[float, float]]:
     """By whose they are and Mb/s: of the packets of all runs, how many % are at least so many % from the ideal."""
-    found: dict[tuple[str, float], dict[float, float]] = {}
+    shares: dict[tuple[str, float], dict[float, float]] = {}
     for mbps, bins in grouped(rows["fidelity-histogram"], "mbps").items():
         packets = column(bins, "packets").reshape(-1, len(BINS) - 1).sum(axis=0)
         beyond = 100 * packets[::-1].cumsum()[::-1] / packets.sum()
-        found["ours", mbps] = dict(zip(BINS, beyond.tolist(), strict=False))
+        shares["ours", mbps] = dict(zip(BINS, beyond.tolist(), strict=False))
     for mbps, (number, counts) in HIFI_GAPS.items():
-        found["Mininet-HiFi", mbps] = {off: 100 * count / number for off, count in counts.items()}
-    return found
+        shares["Mininet-HiFi", mbps] = {off: 100 * count / number for off, count in counts.items()}
+    return shares
 
 
 def _table_of_gaps(rows: Rows) -> Parts:
@@ -329,7 +329,7 @@ def search(link: Link, cases: Sequence[Case], times: Times) -> tuple[list[Row], 
         for case, size in steps.items():
             control, flows, target = case
             (enough if points[flows, control, size]["utilisation"] >= target else short)[case] = size
-    found = [
+    smallest = [
         {
             "link": link.name, "flows": flows, "congestion_control": control, "target": target,
             "least": enough[control, flows, target], "short": short[control, flows, target],
@@ -337,7 +337,7 @@ def search(link: Link, cases: Sequence[Case], times: Times) -> tuple[list[Row], 
         }
         for control, flows, target in cases
     ]  # fmt: skip
-    return found, list(points.values())
+    return smallest, list(points.values())
 
 
 def between(short: int, enough: int) -> int | None:

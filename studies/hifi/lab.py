@@ -158,10 +158,10 @@ class Arriving(Packets):
 
     def __init__(self, fabric: Fabric) -> None:
         super().__init__(fabric.pid_of(fabric.topo.hosts[0]), ETH_P_IP)
-        self._found: list[tuple[int, int]] = []
+        self._arrived: list[tuple[int, int]] = []
 
     def heard(self, ns: int, packet: bytes) -> None:
-        self._found.append((ns, len(packet)))
+        self._arrived.append((ns, len(packet)))
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
@@ -171,7 +171,7 @@ class Arriving(Packets):
     def between(self, begin: float, low: float, high: float) -> tuple[Packet, ...]:
         """Those of the window, in seconds after ``begin``, which is in seconds since the epoch."""
         since = round(begin * 1e9)
-        return tuple(Packet(t, size) for ns, size in self._found if low <= (t := (ns - since) * 1e-9) <= high)
+        return tuple(Packet(t, size) for ns, size in self._arrived if low <= (t := (ns - since) * 1e-9) <= high)
 
 
 def main() -> None:

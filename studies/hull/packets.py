@@ -140,10 +140,10 @@ def version() -> str:
             raise NotInstalled(f"the packet simulator needs {package}: {INSTALL}")
     if not _NS3_HEADER.exists():
         raise NotInstalled(f"the packet simulator needs ns-3: {INSTALL}")
-    found = _installed_version()
-    if not OLDEST <= Version(found) <= NEWEST:
-        raise NotInstalled(f"the packet simulator needs ns-3 {known_versions()}, and found {found}: {INSTALL}")
-    return found
+    installed = _installed_version()
+    if not OLDEST <= Version(installed) <= NEWEST:
+        raise NotInstalled(f"the packet simulator needs ns-3 {known_versions()}, and found {installed}: {INSTALL}")
+    return installed
 
 
 def known_versions() -> str:

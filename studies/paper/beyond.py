@@ -374,8 +374,8 @@ def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, s
 
     def tables(rows: Rows) -> Parts:
         if seeds > 1:
-            found = over_seeds(rows[name], PERCENTILES, "load", *_CURVE)
-            return [percentiles(f"FCT by size class. {note}", found, "load", *_CURVE), *overloaded(rows[name])]
+            of_seeds = over_seeds(rows[name], PERCENTILES, "load", *_CURVE)
+            return [percentiles(f"FCT by size class. {note}", of_seeds, "load", *_CURVE), *overloaded(rows[name])]
         names = ("scheme", "size_class", "load", "interval_s", "detect_s", "mean_slowdown", "p99_slowdown", "carried")
         title = f"Slowdown of small, medium and large flows. {note}"
         return [table(title, rows[name], *names, "flows", "cut_off"), *overloaded(rows[name])]

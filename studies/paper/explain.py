@@ -258,7 +258,7 @@ def least_excess(flows: Flows) -> float:
     shape = (num_links(tree), hosts * cores)
     load = csr_array((np.full(path.size, 1 / tree.half), (links[path, tier], chosen)), shape=shape)
     one = kron(eye_array(hosts), np.ones((1, cores)))  # to each host by one core
-    found = milp(
+    solution = milp(
         np.r_[np.zeros(shape[1]), np.ones(shape[0])],
         constraints=[
             LinearConstraint(hstack([load, -eye_array(shape[0])]), ub=1),
@@ -267,9 +267,9 @@ def least_excess(flows: Flows) -> float:
         integrality=np.r_[np.ones(shape[1]), np.zeros(shape[0])],
         bounds=Bounds(0, np.r_[np.ones(shape[1]), np.full(shape[0], np.inf)]),
     )
-    if found.status != 0:
-        raise RuntimeError(f"the least excess of a pattern was not found: {found.message}")
-    return round(float(found.fun), 6) + 0.0
+    if solution.status != 0:
+        raise RuntimeError(f"the least excess of a pattern was not found: {solution.message}")
+    return round(float(solution.fun), 6) + 0.0
 
 
 def per_flow(flows: Flows) -> float:
