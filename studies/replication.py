@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ def measured(runs: Sequence[Run]) -> Values:
 def bars(which: Picture, values: Values) -> list[Row]:
     """A row for each bar, without numbers where no trial is valid; its share of the control is of the same trial."""
     rows = []
-    for workload, scheme in ((workload, scheme) for workload in workloads(which) for scheme in which.schemes):
+    for workload, scheme in product(workloads(which), which.schemes):
         if (trials := values.get((workload, scheme))) is None:
             continue
         control = values.get((workload, CONTROL), {})
@@ -166,7 +167,7 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
     which = PICTURES[number]
     if schemes:
         which = replace(which, schemes=tuple(scheme_of(name.strip()).name for name in schemes.split(",")))
-    cells = [(name, scheme) for name in workloads(which) for scheme in which.schemes]
+    cells = [*product(workloads(which), which.schemes)]
     values: Values = {}
     cases, sentence = [], ""
     if simulated:

@@ -407,6 +407,5 @@ def buffers(quick: bool) -> Study:
     return Study([quick], play_buffers, rows, _tables_of_buffers, _draw_buffers, label="playing", main="least")
 
 
-hifi.add_command(dctcp)
-hifi.add_command(fidelity)
-hifi.add_command(buffers)
+for _command in (dctcp, fidelity, buffers):
+    hifi.add_command(_command)

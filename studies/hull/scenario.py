@@ -101,7 +101,7 @@ PACER = {
 the token bucket, T_r, p_a, T_i, time between deliveries of tokens, first rate. From Table I, and where it is silent
 from the authors' experiments."""
 
-_UNITS = {
+UNITS = {
     "us": {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6},
     "ms": {"us": 1e-3, "ms": 1.0, "s": 1e3},
     "kb": {"B": 1e-3, "KB": 1.0, "kB": 1.0, "MB": 1e3},
@@ -123,23 +123,16 @@ class Quantity(click.ParamType[float | None]):
         if not isinstance(value, str):
             return None if value is None else float(value)
         text = value.strip()
-        unit, factors = text.lstrip("0123456789.eE+- "), _UNITS[self._unit]
+        unit, factors = text.lstrip("0123456789.eE+- "), UNITS[self._unit]
         try:
             return float(text.removesuffix(unit)) * factors[unit or _WRITTEN[self._unit]]
         except (ValueError, KeyError):
             self.fail(f"{value!r} is not a number with one of the units {', '.join(factors)}", parameter, context)
 
 
-def unit_of(field: str) -> str | None:
-    """The suffix of a field's name, when it is a unit."""
-    suffix = field.rpartition("_")[2]
-    return suffix if suffix in _UNITS else None
-
-
-def written(value: float, field: str) -> str:
-    """A value with its unit, as the option takes it."""
-    unit = unit_of(field)
-    return f"{value:g}{_WRITTEN[unit] if unit else ''}"
+def written(field: str, value: float) -> str:
+    """A value with the unit of its field, as the option takes it."""
+    return f"{value:g}{_WRITTEN.get(field.rpartition('_')[2], '')}"
 
 
 REQUEST_BYTES = 100
