@@ -322,10 +322,9 @@ def _tables_of_shares(tree: FatTree, seeds: int, rows: Rows) -> Parts:
     tables: Parts = []
     (all_rows,) = rows.values()
     for engine, group in grouped(all_rows, "engine").items():
-        title = (
-            f"Figure 10 under {engine}: {tree.num_hosts:,} hosts, {in_seeds(seeds)}: share of full bisection bandwidth"
-        )
-        tables.append(table(title, means(group, "percent_of_full", "traffic", "scheme")))
+        title = f"Figure 10 under {engine}: {tree.num_hosts:,} hosts, {in_seeds(seeds)}"
+        shares = means(group, "percent_of_full", "traffic", "scheme")
+        tables.append(table(f"{title}: share of full bisection bandwidth", shares))
         if text := summary(group):
             tables.append(table("The paper's text, %", text))
     return tables

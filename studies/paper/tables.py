@@ -425,8 +425,12 @@ def _ratios(values: Mapping[str, Sequence[float]], scheme: str) -> Sequence[floa
     return [ours / controls for ours, controls in zip(values[scheme], values[CONTROL], strict=True)]
 
 
+def _tables_of_shuffles(titles: Sequence[str], rows: Rows) -> Parts:
+    """For each file, each quantity with its ratio to the control, the paper's ratio, and the difference."""
+    return [table(title, _by_quantity(part)) for title, part in zip(titles, rows.values(), strict=True)]
+
+
 def _by_quantity(rows: Sequence[Row]) -> list[Row]:
-    """Each quantity with its ratio to the control, the paper's ratio, and the difference."""
     shown = []
     for row in rows:
         for quantity, (unit, heading) in QUANTITIES.items():
@@ -463,21 +467,13 @@ def _emulated_shuffles(folder: Path, schemes: Sequence[str]) -> Study:
         raise ValueError(f"{folder} has no valid shuffle under any of {', '.join(schemes)}")
     tries = [run for run in sweep.tries if run.scheme in schemes and run.traffic.startswith("shuffle:")]
     hosts, size = tries[0].spec.k ** 3 // 4, int(tries[0].traffic.partition(":")[2])
-    rows = {"table2": rows_of_shuffles(valid, hosts, (hosts - 1) * size)}
-    left_out = Counter(run.scheme for run in tries if not run.valid)
-    if left_out:
-        rows["table2-all-tries"] = rows_of_shuffles(shuffles(tries, schemes), hosts, (hosts - 1) * size)
-
-    def tables(rows: Rows) -> Parts:
-        note = f"Emulated, {hosts} hosts, links of {tries[0].spec.link_mbps:g} Mb/s, {size:,} bytes to each"
+    note = f"Emulated, {hosts} hosts, links of {tries[0].spec.link_mbps:g} Mb/s, {size:,} bytes to each"
+    titles, files = [f"Table 2, the shuffle. {note}"], {"table2": rows_of_shuffles(valid, hosts, (hosts - 1) * size)}
+    if left_out := Counter(run.scheme for run in tries if not run.valid):
         which = ", ".join(f"{number} of {scheme}" for scheme, number in sorted(left_out.items()))
-        titles = {
-            "table2": f"Table 2, the shuffle. {note}",
-            "table2-all-tries": f"The same over all tries, valid or not; left out above: {which}",
-        }
-        return [table(titles[name], _by_quantity(part)) for name, part in rows.items()]
-
-    return Study([], shuffled, lambda answers: rows, tables)
+        titles.append(f"The same over all tries, valid or not; left out above: {which}")
+        files["table2-all-tries"] = rows_of_shuffles(shuffles(tries, schemes), hosts, (hosts - 1) * size)
+    return Study([], shuffled, lambda answers: files, partial(_tables_of_shuffles, titles))
 
 
 @study(
@@ -506,10 +502,7 @@ def table_2(folder: Path | None, simulated: bool, schemes: Sequence[str], seeds:
         hosts, ended = cases[0].tree.num_hosts, {case.scheme: shuffles for case, shuffles in answers.items()}
         return {"table2": rows_of_shuffles(ended, hosts, (hosts - 1) * TABLE_2_BYTES)}
 
-    def tables(rows: Rows) -> Parts:
-        return [table(title, _by_quantity(rows["table2"]))]
-
-    return Study(cases, shuffled, rows, tables, label="Table 2", seeds=seeds)
+    return Study(cases, shuffled, rows, partial(_tables_of_shuffles, [title]), label="Table 2", seeds=seeds)
 
 
 # Table 3: iterations of Simulated Annealing against the size of the network. The paper leaves three things open, and
