@@ -113,10 +113,10 @@ def _over_the_others(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
 
 def _means_of_patterns(note: str, rows: Rows) -> Parts:
     which = ("engine", "scheme", "flows_per_host", "keep", "threshold")
+    (all_rows,) = rows.values()
     means = [
         dict(zip(which, key, strict=True))
         | {ratio: mean(row[ratio] for row in cases) for ratio in ("over_ecmp", "over_control")}
-        for (all_rows,) in [rows.values()]
         for key, cases in grouped(all_rows, *which).items()
     ]
     return [table(f"Means over three patterns. {note}", means)]
@@ -127,7 +127,8 @@ def _draw_several(note: str, rows: Rows, path: Path) -> None:
 
     Thin and dashed: with lower thresholds, so that more flows are large. Bands: intervals over seeds.
     """
-    kept = [row for (all_rows,) in [rows.values()] for row in all_rows if row["keep"] == 1]
+    (all_rows,) = rows.values()
+    kept = [row for row in all_rows if row["keep"] == 1]
     engines = grouped(kept, "engine")
     title = f"Hedera and ECMP with several flows per host. {note}"
     with picture(path, 9.6, 1.4 + 2.4 * len(engines), title) as figure:
@@ -148,12 +149,10 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
     for scheme in scheme_order(set(by_scheme) - {CONTROL}):
         for threshold, ours in grouped(by_scheme[scheme], "threshold").items():
             other = threshold != usual and threshold is not None
-            x, y = [row["flows_per_host"] for row in ours], [row["over_control"] for row in ours]
+            x, y, low, high = (column(ours, name) for name in ("flows_per_host", "over_control", "low", "high"))
             named = scheme_label(scheme) + (f", large from {threshold:.0%}" if other else "")
             axes.plot(x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named)
-            if ours[0]["low"] is not None:
-                low, high = ([row[end] for row in ours] for end in ("low", "high"))
-                axes.fill_between(x, low, high, color=colour(scheme), alpha=0.15, lw=0)
+            axes.fill_between(x, low, high, color=colour(scheme), alpha=0.15, lw=0)
     axes.set_ylim(0, 1.05)
 
 
