@@ -31,6 +31,7 @@ from record.files import write_whole
 from record.output import read_csv
 from record.published import CAPACITY_MBPS
 from record.run import ARCHIVE, Run
+from studies.study import grouped
 from topos.arrays import Float64
 
 ROOT = Path(__file__).parents[1]
@@ -53,13 +54,13 @@ _COMPARED = {"=": operator.eq, ">": operator.gt, "<": operator.lt}
 
 def computed(claim: Row, data: Path) -> float:
     rows, over = read_csv(data), claim["over"]
-    found = [row for row in rows if _fulfils(row, claim["where"])]
-    ours = [row[claim["column"]] for row in found]
+    chosen = [row for row in rows if _fulfils(row, claim["where"])]
+    ours = [row[claim["column"]] for row in chosen]
     if re.search("[=<>]", over):
         beside = [row[claim["column"]] for row in rows if _fulfils(row, over)]
     else:
-        beside = [row[over] if over else "1" for row in found]
-    if not found or len(ours) != len(beside):
+        beside = [row[over] if over else "1" for row in chosen]
+    if not chosen or len(ours) != len(beside):
         raise ValueError(f"{data} has {len(ours)} rows with {claim['where']}, and {len(beside)} to divide them by")
     pairs = [(float(a), float(b)) for a, b in zip(ours, beside, strict=True) if a and b]
     mine, others = np.array(pairs).T
@@ -85,10 +86,10 @@ def wrong(claim: Row, root: Path | None = None) -> str:
         return f"{said} does not say: {words}"
     if not re.search(rf"(?<![\d.]){re.escape(value)}(?![\d]|\.\d)", words):
         return f"the words of {said} have no {value}: {words}"
-    found = computed(claim, root / "results" / claim["data"])
+    held = computed(claim, root / "results" / claim["data"])
     spelled = 0.5 * 10.0 ** -len(value.partition(".")[2])
-    if abs(found - float(value)) > (float(claim["tolerance"]) if claim["tolerance"] else spelled * (1 + 1e-9)):
-        return f"{said} says {value} where {claim['data']} has {found:.4g}: {words}"
+    if abs(held - float(value)) > (float(claim["tolerance"]) if claim["tolerance"] else spelled * (1 + 1e-9)):
+        return f"{said} says {value} where {claim['data']} has {held:.4g}: {words}"
     return ""
 
 
@@ -117,9 +118,9 @@ def section(sweep: Sweep) -> str:
     summary, runs = summarise(sweep), sweep.runs
     every = everything(summary)
     lines = "\n".join(_rows([*families(summary), every]))
-    told = [_lower(summary), _gains(every), _order(summary, runs), in_a_sentence(sweep), _over_fair(runs)]
-    told.append(sweep.mixture)
-    parts = [_of_the_links(summary, runs), _how(sweep), lines, "\n".join(filter(None, told))]
+    sentences = [_lower(summary), _gains(every), _order(summary, runs), in_a_sentence(sweep), _over_fair(runs)]
+    sentences.append(sweep.mixture)
+    parts = [_of_the_links(summary, runs), _how(sweep), lines, "\n".join(filter(None, sentences))]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
@@ -149,13 +150,13 @@ def _lower(summary: Summary) -> str:
     """On how many bars Hedera has the published share of the control, and on which it has less, in points."""
     bars = {scheme: match(summary, scheme).rows for scheme in HEDERA}
     less = {scheme: rows[rows.difference < 0] for scheme, rows in bars.items()}
-    told = [
+    by_scheme = [
         f"`{scheme}` on {', '.join(f'{short(row.pattern)} {-100 * row.difference:.1f}' for row in rows.itertuples())}"
         for scheme, rows in less.items()
         if len(rows)
     ]
     number, lower = (sum(map(len, rows.values())) for rows in (bars, less))
-    exceptions = f"; lower, by so many points: {'; '.join(told)}" if told else ""
+    exceptions = f"; lower, by so many points: {'; '.join(by_scheme)}" if by_scheme else ""
     sentence = (
         f"Of Hedera's {number} bars {number - lower} are at least the published share of the control{exceptions}."
     )
@@ -165,12 +166,12 @@ def _lower(summary: Summary) -> str:
 def _gains(every: Family) -> str:
     """What Hedera has beyond ECMP in the mean over all patterns, in points of the control."""
     ecmp = every.means.get("ecmp", {})
-    told = [
+    gains = [
         f"`{scheme}` {100 * (own['ours'] - ecmp['ours']):.0f} / {100 * (own['published'] - ecmp['published']):.0f}"
         for scheme, own in every.means.items()
         if ecmp and scheme in HEDERA
     ]
-    return f"Beyond ECMP, in points of the control, ours / published: {', '.join(told)}." if told else ""
+    return f"Beyond ECMP, in points of the control, ours / published: {', '.join(gains)}." if gains else ""
 
 
 def _how(sweep: Sweep) -> str:
@@ -187,10 +188,10 @@ def _how(sweep: Sweep) -> str:
     )
 
 
-def _rows(found: Sequence[Family]) -> Iterator[str]:
+def _rows(every: Sequence[Family]) -> Iterator[str]:
     yield f"| family | {' | '.join(COLUMNS.values())} |"
     yield f"|{' --- |' * (1 + len(COLUMNS))}"
-    for family in found:
+    for family in every:
         cells = []
         for scheme in COLUMNS:
             mean = family.means.get(scheme)
@@ -215,11 +216,11 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
     ]
     bijections = [pattern for pattern in bijective(runs, summary.patterns) if pattern in shares]
     single, every = ([len({*patterns} - own.keys()) for own in missed] for patterns in (bijections, shares))
-    told = f" (not on {'; '.join(missed[1].values())})" if missed[1] else ""
+    exceptions = f" (not on {'; '.join(missed[1].values())})" if missed[1] else ""
     expected = " >= ".join(f"`{scheme}`" for scheme in schemes)
     held = "on {}, and on {} if a scheme may be 1 % below the next".format
     first = f"On the {len(bijections)} bijective patterns one expects {expected}; it holds {held(*single)}"
-    return f"{first}; of all {len(shares)} {held(*every)}{told}."
+    return f"{first}; of all {len(shares)} {held(*every)}{exceptions}."
 
 
 def _over_fair(runs: Sequence[Run]) -> str:
@@ -264,18 +265,14 @@ def command(write: bool) -> None:
     claims = read_csv(ROOT / TABLE)
     if write:
         write_section(ROOT)
-    together: dict[tuple[str, ...], list[str]] = {}
-    for one in claims:
-        together.setdefault(tuple(one[name] for name in ("claim", "said", "data", "command", "tolerance")), []).append(
-            one["value"]
-        )
-    for (claim, said, data, how, tolerance), values in together.items():
+    shown = ("claim", "said", "data", "command", "tolerance")
+    for (claim, said, data, how, tolerance), rows in grouped(claims, *shown).items():
         differ = f"; another run may differ by {tolerance}" if tolerance else ""
-        click.echo(f"{claim}: {', '.join(values)}{differ}\n    {said}, results/{data}\n    {how}")
-    found = [*filter(None, map(wrong, claims)), *unsaid(ROOT)]
-    for fault in found:
+        click.echo(f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {said}, results/{data}\n    {how}")
+    faults = [*filter(None, map(wrong, claims)), *unsaid(ROOT)]
+    for fault in faults:
         click.echo(fault)
-    if found:
+    if faults:
         raise SystemExit(1)
     for folder in sorted({Path(one["data"]).parent for one in claims} | {Path(KEPT).relative_to("results")}):
         if (ROOT / "results" / folder / ARCHIVE).exists() and (mixed := load_sweep(ROOT / "results" / folder).mixture):

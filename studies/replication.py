@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
@@ -23,11 +24,8 @@ from plots.trials import in_a_sentence
 from record.options import field_options
 from record.run import Run
 from simulator.config import Config
-from studies.study import Row, Rows, Study, grouped, interval, mbps, picture, study, table
+from studies.study import Parts, Row, Rows, Study, grouped, interval, mbps, picture, study, table
 from traffic.patterns import REPLICATION
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 COMMAND = "./test.sh 5 60 --suite replication"
 _PATTERN = "replication:"
@@ -89,7 +87,7 @@ def measured(runs: Sequence[Run]) -> Values:
 def bars(which: Picture, values: Values) -> list[Row]:
     """A row for each bar, without numbers where no trial is valid; its share of the control is of the same trial."""
     rows = []
-    for workload, scheme in ((workload, scheme) for workload in workloads(which) for scheme in which.schemes):
+    for workload, scheme in product(workloads(which), which.schemes):
         if (trials := values.get((workload, scheme))) is None:
             continue
         control = values.get((workload, CONTROL), {})
@@ -169,7 +167,7 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
     which = PICTURES[number]
     if schemes:
         which = replace(which, schemes=tuple(scheme_of(name.strip()).name for name in schemes.split(",")))
-    cells = [(name, scheme) for name in workloads(which) for scheme in which.schemes]
+    cells = [*product(workloads(which), which.schemes)]
     values: Values = {}
     cases, sentence = [], ""
     if simulated:
@@ -193,14 +191,10 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
         made = {name: bars(which, by_seed or values), f"{name}_gains": gains(which, by_seed or values)}
         return {file: part for file, part in made.items() if part}
 
-    def tables(rows: Rows) -> list[Table | str]:
-        titles = {
-            name: f"Figure {number}, {which.title}: {note}",
-            f"{name}_gains": "Beyond ECMP, points of the control",
-        }
+    def tables(rows: Rows) -> Parts:
+        titles = (f"Figure {number}, {which.title}: {note}", "Beyond ECMP, points of the control")
         sentences = filter(None, (sentence, f"The report: {which.says}"))
-        return [*(table(titles[file], part) for file, part in rows.items()), *sentences]
+        return [*map(table, titles, rows.values()), *sentences]
 
-    return Study(
-        cases, mbps, rows, tables, partial(draw, number, note), label=f"Figure {number}", seeds=seeds, folder=folder
-    )
+    drawn = partial(draw, number, note)
+    return Study(cases, mbps, rows, tables, drawn, label=f"Figure {number}", seeds=seeds, folder=folder)

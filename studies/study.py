@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, wraps
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -59,10 +60,6 @@ AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
 ENGINE_LABELS = {"aimd": "AIMD (section 5.5)", "maxmin": "max-min fair rates"}
 
 
-Runner = Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]
-"""Calls a function with every task, and gives the answers in the order of the tasks."""
-
-
 @dataclass(frozen=True)
 class Study:
     """A figure or table that can be made.
@@ -88,18 +85,14 @@ class Study:
     main: str = ""
     folder: Path | None = None
 
-    def compute(self, run: Runner) -> Rows:
-        tasks = list(self.cases)
+    def compute(self, run: Callable[[Callable[[Any], Any], Sequence[Any]], list[Any]]) -> Rows:
+        """``run`` calls a function with every task, and gives the answers in the order of the tasks."""
+        tasks = {case: [case] for case in self.cases}
         if self.seeds:
-            tasks = [replace(case, seed=seed) for case in self.cases for seed in range(1, self.seeds + 1)]
-        first = sorted(tasks, key=self.cost, reverse=True)
-        by_task = dict(zip(first, run(self.measure, first) if tasks else [], strict=True))
-        answers = [by_task[task] for task in tasks]
-        of_each = self.seeds or 1
-        return self.rows({case: answers[n * of_each : (n + 1) * of_each] for n, case in enumerate(self.cases)})
-
-    def main_rows(self, rows: Rows) -> Sequence[Row]:
-        return rows[self.main or next(iter(rows))]
+            tasks = {case: [replace(case, seed=seed) for seed in range(1, self.seeds + 1)] for case in self.cases}
+        first = sorted(chain.from_iterable(tasks.values()), key=self.cost, reverse=True)
+        answers = dict(zip(first, run(self.measure, first) if first else [], strict=True))
+        return self.rows({case: [answers[task] for task in of_case] for case, of_case in tasks.items()})
 
     def conclude(self, rows: Rows, folder: Path, as_json: bool) -> None:
         """Write the files, and show the main rows as JSON, or the tables."""
@@ -108,11 +101,9 @@ class Study:
             picture = folder / f"{next(iter(rows))}.png"
             self.draw(rows, picture)
             files.append(picture)
-        shown: Parts = []
-        if not as_json:
-            title = self.tables
-            shown = [table(title, self.main_rows(rows))] if isinstance(title, str) else title(rows)
-        conclude(self.main_rows(rows), shown, files, as_json)
+        main, shown = rows[self.main or next(iter(rows))], self.tables
+        tables = [] if as_json else [table(shown, main)] if isinstance(shown, str) else shown(rows)
+        conclude(main, tables, files, as_json)
 
 
 def study(
@@ -160,6 +151,11 @@ def _quick(full: Path, quick: Path) -> Command:
             help=f"Folder for the picture and CSV (default: {full}; with --quick {quick}).",
         ),
     )
+
+
+def one_file(name: str, row: Callable[[Any, list[Any]], Row]) -> Callable[[dict[Any, list[Any]]], Rows]:
+    """For `Study.rows`: one file, with one row for each case, made of the case and its answers."""
+    return lambda answers: {name: [row(case, of_case) for case, of_case in answers.items()]}
 
 
 def mbps(case: Config) -> float:
@@ -266,18 +262,19 @@ def at_scale(k: int) -> Command:
 
 
 @contextmanager
-def picture(path: Path, width: float, height: float, title: str, subtitle: str = "") -> Iterator[Figure]:
-    """An empty figure, in inches; when it is filled it gets its heading, lines instead of ticks, and is saved as PNG.
-    The quiet line below the title stands on the first axes."""
+def picture(path: Path, width: float, height: float, title: str = "", subtitle: str = "") -> Iterator[Figure]:
+    """An empty figure, in inches; when it is filled it gets its heading, lines instead of ticks, and is saved as PNG;
+    without a title it is saved as it is. The quiet line below the title stands on the first axes."""
     from matplotlib.figure import Figure
 
     with house_style():
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure
-        figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
+            for axes in figure.axes:
+                axes.grid(axis="y")
+                axes.tick_params(length=0)
         if subtitle:
             figure.axes[0].set_title(subtitle, loc="left", fontsize=9, color=MUTED, pad=10)
-        for axes in figure.axes:
-            axes.grid(axis="y")
-            axes.tick_params(length=0)
         save(figure, path)

@@ -7,19 +7,16 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import click
 import msgspec
 import numpy as np
 
-from plots.style import DASHES, INK, MUTED, house_style, logarithmic, save
+from plots.style import DASHES, INK, MUTED, logarithmic
 from record.output import plain_table
 from studies.hifi.scene import KEPT, Flow, Scene, Seen, packets_for, played
-from studies.study import Row, Rows, Study, column, grouped, picture, study
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from studies.study import Parts, Row, Rows, Study, column, grouped, picture, study
 
 COLOURS = {"dctcp": "#0072b2", "reno": "#d55e00", "cubic": "#009e73"}
 Times = tuple[float, float]
@@ -100,8 +97,8 @@ def dctcp_row(seen: Seen) -> Row:
 def quantiles(seen: Seen) -> list[Row]:
     """Each percentile of a scene's queue, packets; the picture is drawn from these."""
     which = {"mbps": seen.scene.mbps, "congestion_control": seen.scene.congestion_control, "seed": seen.scene.seed}
-    found = np.percentile(seen.queue_packets, range(101)).tolist()
-    return [{**which, "percent": percent, "packets": packets} for percent, packets in enumerate(found)]
+    percentiles = np.percentile(seen.queue_packets, range(101)).tolist()
+    return [{**which, "percent": percent, "packets": packets} for percent, packets in enumerate(percentiles)]
 
 
 def _dctcp_rows(name: str, answers: dict[tuple[Scene, ...], list[list[Seen]]]) -> Rows:
@@ -109,7 +106,7 @@ def _dctcp_rows(name: str, answers: dict[tuple[Scene, ...], list[list[Seen]]]) -
     return {name: [dctcp_row(each) for each in seen], f"{name}-queue": [q for each in seen for q in quantiles(each)]}
 
 
-def _table_of_queues(rows: Rows) -> list[Table | str]:
+def _table_of_queues(rows: Rows) -> Parts:
     filled = plain_table("The queue in packets: ours, the hardware's, Mininet-HiFi's", "", "5 %", "median", "95 %")
     for control, group in grouped(next(iter(rows.values())), "congestion_control").items():
         lines = {f"seed {row['seed']}": (row["p5"], row["median"], row["p95"]) for row in group}
@@ -122,11 +119,8 @@ def _table_of_queues(rows: Rows) -> list[Table | str]:
 def _draw_queues(rows_by_file: Rows, path: Path) -> None:
     """A panel for DCTCP and one for TCP: the distribution of the queue over samples, a line for every run; the
     published 5th percentiles, medians and 95th percentiles as marks."""
-    from matplotlib.figure import Figure
-
     by_control = grouped([*rows_by_file.values()][1], "congestion_control")
-    with house_style():
-        figure = Figure(figsize=(8.4, 3.4), layout="constrained")
+    with picture(path, 8.4, 3.4) as figure:
         for axes, (control, name) in zip(figure.subplots(1, 2), DCTCP_CONTROLS.items(), strict=True):
             rows = by_control[control]
             for seed, run in grouped(rows, "seed").items():
@@ -134,11 +128,9 @@ def _draw_queues(rows_by_file: Rows, path: Path) -> None:
                 line.set(color=COLOURS[control], alpha=0.7, label="ours" if seed == rows[0]["seed"] else None)
             for (who, theirs), mark in zip(PUBLISHED.items() if rows[0]["mbps"] == 100 else (), "os", strict=False):
                 axes.plot(theirs[control], (5, 50, 95), mark, ms=6, mfc="white", mec=INK, label=who)
-            axes.set(xlabel="packets in the queue", ylabel="looks with at most so many, %", ylim=(0, 100))
-            axes.set_xlim(left=0)
-            axes.set_title(f"{name}, links of {rows[0]['mbps']:g} Mb/s")
+            axes.set(xlabel="packets in the queue", ylabel="looks with at most so many, %")
+            axes.set(xlim=(0, None), ylim=(0, 100), title=f"{name}, links of {rows[0]['mbps']:g} Mb/s")
             axes.legend(fontsize=8)
-        save(figure, path)
 
 
 @_experiment(
@@ -204,17 +196,17 @@ def _fidelity_rows(answers: dict[tuple[Scene, ...], list[list[Seen]]]) -> Rows:
 
 def _beyond(rows: Rows) -> dict[tuple[str, float], dict[float, float]]:
     """By whose they are and Mb/s: of the packets of all runs, how many % are at least so many % from the ideal."""
-    found: dict[tuple[str, float], dict[float, float]] = {}
+    shares: dict[tuple[str, float], dict[float, float]] = {}
     for mbps, bins in grouped(rows["fidelity-histogram"], "mbps").items():
         packets = column(bins, "packets").reshape(-1, len(BINS) - 1).sum(axis=0)
         beyond = 100 * packets[::-1].cumsum()[::-1] / packets.sum()
-        found["ours", mbps] = dict(zip(BINS, beyond.tolist(), strict=False))
+        shares["ours", mbps] = dict(zip(BINS, beyond.tolist(), strict=False))
     for mbps, (number, counts) in HIFI_GAPS.items():
-        found["Mininet-HiFi", mbps] = {off: 100 * count / number for off, count in counts.items()}
-    return found
+        shares["Mininet-HiFi", mbps] = {off: 100 * count / number for off, count in counts.items()}
+    return shares
 
 
-def _table_of_gaps(rows: Rows) -> list[Table | str]:
+def _table_of_gaps(rows: Rows) -> Parts:
     shown = (1, 10, 100)
     filled = plain_table("Packets so far from the ideal, or further, %", "", "Mb/s", *(f"{off} %" for off in shown))
     for (who, mbps), beyond in _beyond(rows).items():
@@ -228,12 +220,8 @@ def _draw_gaps(rows: Rows, path: Path) -> None:
         axes = figure.subplots()
         for (who, mbps), beyond in _beyond(rows).items():
             off = [each for each, share in beyond.items() if each and share]
-            style: dict[str, Any] = {
-                "color": RATES[mbps],
-                "ls": "-" if who == "ours" else DASHES,
-                "label": f"{who}, {mbps:g} Mb/s",
-            }
-            axes.plot(off, [beyond[each] for each in off], marker="o", ms=3, **style)
+            (line,) = axes.plot(off, [beyond[each] for each in off], marker="o", ms=3, color=RATES[mbps])
+            line.set(ls="-" if who == "ours" else DASHES, label=f"{who}, {mbps:g} Mb/s")
         axes.set(xlabel="time between packets, at least so far from the ideal, %", ylabel="packets, %")
         for which in ("x", "y"):
             logarithmic(axes, which)
@@ -295,16 +283,15 @@ APPENZELLER = Link("appenzeller", 155.0, 99.94)
 SEARCH, ONE_FLOW, CELLS, QUICK = (30.0, 30.0), (60.0, 180.0), (10.0, 20.0), (8.0, 12.0)
 
 
-def buffer_scene(link: Link, flows: int, control: str, buffer: int, times: Times, seed: int = 1) -> Scene:
+def buffer_scene(link: Link, flows: int, control: str, buffer: int, times: Times) -> Scene:
     senders, warm_up, end = min(flows, MOST_SENDERS), times[0], sum(times)
-    starts = np.random.default_rng([seed, flows]).uniform(0, min(4.0, warm_up / 2), flows)
+    starts = np.random.default_rng([1, flows]).uniform(0, min(4.0, warm_up / 2), flows)
     return Scene(
-        name=f"buffer-{link.name}-{flows}-{control}-{buffer}-{end:g}s-{seed}",
+        name=f"buffer-{link.name}-{flows}-{control}-{buffer}-{end:g}s-1",
         mbps=link.mbps,
         flows=tuple(Flow(1 + n % senders, float(start)) for n, start in enumerate(sorted(starts))),
         seconds=end,
         window=(warm_up, end),
-        seed=seed,
         access=10.0,
         queue_packets=packets_for(buffer),
         congestion_control=control,
@@ -342,7 +329,7 @@ def search(link: Link, cases: Sequence[Case], times: Times) -> tuple[list[Row], 
         for case, size in steps.items():
             control, flows, target = case
             (enough if points[flows, control, size]["utilisation"] >= target else short)[case] = size
-    found = [
+    smallest = [
         {
             "link": link.name, "flows": flows, "congestion_control": control, "target": target,
             "least": enough[control, flows, target], "short": short[control, flows, target],
@@ -350,7 +337,7 @@ def search(link: Link, cases: Sequence[Case], times: Times) -> tuple[list[Row], 
         }
         for control, flows, target in cases
     ]  # fmt: skip
-    return found, list(points.values())
+    return smallest, list(points.values())
 
 
 def between(short: int, enough: int) -> int | None:
@@ -368,25 +355,19 @@ def published_points() -> list[Row]:
     return [point(link, seen) for link, asked in ((HIFI, single), (APPENZELLER, cells)) for seen in played(asked)]
 
 
-class Search(NamedTuple):
-    """What `hedera hifi buffers` plays: the search for the smallest buffers, and perhaps the published cells."""
-
-    cases: tuple[Case, ...]
-    times: Times
-    cells: bool
-
-
-def _play_buffers(asked: Search) -> tuple[list[Row], list[Row]]:
-    smallest, points = search(HIFI, asked.cases, asked.times)
-    return smallest, points + (published_points() if asked.cells else [])
+def play_buffers(quick: bool) -> Rows:
+    """The search for the smallest buffers; unless ``quick``, for all cases, and the published points too."""
+    cases = [("reno", 10, 0.99), ("reno", 100, 0.99)] if quick else [*itertools.product(CONTROLS, FLOWS, TARGETS)]
+    least, points = search(HIFI, cases, QUICK if quick else SEARCH)
+    return {"buffers": points if quick else points + published_points(), "least": least}
 
 
-def _tables_of_buffers(rows: Rows) -> list[Table | str]:
+def _tables_of_buffers(rows: Rows) -> Parts:
     least = plain_table("The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C")
     cells = "{congestion_control} {target:.1%} {flows} {least} {rule:.0f} {product}"
     for row in rows["least"]:
         least.add_row(*cells.format(**row).split())
-    tables: list[Table | str] = [least]
+    tables: Parts = [least]
     appenzeller = [row for row in rows["buffers"] if row["link"] == APPENZELLER.name]
     if appenzeller:
         beside = plain_table("Utilisation, %, Reno", "flows", "buffer", "ours", "ns-2", "router")
@@ -398,11 +379,8 @@ def _tables_of_buffers(rows: Rows) -> list[Table | str]:
 
 def _draw_buffers(rows_by_file: Rows, path: Path) -> None:
     """The smallest buffer against the number of flows, beside the rule of thumb; a panel for each target."""
-    from matplotlib.figure import Figure
-
     by_target = dict(sorted(grouped(rows_by_file["least"], "target").items()))
-    with house_style():
-        figure = Figure(figsize=(3.6 * len(by_target) + 0.6, 3.4), layout="constrained")
+    with picture(path, 3.6 * len(by_target) + 0.6, 3.4) as figure:
         panels = figure.subplots(1, len(by_target), sharey=True, squeeze=False)[0]
         for axes, (target, rows) in zip(panels, by_target.items(), strict=True):
             rule = {row["flows"]: row["rule"] for row in rows}
@@ -415,25 +393,19 @@ def _draw_buffers(rows_by_file: Rows, path: Path) -> None:
             logarithmic(axes)
             axes.set_xticks(list(rule), [str(n) for n in rule])
             axes.tick_params(axis="x", which="minor", bottom=False)
-        panels[0].set_ylabel("smallest buffer, packets")
-        panels[0].set_ylim(1, 2 * rows[0]["product"])
+        panels[0].set(ylabel="smallest buffer, packets", ylim=(1, 2 * rows[0]["product"]))
         panels[0].legend(fontsize=8, loc="lower left")
-        save(figure, path)
 
 
 @_experiment()
 def buffers(quick: bool) -> Study:
     """Find the smallest buffer that keeps a link busy, against RTT C and RTT C / sqrt(n); Reno and cubic."""
-    cases = [("reno", 10, 0.99), ("reno", 100, 0.99)] if quick else itertools.product(CONTROLS, FLOWS, TARGETS)
 
-    def rows(answers: dict[Search, list[tuple[list[Row], list[Row]]]]) -> Rows:
-        (((smallest, points),),) = answers.values()
-        return {"buffers": points, "least": smallest}
+    def rows(answers: dict[bool, list[Rows]]) -> Rows:
+        return answers[quick][0]
 
-    asked = Search(tuple(cases), QUICK if quick else SEARCH, cells=not quick)
-    return Study([asked], _play_buffers, rows, _tables_of_buffers, _draw_buffers, label="playing", main="least")
+    return Study([quick], play_buffers, rows, _tables_of_buffers, _draw_buffers, label="playing", main="least")
 
 
-hifi.add_command(dctcp)
-hifi.add_command(fidelity)
-hifi.add_command(buffers)
+for _command in (dctcp, fidelity, buffers):
+    hifi.add_command(_command)

@@ -71,8 +71,11 @@ def play(scene: Scene, folder: Path) -> Seen:
         drops = fabric.queue_drops()[WATCHED]
         transfers.hang_up()
         transfers.collect()
-        if failed := [*filter(None, map(_trouble, transfers.flows)), *transfers.troubles]:
-            raise RuntimeError("; ".join(failed))
+        ended = [(flow, flow.sent.how if flow.sent else "not started") for flow in transfers.flows]
+        # A flow that lasts may wait for a retransmission as the scene ends, and be cut off.
+        failed = [f"{flow} ({how})" for flow, how in ended if how not in ("done", "cut off")]
+        if failed or transfers.troubles:
+            raise RuntimeError("; ".join([*failed, *transfers.troubles]))
         done = [_done(flow, looking.begin, looking.begin + scene.seconds) for flow in transfers.flows]
         packets = arriving.between(begin, *scene.window) if arriving else ()
         return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops, packets)
@@ -119,12 +122,6 @@ def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
     return Done(flow.src, start_s, accepted, first, last, arrived.bytes, arrived.bins, sent.retransmissions)
 
 
-def _trouble(flow: EmulatedFlow) -> str:
-    """What went wrong with it. One that lasts may wait for a retransmission as the scene ends, and be cut off."""
-    how = "not started" if flow.sent is None else flow.sent.how
-    return "" if how in ("done", "cut off") else f"{flow} ({how})"
-
-
 class Looking(Sampler):
     """Looks at the receiver's port, and at TCP in every sender."""
 
@@ -161,10 +158,10 @@ class Arriving(Packets):
 
     def __init__(self, fabric: Fabric) -> None:
         super().__init__(fabric.pid_of(fabric.topo.hosts[0]), ETH_P_IP)
-        self._found: list[tuple[int, int]] = []
+        self._arrived: list[tuple[int, int]] = []
 
     def heard(self, ns: int, packet: bytes) -> None:
-        self._found.append((ns, len(packet)))
+        self._arrived.append((ns, len(packet)))
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
@@ -174,7 +171,7 @@ class Arriving(Packets):
     def between(self, begin: float, low: float, high: float) -> tuple[Packet, ...]:
         """Those of the window, in seconds after ``begin``, which is in seconds since the epoch."""
         since = round(begin * 1e9)
-        return tuple(Packet(t, size) for ns, size in self._found if low <= (t := (ns - since) * 1e-9) <= high)
+        return tuple(Packet(t, size) for ns, size in self._arrived if low <= (t := (ns - since) * 1e-9) <= high)
 
 
 def main() -> None:

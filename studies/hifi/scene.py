@@ -166,12 +166,12 @@ class Seen(msgspec.Struct, frozen=True):
             alone = self.flows[0]
             return np.array([alone.bytes * 8e-6 / (alone.last - alone.first)])
         low, high = self.scene.window
-        found = []
+        rates = []
         for flow in self.flows:
             begins = flow.accepted + BIN_S * np.arange(len(flow.bins))
             inside = (begins >= low - 1e-9) & (begins + BIN_S <= high + 1e-9)
-            found.append(np.array(flow.bins)[inside].sum() * 8e-6 / (BIN_S * max(1, inside.sum())))
-        return np.array(found)
+            rates.append(np.array(flow.bins)[inside].sum() * 8e-6 / (BIN_S * max(1, inside.sum())))
+        return np.array(rates)
 
     @property
     def queue_packets(self) -> Float64:

@@ -6,7 +6,6 @@ need and kept, each in one file that is written atomically, so that nothing is r
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import io
 import json
@@ -28,18 +27,18 @@ from typing import Any
 import click
 import numpy as np
 import numpy.typing as npt
+from packaging.version import Version
 
 from record.files import make_folder, write_whole
 from record.options import quiet
 from studies.hull.scenario import FAN_OUTS, LARGE, QUERY, SMALL, Experiment, Traffic, scenario
 from topos.arrays import Bool, Float64
+from virtual.cache import locked
 
 SOURCES = Path(__file__).parent / "engine"
-OLDEST = (3, 37)
-NEWEST = (3, 49)
+OLDEST, NEWEST = Version("3.37"), Version("3.49")
 """Versions of ns-3 between which the engine is known, or expected, to compile."""
-
-CXX20_FROM = (3, 42)
+CXX20_FROM = Version("3.42")
 """ns-3's headers need C++20 from here on."""
 
 INSTALL = "run setup/install.sh --packets"
@@ -68,8 +67,7 @@ def engine(target: str = "engine") -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.utime(folder)
         if not program.exists():
-            with (folder / "lock").open("w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)  # two processes may ask at once
+            with locked(folder / "lock"):  # two processes may ask at once
                 if not program.exists():
                     _compile(folder, target)
             _remove_old(folder.parent)
@@ -87,19 +85,13 @@ def _remove_old(kept: Path) -> None:
 def _compile(folder: Path, target: str) -> None:
     """Compile a program, which appears only when complete. Object files are kept for the other one."""
     objects = folder / "objects"
-    standard = "c++20" if _number(version()) >= CXX20_FROM else "c++17"
+    standard = "c++20" if Version(version()) >= CXX20_FROM else "c++17"
     if not quiet():
         print(f"compiling the packet {target}, once: a minute or two", file=sys.stderr, flush=True)
-    done = subprocess.run(
-        [
-            *("make", "--silent", "-C", str(SOURCES), f"-j{len(os.sched_getaffinity(0))}"),
-            *(f"OUT={objects}", f"STD={standard}", "CXX=g++", "engine" if target == "engine" else "tests"),
-        ],
-        env={name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["make", "--silent", "-C", str(SOURCES), f"-j{len(os.sched_getaffinity(0))}"]
+    command += [f"OUT={objects}", f"STD={standard}", "CXX=g++", "engine" if target == "engine" else "tests"]
+    environment = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         log = folder / "compile.log"
         log.write_text(done.stdout + done.stderr, encoding="utf-8")
@@ -148,15 +140,15 @@ def version() -> str:
             raise NotInstalled(f"the packet simulator needs {package}: {INSTALL}")
     if not _NS3_HEADER.exists():
         raise NotInstalled(f"the packet simulator needs ns-3: {INSTALL}")
-    found = _installed_version()
-    if not OLDEST <= _number(found) <= NEWEST:
-        raise NotInstalled(f"the packet simulator needs ns-3 {known_versions()}, and found {found}: {INSTALL}")
-    return found
+    installed = _installed_version()
+    if not OLDEST <= Version(installed) <= NEWEST:
+        raise NotInstalled(f"the packet simulator needs ns-3 {known_versions()}, and found {installed}: {INSTALL}")
+    return installed
 
 
 def known_versions() -> str:
     """The usable versions of ns-3, as text."""
-    return " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))
+    return f"{OLDEST} to {NEWEST}"
 
 
 def _installed_version() -> str:
@@ -169,10 +161,6 @@ def _installed_version() -> str:
             if match := re.search(r"^Version:\s*(\d+\.\d+)", pkgconfig.read_text("utf-8"), re.MULTILINE):
                 return match[1]
     raise NotInstalled(f"the packet simulator needs ns-3's libraries, and found its headers only: {INSTALL}")
-
-
-def _number(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2])
 
 
 @dataclass(frozen=True)
@@ -198,9 +186,6 @@ class Result:
 
 
 KINDS = {LARGE: "large", SMALL: "small", QUERY: "query"}
-SELECTION = ("packets", "associations", "ended")
-"""Of the flows of a kind at the servers' pacers, in ``counts``."""
-
 _ARRAYS = tuple(each.name for each in fields(Result) if each.name not in ("unfinished", "counts"))
 
 
@@ -225,35 +210,34 @@ def reduce(experiment: Experiment, traffic: Traffic, data: bytes, wall_s: float)
     took_ns = (finished - traffic.start_ns).astype(np.float64)
     kind = traffic.kind
     us_per_byte = 8 / experiment.parameters.link_mbps
-    query_ms, response_ms, in_time = _queries(experiment, traffic, took_ns / 1e6, done)
+    by_query_ms = _by_query(traffic, took_ns / 1e6, done)
+    deadline_ms = FAN_OUTS[experiment.workload].deadline_ms if experiment.workload in FAN_OUTS else 0.0
     return Result(
         queue_us=arrays["mean_waiting_bytes switch>client"] * us_per_byte,
         small_us=took_ns[measured & (kind == SMALL)] / 1e3,
         large_ms=took_ns[measured & (kind == LARGE)] / 1e6,
-        query_ms=query_ms,
-        response_ms=response_ms,
-        in_time=in_time,
+        query_ms=by_query_ms.max(axis=1),
+        response_ms=by_query_ms.mean(axis=1),
+        in_time=(by_query_ms <= deadline_ms).sum(axis=1).astype(np.float64),
         goodput_mbps=arrays["client_received_bytes"] * 8e3 / (end - begin),
         unfinished=0 if experiment.workload == "static" else int(head["unfinished"]),
-        counts=_counts(head, (end - begin) / 1e9, experiment.parameters.link_mbps, wall_s) | _selection(head, traffic),
+        counts=_counts(head, traffic, (end - begin) / 1e9, experiment.parameters.link_mbps, wall_s),
     )
 
 
-def _queries(
-    experiment: Experiment, traffic: Traffic, took_ms: Float64, done: Bool
-) -> tuple[Float64, Float64, Float64]:
-    """Completion, mean response and servers in time of every query that all servers answered."""
+def _by_query(traffic: Traffic, took_ms: Float64, done: Bool) -> Float64:
+    """What every server took for every query that all of them answered, (queries, servers)."""
     of_query = traffic.kind == QUERY
-    if not of_query.any():
-        return np.zeros(0), np.zeros(0), np.zeros(0)
     order = np.argsort(traffic.query[of_query], kind="stable")
-    by_query = took_ms[of_query][order].reshape(-1, traffic.servers)
-    by_query = by_query[done[of_query][order].reshape(-1, traffic.servers).all(axis=1)]
-    in_time = (by_query <= FAN_OUTS[experiment.workload].deadline_ms).sum(axis=1)
-    return by_query.max(axis=1), by_query.mean(axis=1), in_time.astype(np.float64)
+    answered = done[of_query][order].reshape(-1, traffic.servers).all(axis=1)
+    by_query: Float64 = took_ms[of_query][order].reshape(-1, traffic.servers)[answered]
+    return by_query
 
 
-def _counts(head: dict[str, Any], window_s: float, link_mbps: float, wall_s: float) -> dict[str, float]:
+def _counts(
+    head: dict[str, Any], traffic: Traffic, window_s: float, link_mbps: float, wall_s: float
+) -> dict[str, float]:
+    """Totals, and which flows the servers' pacers chose, by kind: packets, associations, and those that ended."""
     client = next(port for port in head["ports"] if port["link"] == "switch>client")
     counts = {
         "utilisation": client["sent_bytes_in_window"] * 8 / (window_s * link_mbps * 1e6),
@@ -267,19 +251,14 @@ def _counts(head: dict[str, Any], window_s: float, link_mbps: float, wall_s: flo
     }
     for name in ("paced_packets", "passed_packets", "dropped_packets"):
         counts[f"pacers_{name}"] = sum(pacer[name] for pacer in head["pacers"])
-    return {name: float(value) for name, value in counts.items()}
-
-
-def _selection(head: dict[str, Any], traffic: Traffic) -> dict[str, float]:
-    """Which flows the servers' pacers chose, by kind: packets, associations, and the associations that ended."""
-    counts = {f"{kind}_{what}": 0.0 for kind in KINDS.values() for what in SELECTION}
+    counts |= {f"{kind}_{what}": 0 for kind in KINDS.values() for what in ("packets", "associations", "ended")}
     for pacer in head["pacers"]:
         for flow in pacer["flows"] if pacer["host"] != "client" else ():
             kind = KINDS[traffic.connections[flow["connection"]].kind]
             counts[f"{kind}_packets"] += flow["packets"]
             counts[f"{kind}_associations"] += flow["associations"]
             counts[f"{kind}_ended"] += flow["begun"] - flow["associated"]
-    return counts
+    return {name: float(value) for name, value in counts.items()}
 
 
 def save(result: Result, path: Path) -> None:

@@ -22,17 +22,7 @@ from record.output import read_csv
 from record.spec import options_of
 from record.tasks import run_tasks
 from studies.hull.packets import KINDS, Result, Task, engine, keep, kept_or_run, parse, run_scenario, turn
-from studies.hull.scenario import (
-    FAN_OUTS,
-    SCHEMES,
-    STATIC,
-    VARIANTS,
-    Experiment,
-    Parameters,
-    Quantity,
-    unit_of,
-    written,
-)
+from studies.hull.scenario import FAN_OUTS, SCHEMES, STATIC, UNITS, VARIANTS, Experiment, Parameters, Quantity, written
 from studies.study import Parts, Row, Rows, Study, among, grouped, interval, picture, study, table
 from topos.arrays import Float64
 
@@ -46,12 +36,10 @@ SAMPLE, QUICK = KEPT / "full", KEPT / "quick"
 SEEDS, QUICK_SEEDS = 5, 2
 QUICK_SHARE = 0.12
 """The share of the full simulated time, with --quick."""
-_PUBLISHED = Path(__file__).parents[2] / "results" / "published" / "hull.csv"
-
 
 PUBLISHED = {
     (row["experiment"], float(row["x"]), row["scheme"], row["metric"], row["statistic"]): float(row["value"])
-    for row in read_csv(_PUBLISHED)
+    for row in read_csv(Path(__file__).parents[2] / "results/published/hull.csv")
 }
 """The numbers of the report and its authors, by experiment, x (flows, load in %, or background in Mb/s), scheme, metric
 and statistic."""
@@ -69,19 +57,15 @@ SAMPLES: dict[str, Callable[[Result], Float64]] = {
 """The samples that a run gives for each metric; the unit is in the name."""
 
 
-def _percent(kind: str, what: str, of: str) -> Callable[[Result], Float64]:
+def _percent(kind: str, what: str, of: str, result: Result) -> Float64:
     """An event at the servers' pacers, for flows of a kind; nothing if there was no such flow."""
-
-    def percent(result: Result) -> Float64:
-        whole = result.counts[f"{kind}_{of}"]
-        return np.array([100 * result.counts[f"{kind}_{what}"] / whole] if whole else [])
-
-    return percent
+    whole = result.counts[f"{kind}_{of}"]
+    return np.array([100 * result.counts[f"{kind}_{what}"] / whole] if whole else [])
 
 
 for _kind in KINDS.values():
-    SAMPLES[f"{_kind}_associated_percent"] = _percent(_kind, "associations", "packets")
-    SAMPLES[f"{_kind}_association_ended_percent"] = _percent(_kind, "ended", "associations")
+    SAMPLES[f"{_kind}_associated_percent"] = partial(_percent, _kind, "associations", "packets")
+    SAMPLES[f"{_kind}_association_ended_percent"] = partial(_percent, _kind, "ended", "associations")
 
 SELECTIVITY = tuple(name for name in SAMPLES if "_associat" in name)
 """How well pacers choose the flows that they pace: associations per packet of a kind of flow, and how many of them
@@ -133,9 +117,8 @@ class Comparison(NamedTuple):
 
     def experiment(self, scheme: str, x: int, share: float, parameters: Parameters, seed: int) -> Experiment:
         """Flows, or a load, of x; for ``share`` of the time."""
-        traffic: dict[str, Any] = {"load": x / (parameters.link_mbps if self.column == "background_mbps" else 100)}
-        if self.column == "flows":
-            traffic = {"flows": x}
+        whole = parameters.link_mbps if self.column == "background_mbps" else 100
+        traffic: dict[str, Any] = {"flows": x} if self.column == "flows" else {"load": x / whole}
         seconds = share * self.seconds[x]
         return Experiment(scheme, self.workload, seconds=seconds, seed=seed, parameters=parameters, **traffic)
 
@@ -309,8 +292,7 @@ def draw(comparison: Comparison, parameters: Parameters, rows_by_file: Rows, pat
         grid = figure.subplots(len(panels), len(panels[0]), squeeze=False)
         for axes, panel in zip(grid.flat, [panel for line in panels for panel in line], strict=True):
             _panel(axes, [r for r in rows if (r["metric"], r["statistic"]) == (panel.metric, panel.statistic)], panel)
-            axes.set_title(panel.title)
-            axes.set_xlabel(comparison.x_label)
+            axes.set(title=panel.title, xlabel=comparison.x_label)
         curves = grid[0][0].get_legend_handles_labels()
         figure.legend(*curves, loc="outside lower center", ncols=4, title=_note(rows), title_fontsize=8.5)
 
@@ -348,8 +330,8 @@ def _note(rows: Sequence[Row]) -> str:
 
 _PARAMETERS = field_options(
     Parameters,
-    kinds={name: Quantity(unit) for name in options_of(Parameters) if (unit := unit_of(name))},
-    shown=lambda name, value: written(value, name),
+    kinds={name: Quantity(unit) for name in options_of(Parameters) if (unit := name.rpartition("_")[2]) in UNITS},
+    shown=written,
 )
 _RESULTS = click.option(
     "--results",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -100,7 +101,7 @@ PACER = {
 the token bucket, T_r, p_a, T_i, time between deliveries of tokens, first rate. From Table I, and where it is silent
 from the authors' experiments."""
 
-_UNITS = {
+UNITS = {
     "us": {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6},
     "ms": {"us": 1e-3, "ms": 1.0, "s": 1e3},
     "kb": {"B": 1e-3, "KB": 1.0, "kB": 1.0, "MB": 1e3},
@@ -122,23 +123,16 @@ class Quantity(click.ParamType[float | None]):
         if not isinstance(value, str):
             return None if value is None else float(value)
         text = value.strip()
-        unit, factors = text.lstrip("0123456789.eE+- "), _UNITS[self._unit]
+        unit, factors = text.lstrip("0123456789.eE+- "), UNITS[self._unit]
         try:
             return float(text.removesuffix(unit)) * factors[unit or _WRITTEN[self._unit]]
         except (ValueError, KeyError):
             self.fail(f"{value!r} is not a number with one of the units {', '.join(factors)}", parameter, context)
 
 
-def unit_of(field: str) -> str | None:
-    """The suffix of a field's name, when it is a unit."""
-    suffix = field.rpartition("_")[2]
-    return suffix if suffix in _UNITS else None
-
-
-def written(value: float, field: str) -> str:
-    """A value with its unit, as the option takes it."""
-    unit = unit_of(field)
-    return f"{value:g}{_WRITTEN[unit] if unit else ''}"
+def written(field: str, value: float) -> str:
+    """A value with the unit of its field, as the option takes it."""
+    return f"{value:g}{_WRITTEN.get(field.rpartition('_')[2], '')}"
 
 
 REQUEST_BYTES = 100
@@ -237,7 +231,7 @@ def static(flows: int, seed: int) -> Traffic:
     rng = np.random.default_rng([seed, _STARTS])
     start = np.sort(rng.integers(0, 1_000_000, flows)).astype(np.int64)
     part = _exchanges(np.arange(flows, dtype=np.int64), start, REQUEST_BYTES, ENDLESS_BYTES)
-    return _merged(flows, tuple(Connection(1 + n, LARGE) for n in range(flows)), [part])
+    return _merged(flows, (LARGE,), [part])
 
 
 def dynamic(load: float, seconds: float, seed: int, link_mbps: float = 1000.0) -> Traffic:
@@ -245,7 +239,11 @@ def dynamic(load: float, seconds: float, seed: int, link_mbps: float = 1000.0) -
 
     ``load``: large files over the link's rate, without headers.
     """
-    return _merged(FILE_SERVERS, *_background(load, seconds, seed, FILE_SERVERS, 0, link_mbps))
+    rng, per_s = np.random.default_rng([seed, _BACKGROUND]), _large_per_s(load, link_mbps)
+    of_large = np.arange(FILE_SERVERS)
+    large = _in_turn(rng, of_large, per_s, seconds, LARGE_BYTES)
+    small = _in_turn(rng, FILE_SERVERS + of_large, SMALL_PER_LARGE * per_s, seconds, SMALL_BYTES)
+    return _merged(FILE_SERVERS, (LARGE, SMALL), [large, small])
 
 
 def fan_out(name: str, background: float, seconds: float, seed: int, link_mbps: float = 1000.0) -> Traffic:
@@ -262,38 +260,23 @@ def fan_out(name: str, background: float, seconds: float, seed: int, link_mbps: 
         np.tile(servers, starts.size), np.repeat(starts, QUERY_SERVERS), kind.request_bytes, kind.reply_bytes,
         kind.service_ns(rng, starts.size * QUERY_SERVERS), np.repeat(np.arange(starts.size), QUERY_SERVERS),
     )  # fmt: skip
-    connections = tuple(Connection(1 + n, QUERY) for n in range(QUERY_SERVERS))
-    parts = [queries]
-    if background > 0:
-        more, large = _background(background, seconds, seed, QUERY_SERVERS, QUERY_SERVERS, link_mbps, small=False)
-        opening = _exchanges(QUERY_SERVERS + servers, servers * 1_000_000, REQUEST_BYTES, LARGE_BYTES)
-        later = opening_ns(name, background)
-        parts = [opening, *(part.assign(start_ns=part.start_ns + later) for part in (queries, *large))]
-        connections = connections + more
-    return _merged(QUERY_SERVERS, connections, parts)
+    if not background:
+        return _merged(QUERY_SERVERS, (QUERY,), [queries])
+    rng, of_large = np.random.default_rng([seed, _BACKGROUND]), QUERY_SERVERS + servers
+    large = _in_turn(rng, of_large, _large_per_s(background, link_mbps), seconds, LARGE_BYTES)
+    opening = _exchanges(of_large, servers * 1_000_000, REQUEST_BYTES, LARGE_BYTES)
+    later = [part.assign(start_ns=part.start_ns + OPENING_NS) for part in (queries, large)]
+    return _merged(QUERY_SERVERS, (QUERY, LARGE), [opening, *later])
 
 
-def opening_ns(workload: str, load: float) -> int:
-    """How long a workload's first large files take, which are not measured; 0 if it has none."""
-    return OPENING_NS if workload in FAN_OUTS and load > 0 else 0
+def _large_per_s(load: float, link_mbps: float) -> float:
+    return load * link_mbps * 1e6 / (8 * LARGE_BYTES)
 
 
-def _background(
-    load: float, seconds: float, seed: int, servers: int, first: int, link_mbps: float, small: bool = True
-) -> tuple[tuple[Connection, ...], list[DataFrame]]:
-    rng = np.random.default_rng([seed, _BACKGROUND])
-    large_per_s = load * link_mbps * 1e6 / (8 * LARGE_BYTES)
-    kinds = [(LARGE, LARGE_BYTES, large_per_s)]
-    if small:
-        kinds.append((SMALL, SMALL_BYTES, SMALL_PER_LARGE * large_per_s))
-    connections: list[Connection] = []
-    parts = []
-    for kind, size, per_s in kinds:
-        starts = _poisson(rng, per_s, seconds)
-        turn = np.arange(starts.size, dtype=np.int64) % servers
-        parts.append(_exchanges(first + len(connections) + turn, starts, REQUEST_BYTES, size))
-        connections += [Connection(1 + n, kind) for n in range(servers)]
-    return tuple(connections), parts
+def _in_turn(rng: np.random.Generator, connections: Int64, per_s: float, seconds: float, reply_bytes: int) -> DataFrame:
+    """Poisson requests for files, on these connections in turn."""
+    starts = _poisson(rng, per_s, seconds)
+    return _exchanges(np.resize(connections, starts.size), starts, REQUEST_BYTES, reply_bytes)
 
 
 def _poisson(rng: np.random.Generator, per_s: float, seconds: float) -> Int64:
@@ -302,22 +285,23 @@ def _poisson(rng: np.random.Generator, per_s: float, seconds: float) -> Int64:
     return np.sort(rng.integers(0, round(seconds * 1e9), count)).astype(np.int64)
 
 
-def _merged(servers: int, connections: tuple[Connection, ...], parts: list[DataFrame]) -> Traffic:
+def _merged(servers: int, kinds: Sequence[int], parts: list[DataFrame]) -> Traffic:
+    """All parts, on one connection of each of these kinds to each server, numbered in this order."""
     from pandas import concat
 
     whole = concat(parts).sort_values("start_ns", kind="stable").astype(np.int64)
     columns = {name: whole[name].to_numpy() for name in whole}
     columns["start_ns"] = columns["start_ns"] + WARM_UP_NS
-    return Traffic(servers, connections, **columns)
+    return Traffic(servers, tuple(Connection(1 + n, kind) for kind in kinds for n in range(servers)), **columns)
 
 
-SETTLE_S = 0.2
+SETTLE_NS = 200_000_000
 """Static flows run for this long before anything is measured."""
 
-SAMPLE_NS = (10_000_000, 1_000_000)
+SAMPLE_NS, STATIC_SAMPLE_NS = 10_000_000, 1_000_000
 """Between two samples of the queue; the second: of static flows."""
 
-DRAIN_S = 100.0
+DRAIN_NS = 100_000_000_000
 """How long requests may still be answered after the last one (as in the authors' experiments)."""
 
 EXCHANGE_COLUMNS = ("connection", "start_ns", "request_bytes", "reply_bytes", "service_ns")
@@ -362,14 +346,9 @@ class Experiment:
 
     @property
     def window_ns(self) -> tuple[int, int]:
-        settle_ns = round(SETTLE_S * 1e9) if self.workload == "static" else opening_ns(self.workload, self.load)
-        begin = WARM_UP_NS + settle_ns
+        opening_ns = OPENING_NS if self.workload in FAN_OUTS and self.load else 0
+        begin = WARM_UP_NS + (SETTLE_NS if self.workload == "static" else opening_ns)
         return begin, begin + round(self.seconds * 1e9)
-
-    @property
-    def end_ns(self) -> int:
-        drain = 0.0 if self.workload == "static" else DRAIN_S
-        return self.window_ns[1] + round(drain * 1e9)
 
     def key(self, engine: str) -> str:
         """A name for the result: equal for equal scenarios and engines, different for different ones."""
@@ -385,7 +364,7 @@ class Experiment:
 
 def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
     """The scenario as the engine reads it (docs/notes/packet-engine.md): a client and its servers at one switch."""
-    p, chosen = experiment.parameters, SCHEMES[experiment.scheme]
+    p, chosen, endless = experiment.parameters, SCHEMES[experiment.scheme], experiment.workload == "static"
     hosts = ["client", *(f"server{n}" for n in range(1, traffic.servers + 1))]
     wire = {"rate_bps": p.link_mbps * 1e6, "delay_ns": round(p.link_delay_us * 1e3)}
     mark_kb = chosen.mark_kb if p.mark_kb is None or not chosen.mark_kb else p.mark_kb
@@ -401,7 +380,7 @@ def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
         "seed": 1 + experiment.seed,
         "measure_from_ns": begin,
         "measure_until_ns": end,
-        "end_ns": experiment.end_ns,
+        "end_ns": end if endless else end + DRAIN_NS,
         "hosts": hosts,
         "switches": ["switch"],
         "links": links,
@@ -417,16 +396,13 @@ def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
             "start_alpha": FIRST_ALPHA,
             "sack": p.sack,
         },
-        "connections": [
-            {"client": "client", "server": f"server{connection.server}"} for connection in traffic.connections
-        ],
+        "connections": [{"client": "client", "server": f"server{one.server}"} for one in traffic.connections],
         "exchanges": {name: getattr(traffic, name).tolist() for name in EXCHANGE_COLUMNS},
-        "samples": [{"from": "switch", "to": "client", "every_ns": SAMPLE_NS[experiment.workload == "static"]}],
+        "samples": [{"from": "switch", "to": "client", "every_ns": STATIC_SAMPLE_NS if endless else SAMPLE_NS}],
     }
     if chosen.pacer:
-        built["pacer"] = {**PACER, "queue_packets": p.port_queue_packets}
-        if p.pacer_behind:
-            built["pacer"]["behind"] = True
+        behind = {"behind": True} if p.pacer_behind else {}
+        built["pacer"] = {**PACER, "queue_packets": p.port_queue_packets, **behind}
     if p.jitter_us:
         built["jitter_ns"] = round(p.jitter_us * 1e3)
     return built

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,7 +17,7 @@ from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from plots.completion import PERCENTILES, over_seeds, percentiles
 from plots.style import colour, logarithmic, scheme_label, scheme_order
-from record.completion import CLASSES, by_class
+from record.completion import CLASSES, members
 from record.options import field_options
 from record.run import Completion
 from simulator.config import Config, bounded
@@ -29,16 +28,19 @@ from studies.study import (
     Row,
     Rows,
     Study,
+    column,
     engines_option,
     grouped,
     in_seeds,
     interval,
     numbers,
+    one_file,
     picture,
     schemes_option,
     study,
     table,
 )
+from topos.arrays import Float64
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,8 +90,8 @@ def _over_the_others(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
     ``over_ecmp_by_seed``: every seed's, in their order, with spaces between.
     """
     static = max(case.threshold for case in answers)  # schemes that do not use it were run with this one
-    rows = []
-    for case, by_seed in answers.items():
+
+    def row(case: Config, by_seed: list[tuple[float, float]]) -> Row:
         schedules = scheme_of(case.scheme).scheduler is not None
         shares, large = zip(*by_seed, strict=True)
         over_ecmp, over_control = (
@@ -97,25 +99,24 @@ def _over_the_others(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
             for beside in (replace(case, scheme=name, threshold=static) for name in (_BASELINE, CONTROL))
         )
         control = interval(over_control)
-        rows.append(
-            {
-                "k": case.k, "engine": case.engine, "traffic": case.traffic, "flows_per_host": case.flows_per_host,
-                "keep": case.keep, "scheme": case.scheme, "threshold": case.threshold if schedules else None,
-                "seeds": len(shares), "percent": 100 * mean(shares), "lowest_percent": 100 * min(shares),
-                "highest_percent": 100 * max(shares), "over_ecmp": mean(over_ecmp), "over_control": control.mean,
-                "large_share": mean(large) if schedules else None, "low": control.low, "high": control.high,
-                "over_ecmp_by_seed": " ".join(f"{ratio:.6g}" for ratio in over_ecmp),
-            }
-        )  # fmt: skip
-    return {f"flows_per_host_k{case.k}": rows}
+        return {
+            "k": case.k, "engine": case.engine, "traffic": case.traffic, "flows_per_host": case.flows_per_host,
+            "keep": case.keep, "scheme": case.scheme, "threshold": case.threshold if schedules else None,
+            "seeds": len(shares), "percent": 100 * mean(shares), "lowest_percent": 100 * min(shares),
+            "highest_percent": 100 * max(shares), "over_ecmp": mean(over_ecmp), "over_control": control.mean,
+            "large_share": mean(large) if schedules else None, "low": control.low, "high": control.high,
+            "over_ecmp_by_seed": " ".join(f"{ratio:.6g}" for ratio in over_ecmp),
+        }  # fmt: skip
+
+    return one_file(f"flows_per_host_k{next(iter(answers)).k}", row)(answers)
 
 
 def _means_of_patterns(note: str, rows: Rows) -> Parts:
     which = ("engine", "scheme", "flows_per_host", "keep", "threshold")
+    (all_rows,) = rows.values()
     means = [
         dict(zip(which, key, strict=True))
         | {ratio: mean(row[ratio] for row in cases) for ratio in ("over_ecmp", "over_control")}
-        for (all_rows,) in [rows.values()]
         for key, cases in grouped(all_rows, *which).items()
     ]
     return [table(f"Means over three patterns. {note}", means)]
@@ -126,7 +127,8 @@ def _draw_several(note: str, rows: Rows, path: Path) -> None:
 
     Thin and dashed: with lower thresholds, so that more flows are large. Bands: intervals over seeds.
     """
-    kept = [row for (all_rows,) in [rows.values()] for row in all_rows if row["keep"] == 1]
+    (all_rows,) = rows.values()
+    kept = [row for row in all_rows if row["keep"] == 1]
     engines = grouped(kept, "engine")
     title = f"Hedera and ECMP with several flows per host. {note}"
     with picture(path, 9.6, 1.4 + 2.4 * len(engines), title) as figure:
@@ -137,8 +139,7 @@ def _draw_several(note: str, rows: Rows, path: Path) -> None:
                 axes.set_title(f"{traffic}, {ENGINE_LABELS[engine]}")
             line[0].set_ylabel("share of the control")
         for axes in grid[-1]:
-            axes.set_xticks(sorted(grouped(kept, "flows_per_host")))
-            axes.set_xlabel("flows per host")
+            axes.set(xticks=sorted(grouped(kept, "flows_per_host")), xlabel="flows per host")
         figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
 
 
@@ -148,12 +149,10 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
     for scheme in scheme_order(set(by_scheme) - {CONTROL}):
         for threshold, ours in grouped(by_scheme[scheme], "threshold").items():
             other = threshold != usual and threshold is not None
-            x, y = [row["flows_per_host"] for row in ours], [row["over_control"] for row in ours]
+            x, y, low, high = (column(ours, name) for name in ("flows_per_host", "over_control", "low", "high"))
             named = scheme_label(scheme) + (f", large from {threshold:.0%}" if other else "")
             axes.plot(x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named)
-            if ours[0]["low"] is not None:
-                low, high = ([row[end] for row in ours] for end in ("low", "high"))
-                axes.fill_between(x, low, high, color=colour(scheme), alpha=0.15, lw=0)
+            axes.fill_between(x, low, high, color=colour(scheme), alpha=0.15, lw=0)
     axes.set_ylim(0, 1.05)
 
 
@@ -214,15 +213,32 @@ def loaded(
 
 
 def by_size(config: Config) -> list[Row]:
-    """The size classes of one simulation; without times if its flows would only pile up."""
+    """A row for each size class of one simulation (`record.run.Completion`); without times, and not simulated, if its
+    flows would only pile up.
+
+    ``interval_s``: None for a scheme that has no period. ``detect_s``: how often large flows were looked for, to be
+    re-routed at once. ``carried``: the traffic received in the window, as a share of all hosts' links; if it is far
+    below ``load``, flows arrive faster than the network serves them, and queue up without end.
+    """
     from simulator.driver import Simulation
 
     simulation = Simulation(config)
     least, carried = _pile(simulation)
     if least * config.ticks / 2 > MAX_UPDATES:
-        return _cells(_not_simulated(simulation), config, carried)
-    result = simulation.run()
-    return _cells(result.completion(), config, result.bisection_mbps / result.capacity_mbps)
+        work, (begin, end) = simulation.work, config.window_s
+        size = work.size_bytes[(work.start_s >= begin) & (work.start_s < end)] / config.size_scale
+        counts = {name: int(which.sum()) for name, which in members(size).items()}
+        classes = [Completion(size_class=name, flows=n, cut_off=n, known_share=0.0) for name, n in counts.items()]
+    else:
+        result = simulation.run()
+        classes, carried = result.completion(), result.bisection_mbps / result.capacity_mbps
+    schedules = scheme_of(config.scheme).scheduler is not None
+    conditions = {
+        "load": float(config.traffic.rpartition(",")[2]), "scheme": config.scheme,
+        "interval_s": config.interval_s if schedules and not config.detect_s else None,
+        "detect_s": config.detect_s or None, "carried": carried, "k": config.k,
+    }  # fmt: skip
+    return [{**structs.asdict(one), **conditions} for one in classes]
 
 
 def _pile(simulation: Simulation) -> tuple[float, float]:
@@ -236,31 +252,6 @@ def _pile(simulation: Simulation) -> tuple[float, float]:
     worst = np.where(real, sent[links], 0.0).max(axis=1, initial=1.0)
     carried = float((size / worst).sum() / fits / config.tree.num_hosts)
     return float((1 - 1 / worst).sum()), carried
-
-
-def _not_simulated(simulation: Simulation) -> list[Completion]:
-    work, (begin, end) = simulation.work, simulation.config.window_s
-    size = work.size_bytes[(work.start_s >= begin) & (work.start_s < end)] / simulation.config.size_scale
-    nothing = np.ones(size.size)
-    known = by_class(size, nothing, nothing, np.zeros(size.size, dtype=bool))
-    return [Completion(size_class=one.size_class, flows=one.flows, cut_off=one.flows, known_share=0.0) for one in known]
-
-
-def _cells(classes: Sequence[Completion], config: Config, carried: float) -> list[Row]:
-    """A row for each size class of a simulation (`record.run.Completion`).
-
-    ``interval_s``: None for a scheme that has no period. ``detect_s``: how often large flows were looked for, to be
-    re-routed at once. ``carried``: the traffic received in the window, as a share of all hosts' links; if it is far
-    below ``load``, flows arrive faster than the network serves them, and queue up without end. A load without any
-    times was not simulated, because its flows would pile up.
-    """
-    schedules = scheme_of(config.scheme).scheduler is not None
-    conditions = {
-        "load": float(config.traffic.rpartition(",")[2]), "scheme": config.scheme,
-        "interval_s": config.interval_s if schedules and not config.detect_s else None,
-        "detect_s": config.detect_s or None, "carried": carried, "k": config.k,
-    }  # fmt: skip
-    return [{**structs.asdict(one), **conditions} for one in classes]
 
 
 HIDDEN = 0.001
@@ -300,46 +291,40 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
     alone = len({row["load"] for row in rows}) == 1  # points side by side, for there are no lines
     with picture(path, 12.6, 10.4, title) as figure:
         grid = figure.subplots(3, 3, sharex=True, sharey="row")
-        for column, name in enumerate(_DRAWN):
-            members = [row for row in rows if row["size_class"] == name and row["flows"]]
-            lines = grouped(members, *_CURVE)
-            baseline = {row["load"]: _value(row) for row in lines.get((_BASELINE, None, None), [])}
+        for panels, name in zip(grid.T, _DRAWN, strict=True):
+            lines = grouped((row for row in rows if row["size_class"] == name and row["flows"]), *_CURVE)
+            baseline = {row["load"]: row["mean_slowdown"] for row in lines.get((_BASELINE, None, None), [])}
             for place, curve in enumerate(curves):
                 (scheme, period, detects), ours = curve, lines.get(curve, [])
                 loads = [place if alone else row["load"] for row in ours]
+                when = ", upon detection" if detects else "" if period is None else f", {period:g} s"
                 line = "-" if period in (None, *periods[:1]) else ":"
                 style: dict[str, Any] = {"ls": line, "color": colour(scheme), "lw": 2.6 if detects else 1.5}
                 style |= {"marker": "D" if detects else "o", "ms": 6} if alone else {}
-                ratios = [_value(row) / baseline.get(row["load"], math.nan) for row in ours]
-                when = ", upon detection" if detects else "" if period is None else f", {period:g} s"
                 style["label"] = scheme_label(scheme) + when
-                for axes, statistic in zip(grid[:2, column], _SHOWN, strict=True):
-                    _curve(axes, loads, ours, [_value(row, statistic) for row in ours], **style)
+                for axes, statistic in zip(panels[:2], _SHOWN, strict=True):
+                    _curve(axes, loads, ours, column(ours, statistic), **style)
                     if ours and ours[0].get(f"low_{statistic}") is not None:
-                        low, high = ([_value(row, f"{end}_{statistic}") for row in ours] for end in ("low", "high"))
+                        low, high = (column(ours, f"{end}_{statistic}") for end in ("low", "high"))
                         axes.vlines(loads, np.maximum(low, 1.0), high, color=colour(scheme), lw=1)
-                _curve(grid[2, column], loads, ours, ratios, **style)
-            grid[0, column].set_title(f"{name} flows, {CLASSES[name]}")
-            grid[2, column].set_xlabel(f"load {rows[0]['load']:g}" if alone else "load")
+                of_ecmp = np.array([baseline.get(row["load"]) for row in ours], dtype=np.float64)
+                _curve(panels[2], loads, ours, column(ours, "mean_slowdown") / of_ecmp, **style)
+            panels[0].set_title(f"{name} flows, {CLASSES[name]}")
+            panels[2].set_xlabel(f"load {rows[0]['load']:g}" if alone else "load")
             if alone:
-                grid[2, column].set_xticks([])
+                panels[2].set_xticks([])
         for row_of_axes, what in zip(grid, _SHOWN.values(), strict=False):
             row_of_axes[0].set_ylabel(what)
             if any(len(line.get_xdata()) for axes in row_of_axes for line in axes.lines):
                 logarithmic(row_of_axes[0])
-        grid[2, 0].set_ylim(bottom=0)
-        grid[2, 0].set_ylabel("mean over ECMP's")
+        grid[2, 0].set(ylim=(0, None), ylabel="mean over ECMP's")
         by_label: dict[str, Any] = {}
         for axes in grid[0]:
             by_label |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
         figure.legend(by_label.values(), by_label.keys(), loc="outside lower center", ncols=4, fontsize=8)
 
 
-def _value(row: Row, statistic: str = "mean_slowdown") -> float:
-    return math.nan if row[statistic] is None else float(row[statistic])
-
-
-def _curve(axes: Axes, at: Sequence[float], rows: Sequence[Row], values: Sequence[float], **style: Any) -> None:
+def _curve(axes: Axes, at: Sequence[float], rows: Sequence[Row], values: Float64, **style: Any) -> None:
     axes.plot(at, values, **style)
     bounds = [(x, v) for x, r, v in zip(at, rows, values, strict=True) if r["cut_off"] > HIDDEN * r["flows"]]
     if bounds:
@@ -388,8 +373,8 @@ def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, s
 
     def tables(rows: Rows) -> Parts:
         if seeds > 1:
-            found = over_seeds(rows[name], PERCENTILES, "load", *_CURVE)
-            return [percentiles(f"FCT by size class. {note}", found, "load", *_CURVE), *overloaded(rows[name])]
+            of_seeds = over_seeds(rows[name], PERCENTILES, "load", *_CURVE)
+            return [percentiles(f"FCT by size class. {note}", of_seeds, "load", *_CURVE), *overloaded(rows[name])]
         names = ("scheme", "size_class", "load", "interval_s", "detect_s", "mean_slowdown", "p99_slowdown", "carried")
         title = f"Slowdown of small, medium and large flows. {note}"
         return [table(title, rows[name], *names, "flows", "cut_off"), *overloaded(rows[name])]

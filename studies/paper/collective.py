@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import click
@@ -13,7 +14,7 @@ from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from plots.style import colour, logarithmic, scheme_label
 from simulator.config import Config
-from studies.study import Parts, Row, Rows, Study, column, grouped, interval, means, picture, study, table
+from studies.study import Parts, Row, Rows, Study, column, grouped, means, picture, study, table
 from topos.arrays import Float64
 from traffic.graph import PLACEMENTS, FlowGraph
 
@@ -58,11 +59,9 @@ def _everything() -> Iterator[Case]:
 
 
 def _sizes(sizes: Sequence[float], k: int) -> Iterator[Case]:
-    for collective in BUFFERS:
-        for mbytes in sizes:
-            for placement in PLACEMENTS:
-                schemes = (CONTROL, *STATIC, *HEDERA)
-                yield from _with("size", collective, mbytes, schemes, (5.0,), placement=placement, k=k)
+    for collective, mbytes, placement in product(BUFFERS, sizes, PLACEMENTS):
+        schemes = (CONTROL, *STATIC, *HEDERA)
+        yield from _with("size", collective, mbytes, schemes, (5.0,), placement=placement, k=k)
 
 
 def _with(
@@ -91,15 +90,15 @@ def measure(case: Case) -> Row:
     from simulator.driver import simulate
 
     config, result = case.config, simulate(case.config)
-    told = result.collective()
-    assert told is not None
+    completed = result.collective()
+    assert completed is not None
     assert result.graph is not None
-    ended = told.completion_s is not None
+    ended = completed.completion_s is not None
     return {
         "part": case.part, "collective": case.collective, "mbytes": round(case.mbytes, 3), "repeats": config.repeats,
         "placement": config.placement, "k": config.k, "scheme": config.scheme,
         "interval_s": config.interval_s if scheme_of(config.scheme).scheduler else None,
-        "failed": case.failed, "mice": case.mice, "seed": config.seed, "completion_s": told.completion_s,
+        "failed": case.failed, "mice": case.mice, "seed": config.seed, "completion_s": completed.completion_s,
         "over_control": None, "crowded": crowded(result.graph, result.start_s, result.end_s) if ended else None,
     }  # fmt: skip
 
@@ -150,13 +149,10 @@ def draw(rows: Rows, path: Path) -> None:
         for line, placement in zip(panels, PLACEMENTS, strict=True):
             for axes, collective in zip(line, BUFFERS, strict=True):
                 for number, scheme in enumerate((*STATIC, *HEDERA)):
-                    by_size = grouped(cases.get((placement, collective, scheme), []), "mbytes")
-                    over = [interval(column(by_size[size], "over_control")) for size in sorted(by_size)]
-                    ends = [
-                        0.0 if mean.low is None or mean.high is None else (mean.high - mean.low) / 2 for mean in over
-                    ]
+                    points = means(cases.get((placement, collective, scheme), []), "over_control", "scheme", "mbytes")
+                    size, over, low, high = (column(points, n) for n in ("mbytes", "over_control", "from", "to"))
                     axes.errorbar(
-                        np.array(sorted(by_size)) * 1.06 ** (number - 3), [mean.mean for mean in over], ends, fmt="o-",
+                        size * 1.06 ** (number - 3), over, np.nan_to_num((high - low) / 2), fmt="o-",
                         markersize=3, linewidth=1, color=colour(scheme),
                         label=scheme_label(scheme) + (f", {_PERIOD_S:g} s" if scheme in HEDERA else ""),
                     )  # fmt: skip

@@ -129,21 +129,16 @@ READING = "as read"
 """Global First Fit places flows by estimated demands (section 4.2), in the order of a table, from the first core on."""
 
 
-def _first_fits(answers: dict[Config, list[float]]) -> Rows:
-    """Each matrix under Global First Fit. ``deviations``: (published - mean) / sd, None where sd is below 1 Mb/s."""
-    rows = []
-    for case, rates in answers.items():
-        matrix = case.traffic.removeprefix("published:")
-        paper = FIGURE_9_SIMULATED[matrix]["hedera-gff"]
-        mean, sd = float(np.mean(rates)), float(np.std(rates, ddof=1)) if len(rates) > 1 else 0.0
-        rows.append(
-            {
-                "reading": READING, "matrix": matrix, "published_mbps": paper, "mean_mbps": mean, "sd_mbps": sd,
-                "lowest_mbps": min(rates), "highest_mbps": max(rates),
-                "deviations": (paper - mean) / sd if sd >= 1 else None,
-            }
-        )  # fmt: skip
-    return {"explain_gff": rows, "explain_gff_readings": [summary(rows, len(rates))]}
+def _first_fit(case: Config, rates: list[float]) -> Row:
+    """A matrix under Global First Fit. ``deviations``: (published - mean) / sd, None where sd is below 1 Mb/s."""
+    matrix = case.traffic.removeprefix("published:")
+    paper, mean = FIGURE_9_SIMULATED[matrix]["hedera-gff"], float(np.mean(rates))
+    sd = float(np.std(rates, ddof=1)) if len(rates) > 1 else 0.0
+    return {
+        "reading": READING, "matrix": matrix, "published_mbps": paper, "mean_mbps": mean, "sd_mbps": sd,
+        "lowest_mbps": min(rates), "highest_mbps": max(rates),
+        "deviations": (paper - mean) / sd if sd >= 1 else None,
+    }  # fmt: skip
 
 
 def summary(rows: Sequence[Row], seeds: int) -> Row:
@@ -163,18 +158,17 @@ def summary(rows: Sequence[Row], seeds: int) -> Row:
 @study(field_options(Config, "tick_s"), seeds=30)
 def explain_gff(seeds: int, tick_s: float) -> Study:
     """Set Global First Fit beside the results of the paper's own simulator, for the traffic of Figure 9."""
-    return Study(
-        [Config("hedera-gff", f"published:{matrix}", tick_s=tick_s) for matrix in FIGURE_9_SIMULATED],
-        mbps,
-        _first_fits,
-        lambda rows: [
-            table("Global First Fit, the paper's simulator and ours", rows["explain_gff"]),
-            table("All together", rows["explain_gff_readings"]),
-        ],
-        label="Predicting",
-        seeds=seeds,
-        main="explain_gff_readings",
-    )
+    cases = [Config("hedera-gff", f"published:{matrix}", tick_s=tick_s) for matrix in FIGURE_9_SIMULATED]
+
+    def rows(answers: dict[Config, list[float]]) -> Rows:
+        made = [_first_fit(case, rates) for case, rates in answers.items()]
+        return {"explain_gff": made, "explain_gff_readings": [summary(made, seeds)]}
+
+    def tables(rows: Rows) -> Parts:
+        single = table("Global First Fit, the paper's simulator and ours", rows["explain_gff"])
+        return [single, table("All together", rows["explain_gff_readings"])]
+
+    return Study(cases, mbps, rows, tables, label="Predicting", seeds=seeds, main="explain_gff_readings")
 
 
 # explain-sa: section 4.4's claims for a core per destination host, against a core per flow.
@@ -251,7 +245,7 @@ def random_pattern(k: int, seed: int) -> Flows:
 def least_excess(flows: Flows) -> float:
     """The least sum of exceeded capacity, in links, over all assignments of cores to hosts: an integer program."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
-    from scipy.sparse import csr_array, eye_array, hstack  # type: ignore[import-untyped]
+    from scipy.sparse import csr_array, eye_array, hstack, kron  # type: ignore[import-untyped]
 
     k, src, dst = flows
     tree = FatTree(k)
@@ -263,10 +257,8 @@ def least_excess(flows: Flows) -> float:
     chosen = (receiver * cores + core)[path]  # the variable: that host receives by this core
     shape = (num_links(tree), hosts * cores)
     load = csr_array((np.full(path.size, 1 / tree.half), (links[path, tier], chosen)), shape=shape)
-    one = csr_array(
-        (np.ones(shape[1]), (np.repeat(np.arange(hosts), cores), np.arange(shape[1]))), shape=(hosts, shape[1])
-    )
-    found = milp(
+    one = kron(eye_array(hosts), np.ones((1, cores)))  # to each host by one core
+    solution = milp(
         np.r_[np.zeros(shape[1]), np.ones(shape[0])],
         constraints=[
             LinearConstraint(hstack([load, -eye_array(shape[0])]), ub=1),
@@ -275,9 +267,9 @@ def least_excess(flows: Flows) -> float:
         integrality=np.r_[np.ones(shape[1]), np.zeros(shape[0])],
         bounds=Bounds(0, np.r_[np.ones(shape[1]), np.full(shape[0], np.inf)]),
     )
-    if found.status != 0:
-        raise RuntimeError(f"the least excess of a pattern was not found: {found.message}")
-    return round(float(found.fun), 6) + 0.0
+    if solution.status != 0:
+        raise RuntimeError(f"the least excess of a pattern was not found: {solution.message}")
+    return round(float(solution.fun), 6) + 0.0
 
 
 def per_flow(flows: Flows) -> float:
@@ -305,35 +297,19 @@ class Pattern:
         return counter_example(self.k) if self.drawn is None else random_pattern(self.k, self.drawn)
 
 
-def measure(case: Config | Pattern) -> Any:
-    """The bandwidth of a simulation; or the least capacity that a pattern exceeds with a core per receiving host, and
-    what it exceeds with a core per flow."""
+def measure(case: Config | Pattern) -> Row:
+    """The row of a simulation; ``iterations``: of every round, None of the non-blocking network. Or that of a pattern:
+    ``least_excess_links``, the exact minimum of exceeded capacity, in links, over all choices of one core per receiving
+    host; ``per_flow_links``, the capacity that edge colouring leaves exceeded with a core for each flow."""
     if isinstance(case, Config):
-        return mbps(case)
-    return least_excess(case.flows), per_flow(case.flows)
-
-
-def _gains_and_patterns(answers: dict[Config | Pattern, list[Any]]) -> Rows:
-    """A row for each simulation and seed; ``iterations``: of every round, None of the non-blocking network. And a row
-    for each pattern: ``least_excess_links``, the exact minimum of exceeded capacity, in links, over all choices of one
-    core per receiving host; ``per_flow_links``, the capacity that edge colouring leaves exceeded with a core for each
-    flow."""
-    bandwidth, patterns = [], []
-    for case, (answer,) in answers.items():
-        if isinstance(case, Config):
-            bandwidth.append(
-                {
-                    "engine": case.engine, "scheme": case.scheme,
-                    "iterations": None if case.scheme == "nonblocking" else case.iterations,
-                    "seed": case.seed, "percent_of_full": 100 * answer / case.capacity_mbps,
-                }
-            )  # fmt: skip
-        else:
-            name = "counter-example" if case.drawn is None else f"random, seed {case.drawn}"
-            excess = {"least_excess_links": answer[0], "per_flow_links": answer[1]}
-            patterns.append({"k": case.k, "pattern": name, "flows": case.flows[1].size, **excess})
-    k = next(case.k for case in answers if isinstance(case, Config))
-    return {f"explain_sa_k{k}": bandwidth, "explain_sa_patterns": patterns}
+        return {
+            "engine": case.engine, "scheme": case.scheme,
+            "iterations": None if case.scheme == "nonblocking" else case.iterations,
+            "seed": case.seed, "percent_of_full": 100 * mbps(case) / case.capacity_mbps,
+        }  # fmt: skip
+    name = "counter-example" if case.drawn is None else f"random, seed {case.drawn}"
+    excess = {"least_excess_links": least_excess(case.flows), "per_flow_links": per_flow(case.flows)}
+    return {"k": case.k, "pattern": name, "flows": case.flows[1].size, **excess}
 
 
 def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
@@ -345,13 +321,11 @@ def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
         for count in COUNTS
     ]
     drawn = [row for row in patterns if row["pattern"].startswith("random")]
+    known = [row for row in patterns if row not in drawn]
     left = sum(row["least_excess_links"] > 0 for row in drawn)
     return [
         table(f"A core per host over a core per flow, {many}: percent more bandwidth", gained),
-        table(
-            "Capacity exceeded with a core per host, at least, and per flow, links",
-            [row for row in patterns if row not in drawn],
-        ),
+        table("Capacity exceeded with a core per host, at least, and per flow, links", known),
         f"So it is with {left} of {len(drawn)} random patterns. 27,648 hosts with as many flows: a search space "
         f"10^{search_space(48):,.0f} times smaller (the paper: 10^12,000).",
     ]
@@ -374,10 +348,10 @@ def explain_sa(seeds: int, drawn: int, **fields: Any) -> Study:
     ]
     # Larger patterns would take too long.
     patterns = [*map(Pattern, (4, 6, 8)), *(Pattern(4, seed) for seed in range(1, drawn + 1))]
-    return Study(
-        [*simulations, *patterns],
-        measure,
-        _gains_and_patterns,
-        partial(_tables_of_gains, base.tree, seeds),
-        label=f"Section 4.4, k={base.k}",
-    )
+
+    def rows(answers: dict[Config | Pattern, list[Row]]) -> Rows:
+        made = [row for (row,) in answers.values()]
+        return {f"explain_sa_k{base.k}": made[: len(simulations)], "explain_sa_patterns": made[len(simulations) :]}
+
+    tables = partial(_tables_of_gains, base.tree, seeds)
+    return Study([*simulations, *patterns], measure, rows, tables, label=f"Section 4.4, k={base.k}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,6 +36,7 @@ from studies.study import (
     in_seeds,
     mbps,
     means,
+    one_file,
     picture,
     schemes_option,
     study,
@@ -141,18 +143,13 @@ def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, load: Int32) 
     return kept
 
 
-def _losses(answers: dict[Collisions, list[float]]) -> Rows:
-    rows = []
-    for case, shares in answers.items():
-        lost = [100 * share for share in shares]
-        rows.append(
-            {
-                "model": case.model, "flows_per_host": case.flows_per_host, "loss_percent": float(np.mean(lost)),
-                "lowest_percent": min(lost), "highest_percent": max(lost),
-                "published_percent": FIGURE_3.get(case.flows_per_host),
-            }
-        )  # fmt: skip
-    return {"figure3": rows}
+def _lost(case: Collisions, shares: list[float]) -> Row:
+    lost = [100 * share for share in shares]
+    return {
+        "model": case.model, "flows_per_host": case.flows_per_host, "loss_percent": float(np.mean(lost)),
+        "lowest_percent": min(lost), "highest_percent": max(lost),
+        "published_percent": FIGURE_3.get(case.flows_per_host),
+    }  # fmt: skip
 
 
 def _draw_losses(tree: FatTree, rows: Rows, path: Path) -> None:
@@ -175,8 +172,7 @@ def _draw_losses(tree: FatTree, rows: Rows, path: Path) -> None:
         ticks = [n for n in (1, 10, 100, 1000) if n <= most]
         axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
         axes.minorticks_off()
-        axes.set_ylim(0, 70)
-        axes.set_xlabel("flows per host, at the same time")
+        axes.set(ylim=(0, 70), xlabel="flows per host, at the same time")
         axes.set_ylabel("bisection bandwidth lost to collisions [%]")
         axes.legend()
 
@@ -195,15 +191,8 @@ def figure_3(k: int, max_flows: int, seeds: int) -> Study:
         for model in MODELS
         if flows <= max_flows and (model != "max-min" or tree.num_hosts * flows <= MAX_MIN_FLOWS)
     ]
-    return Study(
-        cases,
-        loss,
-        _losses,
-        f"Figure 3: bisection bandwidth lost to hash collisions, k={k}",
-        partial(_draw_losses, tree),
-        label="Figure 3: Monte Carlo",
-        seeds=seeds,
-    )
+    title, draw = f"Figure 3: bisection bandwidth lost to hash collisions, k={k}", partial(_draw_losses, tree)
+    return Study(cases, loss, one_file("figure3", _lost), title, draw, label="Figure 3: Monte Carlo", seeds=seeds)
 
 
 # Figure 9. The paper's simulator agrees with ours for the control, Simulated Annealing and ECMP, but not for Global
@@ -223,20 +212,15 @@ _PANELS = {
 }
 
 
-def _bars(answers: dict[Config, list[float]]) -> Rows:
+def _bar(case: Config, rates: list[float]) -> Row:
     """The testbed's "ECMP" is shown beside every static scheme, the simulator's only beside ``ecmp``."""
-    rows = []
-    for case, rates in answers.items():
-        name, scheme = case.traffic.removeprefix("published:"), case.scheme
-        simulated = None if scheme in TESTBED_ALONE else FIGURE_9_SIMULATED.get(name, {}).get(scheme)
-        rows.append(
-            {
-                "matrix": name, "scheme": scheme, "published_testbed_mbps": FIGURE_9[name].get(scheme),
-                "published_simulator_mbps": simulated, "mean_mbps": float(np.mean(rates)),
-                "sd_mbps": float(np.std(rates)), "lowest_mbps": min(rates), "highest_mbps": max(rates),
-            }
-        )  # fmt: skip
-    return {"figure9_simulated": rows}
+    name, scheme = case.traffic.removeprefix("published:"), case.scheme
+    simulated = None if scheme in TESTBED_ALONE else FIGURE_9_SIMULATED.get(name, {}).get(scheme)
+    return {
+        "matrix": name, "scheme": scheme, "published_testbed_mbps": FIGURE_9[name].get(scheme),
+        "published_simulator_mbps": simulated, "mean_mbps": float(np.mean(rates)),
+        "sd_mbps": float(np.std(rates)), "lowest_mbps": min(rates), "highest_mbps": max(rates),
+    }  # fmt: skip
 
 
 def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
@@ -264,10 +248,7 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
                 axes.bar(place, mean, width, color=colour(scheme))
                 wide = high - low > 0.1  # the others would be specks
                 axes.vlines(place[wide], low[wide], high[wide], color=INK, lw=1)
-            axes.set_title(title)
-            axes.set_ylim(0, 16)
-            axes.set_yticks((0, 4, 8, 12, 16))
-            axes.set_ylabel("Gb/s")
+            axes.set(title=title, ylim=(0, 16), yticks=(0, 4, 8, 12, 16), ylabel="Gb/s")
         all_axes[-1].set_xticks(x, names, rotation=40, ha="right", rotation_mode="anchor")
         all_axes[-1].set_xlim(-0.6, len(names) - 0.4)
         handles = [Patch(**style, label=f"published, {source}") for source, style in _PUBLISHED_BARS.items()]
@@ -289,15 +270,10 @@ def figure_9(schemes: Sequence[str], seeds: int, simulated: bool = True, **field
     """Simulate all published traffic matrices, beside the published results of testbed and simulator."""
     if not simulated:
         raise click.UsageError("`hedera report DIR` draws Figure 9 of emulated runs; to simulate it, add --simulated")
-    return Study(
-        [Config(scheme, f"published:{name}", **fields) for name in FIGURE_9 for scheme in schemes],
-        mbps,
-        _bars,
-        f"Figure 9: the paper's and our simulation ({seeds} seeds)",
-        partial(_draw_bars, seeds),
-        label="Figure 9",
-        seeds=seeds,
-    )
+    cases = [Config(scheme, f"published:{name}", **fields) for name in FIGURE_9 for scheme in schemes]
+    rows, draw = one_file("figure9_simulated", _bar), partial(_draw_bars, seeds)
+    title = f"Figure 9: the paper's and our simulation ({seeds} seeds)"
+    return Study(cases, mbps, rows, title, draw, label="Figure 9", seeds=seeds)
 
 
 def suite(tree: FatTree) -> tuple[str, ...]:
@@ -346,10 +322,9 @@ def _tables_of_shares(tree: FatTree, seeds: int, rows: Rows) -> Parts:
     tables: Parts = []
     (all_rows,) = rows.values()
     for engine, group in grouped(all_rows, "engine").items():
-        title = (
-            f"Figure 10 under {engine}: {tree.num_hosts:,} hosts, {in_seeds(seeds)}: share of full bisection bandwidth"
-        )
-        tables.append(table(title, means(group, "percent_of_full", "traffic", "scheme")))
+        title = f"Figure 10 under {engine}: {tree.num_hosts:,} hosts, {in_seeds(seeds)}"
+        shares = means(group, "percent_of_full", "traffic", "scheme")
+        tables.append(table(f"{title}: share of full bisection bandwidth", shares))
         if text := summary(group):
             tables.append(table("The paper's text, %", text))
     return tables
@@ -374,10 +349,8 @@ def _draw_shares(tree: FatTree, rows: Rows, path: Path) -> None:
                 wide = np.ptp(heights, axis=1) > 0.5  # the others would be specks
                 low, high = heights[wide].min(axis=1), heights[wide].max(axis=1)
                 axes.vlines(at[wide], low, high, color=INK, lw=1)
-            axes.set_title(ENGINE_LABELS[engine])
-            axes.set_xlim(-0.6, len(patterns) - 0.4)
-            axes.set_ylim(0, 100)
-            axes.set_ylabel("share of full bisection [%]")
+            axes.set(title=ENGINE_LABELS[engine], ylabel="share of full bisection [%]")
+            axes.set(xlim=(-0.6, len(patterns) - 0.4), ylim=(0, 100))
         grid[-1].set_xticks(x, [p.replace(":", "\n") for p in patterns])
         grid[0].legend(ncols=len(schemes), loc="lower right", bbox_to_anchor=(1, 1.0))
 
@@ -392,16 +365,9 @@ def figure_10(schemes: Sequence[str], engines: Sequence[str], seeds: int, **fiel
         for traffic in suite(base.tree)
         for scheme in schemes
     ]
-    return Study(
-        cases,
-        mbps,
-        _shares,
-        partial(_tables_of_shares, base.tree, seeds),
-        partial(_draw_shares, base.tree),
-        label=f"Figure 10, k={base.k}",
-        seeds=seeds,
-        cost=lambda case: case.traffic,
-    )
+    tables, draw = partial(_tables_of_shares, base.tree, seeds), partial(_draw_shares, base.tree)
+    cost = attrgetter("traffic")
+    return Study(cases, mbps, _shares, tables, draw, label=f"Figure 10, k={base.k}", seeds=seeds, cost=cost)
 
 
 STEP_S = 0.5
@@ -493,10 +459,8 @@ def _draw_curves(subtitle: str, rows: Rows, path: Path) -> None:
             times, shade, heavy = list(by_time), colour(scheme), scheme == "nonblocking"
             axes.fill_between(times, gbps.min(axis=1), gbps.max(axis=1), color=shade, alpha=0.18, lw=0)
             axes.plot(times, gbps.mean(axis=1), color=shade, lw=2.6 if heavy else 1.4, label=scheme_label(scheme))
-        axes.set_xlim(0, curves[-1]["seconds"] + curves[0]["seconds"])
-        axes.set_ylim(0)
-        axes.set_xlabel("time [s]")
-        axes.set_ylabel("bisection bandwidth [Gb/s]")
+        axes.set(xlabel="time [s]", ylabel="bisection bandwidth [Gb/s]")
+        axes.set(xlim=(0, curves[-1]["seconds"] + curves[0]["seconds"]), ylim=(0, None))
         axes.legend(loc="lower right")  # where curves that rise from 0 leave room
 
 
@@ -509,12 +473,9 @@ def figure_11(schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
         f"of {base.mean_mbytes:g} MB on average"
     )
     title = f"Figure 11: bisection bandwidth, Gb/s, {load}, {in_seeds(seeds)}"
-    return Study(
-        [replace(base, scheme=scheme) for scheme in schemes],
-        whole,
-        _curves,
-        lambda rows: [table(title, rows[SHOWN])],
-        partial(_draw_curves, load),
-        label=f"Figure 11, k={base.k}",
-        seeds=seeds,
-    )
+    cases, draw = [replace(base, scheme=scheme) for scheme in schemes], partial(_draw_curves, load)
+
+    def tables(rows: Rows) -> Parts:
+        return [table(title, rows[SHOWN])]
+
+    return Study(cases, whole, _curves, tables, draw, label=f"Figure 11, k={base.k}", seeds=seeds)
