@@ -139,8 +139,7 @@ def _of_the_links(summary: Summary, runs: Sequence[Run]) -> str:
     ]
     return (
         f"**Shares hide that the controls differ.** Payload in % of the links' rate, means over the {len(patterns)} "
-        f"bijective patterns, ours / published:\n{', '.join(means)}. The published control has "
-        f"{min(theirs[CONTROL]):.0f} to {max(theirs[CONTROL]):.0f} %, pattern by pattern; ours, headers counted, "
+        f"bijective patterns, ours / published:\n{', '.join(means)}. With headers our control has "
         f"{ours.median_mbps[CONTROL]:.1f} %."
     )
 
@@ -178,12 +177,11 @@ def _how(sweep: Sweep) -> str:
     valid = sum(run.valid for run in sweep.runs)
     spec = sweep.runs[0].spec
     return (
-        f"As in the paper runs of {SECONDS} s; unlike it links of {spec.link_mbps:g} Mb/s in virtual time, and a "
-        f"period of {spec.interval_s:g} s instead of {INTERVAL_S}: `{COMMAND}`\n"
-        f"({trials} of {TRIALS} trials; {valid} of {len(sweep.runs)} runs valid; virtual time has no second try; "
-        f"[data](../{KEPT}/summary.csv), [how it was made](../{KEPT}/README.md)).\n"
-        "Shares of the control, ours / published, each the mean over a family's patterns;\n"
-        "in brackets the mean absolute difference:"
+        f"Runs of {SECONDS} s as in the paper, but links of {spec.link_mbps:g} Mb/s in virtual time, and a period of "
+        f"{spec.interval_s:g} s instead of {INTERVAL_S}: `{COMMAND}`\n"
+        f"({trials} of {TRIALS} trials; {valid} of {len(sweep.runs)} runs valid; "
+        f"[data](../{KEPT}/summary.csv), [how](../{KEPT}/README.md)).\n"
+        "Mean shares of the control, ours / published; in brackets the mean absolute difference over all patterns:"
     )
 
 
@@ -191,11 +189,12 @@ def _rows(found: Sequence[Family]) -> Iterator[str]:
     yield f"| family | {' | '.join(COLUMNS.values())} |"
     yield f"|{' --- |' * (1 + len(COLUMNS))}"
     for family in found:
+        cell = "{ours:.2f} / {published:.2f}" + (" ({mean_absolute:.3f})" if family is found[-1] else "")
         cells = []
         for scheme in COLUMNS:
             mean = family.means.get(scheme)
             full = mean and None not in mean.values()
-            cells.append("{ours:.2f} / {published:.2f} ({mean_absolute:.3f})".format(**mean) if mean and full else "")
+            cells.append(cell.format(**mean) if mean and full else "")
         yield f"| {family.name} | {' | '.join(cells)} |"
 
 
@@ -215,18 +214,19 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
     ]
     bijections = [pattern for pattern in bijective(runs, summary.patterns) if pattern in shares]
     single, every = ([len({*patterns} - own.keys()) for own in missed] for patterns in (bijections, shares))
-    told = f" (not on {'; '.join(missed[1].values())})" if missed[1] else ""
+    told = f", not on {'; '.join(missed[1].values())}" if missed[1] else ""
     expected = " >= ".join(f"`{scheme}`" for scheme in schemes)
-    held = "on {}, and on {} if a scheme may be 1 % below the next".format
-    first = f"On the {len(bijections)} bijective patterns one expects {expected}; it holds {held(*single)}"
-    return f"{first}; of all {len(shares)} {held(*every)}{told}."
+    return (
+        f"The expected order, {expected}, holds on {single[0]} of {len(bijections)} bijective patterns "
+        f"(within 1 % on {single[1]}), and on {every[0]} of all {len(shares)} (within 1 % on {every[1]}{told})."
+    )
 
 
 def _over_fair(runs: Sequence[Run]) -> str:
     over = [run.bisection_mbps / run.maxmin_mbps for run in runs if run.bisection_mbps and run.maxmin_mbps]
     return (
-        f"Runs have {min(over):.0%} to {max(over):.0%} of the total that max-min fair rates on their flows' "
-        "paths would have: max-min fairness does not make the total largest, so TCP's can be above 100%."
+        f"Runs have {min(over):.0%} to {max(over):.0%} of the total of max-min fair rates on their flows' paths, "
+        "which is not the largest that is possible."
     )
 
 
