@@ -106,8 +106,8 @@ def in_a_sentence(sweep: Sweep) -> str:
         )
     sentences = [_overall(pair) for pair in beside_rivals]
     if counts:
-        test = f"valid trials paired by their seeds, Student's t, {LEVEL:.0%} for all patterns of a scheme together by"
-        sentences.insert(0, f"Above {BASE} for certain ({test} Holm's correction): {'; '.join(counts)}.")
+        test = f"valid trials paired by seed, Student's t, {LEVEL:.0%} with Holm's correction over patterns"
+        sentences.insert(0, f"Above {BASE} for certain ({test}): {'; '.join(counts)}.")
     return " ".join(sentences)
 
 
