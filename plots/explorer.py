@@ -75,24 +75,14 @@ def mean_rates(flows: Sequence[FlowRecord], times: Sequence[float]) -> Float64:
     A second that one of the times cuts in two is left out if whole seconds remain, because half of it used another
     path. Seconds without a rate count as zero.
     """
-    longest = max((len(flow.per_second_mbps) for flow in flows), default=0)
-    megabits = np.zeros((len(flows), longest + 1))  # received up to the end of each second
-    for row, flow in zip(megabits, flows, strict=True):
-        row[1 : len(flow.per_second_mbps) + 1] = flow.per_second_mbps
-    megabits = megabits.cumsum(axis=1)
-
-    def received(seconds: Float64) -> Float64:
-        at = np.clip(seconds, 0, longest)
-        whole = np.minimum(at.astype(int), max(longest - 1, 0))
-        before, after = (np.take_along_axis(megabits.T, np.minimum(whole + i, longest), axis=0) for i in (0, 1))
-        total: Float64 = before + (at - whole) * (after - before)
-        return total
-
-    # Seconds since the flow began: (times, flows).
-    since = np.array(times)[:, None] - np.array([flow.start for flow in flows])
-    first, last = np.ceil(since[:-1]), np.floor(since[1:])
-    begin, end = (np.where(first < last, whole, cut) for whole, cut in ((first, since[:-1]), (last, since[1:])))
-    rates: Float64 = (received(end) - received(begin)) / np.where(end > begin, end - begin, np.inf)
+    rates = np.zeros((len(times) - 1, len(flows)))
+    for of_flow, flow in zip(rates.T, flows, strict=True):
+        megabits = np.cumsum([0.0, *flow.per_second_mbps])  # received up to the end of each second
+        since = np.array(times) - flow.start
+        first, last = np.ceil(since[:-1]), np.floor(since[1:])
+        begin, end = np.where(first < last, (first, last), (since[:-1], since[1:]))
+        before, after = np.interp((begin, end), np.arange(megabits.size), megabits)
+        of_flow[:] = (after - before) / np.where(end > begin, end - begin, np.inf)
     return rates
 
 
@@ -203,13 +193,8 @@ class Node(NamedTuple):
     height: float
 
 
-class Line(NamedTuple):
-    """One direction of a cable, as drawn."""
-
-    x1: float
-    y1: float
-    x2: float
-    y2: float
+Line = tuple[float, float, float, float]
+"""One direction of a cable, as drawn: x and y of its beginning, and of its end."""
 
 
 def draw_tree(tree: FatTree) -> tuple[list[Node], list[Line]]:
@@ -243,19 +228,13 @@ def _nodes(tree: FatTree) -> list[Node]:
 def _line(nodes: Mapping[str, Node], source: str, target: str, apart: float) -> Line:
     """A line between the edges of two boxes, shifted to the right of its own direction."""
     a, b = nodes[source], nodes[target]
-    upward = b.y < a.y
-    lower, upper = (a, b) if upward else (b, a)
-    x1, y1, x2, y2 = lower.x, lower.y - lower.height / 2, upper.x, upper.y + upper.height / 2
+    down = math.copysign(0.5, b.y - a.y)
     # Cables leave a box side by side, spread by where they go.
-    x1 += _spread(lower, upper.x - lower.x)
-    x2 += _spread(upper, lower.x - upper.x)
+    x1, y1 = a.x + _spread(a, b.x - a.x), a.y + down * a.height
+    x2, y2 = b.x + _spread(b, a.x - b.x), b.y - down * b.height
     length = math.hypot(x2 - x1, y2 - y1)
-    dx, dy = (y2 - y1) / length * apart / 2, -(x2 - x1) / length * apart / 2
-    side = -1 if upward else 1
-    x1, y1, x2, y2 = x1 + side * dx, y1 + side * dy, x2 + side * dx, y2 + side * dy
-    if not upward:
-        x1, y1, x2, y2 = x2, y2, x1, y1
-    return Line(*(round(value, 1) for value in (x1, y1, x2, y2)))
+    dx, dy = -(y2 - y1) / length * apart / 2, (x2 - x1) / length * apart / 2
+    return round(x1 + dx, 1), round(y1 + dy, 1), round(x2 + dx, 1), round(y2 + dy, 1)
 
 
 def _spread(node: Node, towards: float) -> float:
