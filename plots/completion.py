@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import asdict
 
-from plots.style import colour, house_style, label, logarithmic, save, scheme_order
+from plots.style import colour, house_style, label, logarithmic, rounded, save, scheme_order
+from plots.summary import as_csv
 from plots.trials import ALL_TRIES, VALID, difference
 from record.completion import CLASSES
 from record.output import plain_table
@@ -53,8 +54,7 @@ def rows(sweep: Sweep) -> list[dict[str, Any]]:
     }
     frame = concat(parts)[list(COLUMNS)]
     frame = frame.sort_values(list(orders), key=lambda column: column.map(orders[column.name].index))
-    records: list[dict[str, Any]] = frame.to_dict("records")
-    return records
+    return list(frame.to_dict("records"))
 
 
 PERCENTILES = {"median_s": "median ms", "p95_s": "95th ms", "p99_s": "99th ms"}
@@ -94,21 +94,15 @@ def percentiles(title: str, rows: Sequence[dict[str, Any]], *columns: str) -> Ta
 def in_words(row: dict[str, Any], name: str, times: float = 1.0) -> str:
     """A mean with its interval, where it has them, times a factor, in three digits."""
     ends = [row[f"{bound}{name}"] for bound in ("", "low_", "high_")]
-    mean, low, high = ("" if end is None else _three(times * end) for end in ends)
+    mean, low, high = ("" if end is None else rounded(times * end, 3) for end in ends)
     return f"{mean} ({low} to {high})" if low else mean
-
-
-def _three(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def csv_text(sweep: Sweep) -> str:
     """`rows` as CSV."""
     from pandas import DataFrame
 
-    frame = DataFrame(rows(sweep), columns=COLUMNS)
-    text: str = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    return text
+    return as_csv(DataFrame(rows(sweep), columns=COLUMNS), "%.6g")
 
 
 def completed(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:

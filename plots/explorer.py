@@ -160,11 +160,8 @@ def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[An
         return [[flow.src, flow.dst, []] for flow in run.flows[:MAX_FLOWS]]
     flows: list[list[Any]] = []
     for i, flow in enumerate(run.flows if cut else ()):
-        changes: list[list[Any]] = []
-        for number, stage in enumerate(cut):
-            core = stage.cores[i]
-            if core is not None and (not changes or changes[-1][1] != core):
-                changes.append([number, core, []])
+        cores = pairwise([None, *(stage.cores[i] for stage in cut)])
+        changes: list[Any] = [[number, core, []] for number, (before, core) in enumerate(cores) if core != before]
         flows.append([flow.src, flow.dst, changes])
     if tree is not None:
         every = [(src, dst, change) for src, dst, changes in flows for change in changes]

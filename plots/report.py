@@ -17,7 +17,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hedera.schemes import CONTROL
-from plots import completion, explorer, figure9, published, rates, summary, traces, trials
+from plots import completion, explorer, figure9, published, rates, summary, trials
 from plots.load import Sweep, settings_of
 from plots.style import colour, drawn, house_style, image, label, option_name, scheme_order, setting_text, short
 from plots.summary import FEWEST, WINDOWS, summarise
@@ -55,7 +55,7 @@ def write_all(sweep: Sweep) -> list[Path]:
         files.append(out / name)
     if "completion.csv" in tables:
         files += completion.draw(sweep.runs, out / "completion.png")
-    files += (traces.draw(place, run) for place, run in traces.traced(sweep))
+    files += (rates.draw_trace(place, run) for place, run in rates.traced(sweep))
     return [*files, *rates.sheets(sweep, out / "rates").values(), write_page(sweep, charts)]
 
 

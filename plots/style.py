@@ -132,9 +132,9 @@ def option_name(setting: str) -> str:
     return setting if option is None else option.name
 
 
-def rounded(value: float) -> str:
-    """Four digits, and from 1,000 on all before the point."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+def rounded(value: float, digits: int = 4) -> str:
+    """So many digits, and from 1,000 on all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
 
 
 def setting_text(value: Value) -> str:

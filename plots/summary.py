@@ -34,7 +34,6 @@ WINDOWS = {
 FEWEST, ENOUGH = 3, 10
 """Trials from which on there is an interval (with two, t = 12.7 and it depends on normality alone), and from which on
 percentiles of them say more."""
-ENDS = tuple(f"{end}_{what}" for what in ("ratio", "payload_mbps") for end in ("low", "high"))
 COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials", "median_mbps", "p5_mbps", "p95_mbps",
     "median_ratio", "p5_ratio", "p95_ratio", "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",
@@ -56,7 +55,7 @@ class Summary:
     most that all hosts could receive, on the wire and as payload, in Mb/s.
 
     ``frame`` has COLUMNS; the number of ``trials``; ``void``, what to say of a bar without a valid one;
-    ``all_payload_mbps``; and the ends of whiskers, ``low`` and ``high`` (`_ends`). ``bars`` has its rows by (pattern,
+    ``all_payload_mbps``; and the ends of `whiskers`, ``low_...`` and ``high_...``. ``bars`` has its rows by (pattern,
     scheme), with None where there is no number.
     """
 
@@ -84,7 +83,7 @@ def summarise(sweep: Sweep) -> Summary:
     bars["reasons"] = reasons.reindex(bars.index).fillna("")
     patterns, schemes = pattern_order(counted.pattern), scheme_order(counted.scheme)
     order = [(pattern, scheme) for pattern in patterns for scheme in schemes if (pattern, scheme) in bars.index]
-    frame = bars.loc[order].reset_index()[[*COLUMNS, "trials", "void", "all_payload_mbps", *ENDS]]
+    frame = bars.loc[order].reset_index()
     plain = frame.astype(object).where(frame.notna(), None)
     by_bar = dict(zip(order, plain.itertuples(index=False, name="Bar"), strict=True))
     k = published_k(sweep.runs[0])
@@ -108,6 +107,7 @@ def _bars(tries: Any) -> Any:
         for what in ("mbps", "ratio", "payload_mbps")
         for name, share in (("median", 0.5), ("p5", 0.05), ("p95", 0.95))
     }
+    ends = [whiskers(valid[what]).add_suffix(f"_{what}") for what in ("ratio", "payload_mbps")]
     bars = DataFrame(
         {
             "trials": counted.groupby(BAR).size(),
@@ -122,27 +122,25 @@ def _bars(tries: Any) -> Any:
             "all_payload_mbps": every.payload_mbps.median(),
             **{column: valid[column].median() for column in WINDOWS},
             **spreads,
-            **_ends(valid, "ratio"),
-            **_ends(valid, "payload_mbps"),
         },
         index=verdicts.index,
-    )
+    ).join(ends)
     only_short = (bars.not_judged_trials > 0) & (bars.invalid_trials == 0)
     return bars.assign(void=np.where(only_short, "NOT JUDGED", "INVALID"))
 
 
-def _ends(valid: Any, what: str) -> dict[str, Any]:
-    """The ends of whiskers: the 5th and 95th percentile of ENOUGH trials or more; of fewer Student's 95 % interval of
-    their mean, since three trials have no 5th percentile; none of fewer than FEWEST."""
+def whiskers(values: Any) -> Any:
+    """The ends ``low`` and ``high`` of the whisker of each group of a grouped series of trials' values: the 5th and
+    95th percentile of ENOUGH trials or more; of fewer Student's 95 % interval of their mean, since three trials have no
+    5th percentile; none of fewer than FEWEST."""
+    from pandas import DataFrame
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-    number, mean = valid[what].count(), valid[what].mean()
-    half = (stdtrit(number - 1, 0.975) * valid[what].sem()).where(number >= FEWEST)
+    number, mean = values.count(), values.mean()
+    half = (stdtrit(number - 1, 0.975) * values.sem()).where(number >= FEWEST)
     few = number < ENOUGH
-    return {
-        f"low_{what}": (mean - half).where(few, valid[what].quantile(0.05)),
-        f"high_{what}": (mean + half).where(few, valid[what].quantile(0.95)),
-    }
+    low, high = (mean - half).where(few, values.quantile(0.05)), (mean + half).where(few, values.quantile(0.95))
+    return DataFrame({"low": low, "high": high})
 
 
 @lru_cache(SWEEPS_KEPT)
@@ -236,10 +234,12 @@ def csv_text(sweep: Sweep) -> str:
     if not sweep.runs:
         return ",".join(COLUMNS) + "\n"
     frame = summarise(sweep).frame[list(COLUMNS)]
-    text: str = frame.assign(capacity_mbps=frame.capacity_mbps.map("{:g}".format)).to_csv(
-        index=False, float_format="%.4f", lineterminator="\n"
-    )
-    return text
+    return as_csv(frame.assign(capacity_mbps=frame.capacity_mbps.map("{:g}".format)), "%.4f")
+
+
+def as_csv(frame: Any, float_format: str | None = None) -> str:
+    """The rows of a frame as CSV."""
+    return str(frame.to_csv(index=False, float_format=float_format, lineterminator="\n"))
 
 
 def show(sweep: Sweep, sentence: str = "") -> str:

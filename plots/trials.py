@@ -18,7 +18,7 @@ does not survive the correction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
@@ -29,7 +29,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.style import BEST_FIRST, scheme_order
-from plots.summary import FEWEST, SWEEPS_KEPT, frame_of, pattern_order
+from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, pattern_order
 from traffic.flowfile import file_of_own
 
 LEVEL = 0.05
@@ -40,6 +40,13 @@ CSV_COLUMNS = (
     "over", "first", "second", "pattern", "pairs",
     "mean_mbps", "low_mbps", "high_mbps", "p", "holm_p", "verdict",
 )  # fmt: skip
+
+SEEDS_COLUMNS = ("measure", "pattern", "scheme", "beyond", "patterns", "seeds", "mean", "low", "high")
+COSTS = ("retransmitted_segments", "needless_retransmissions", "segments_out_of_order", "timeouts", "moves")
+"""Of a run's ``costs``: how many."""
+COMPLETION = ("median", "p99")
+TURNS = ("shuffle_s", "host_completion_s", "goodput_mbytes_per_s")
+BASES = ("ecmp", "spanning-tree", "hedera-sa")
 
 
 @dataclass(frozen=True)
@@ -162,8 +169,7 @@ def csv_text(sweep: Sweep) -> str:
         for pair in comparisons
         for row in (*pair.patterns, pair.overall)
     ]
-    text: str = DataFrame(rows, columns=CSV_COLUMNS).to_csv(index=False, lineterminator="\n")
-    return text
+    return as_csv(DataFrame(rows, columns=CSV_COLUMNS))
 
 
 def _valid_and_all(sweep: Sweep) -> tuple[tuple[Comparison, ...], tuple[Comparison, ...]]:
@@ -227,3 +233,61 @@ def holm(rows: Sequence[Difference]) -> list[Difference]:
         largest = max(largest, min(1.0, (len(tested) - rank) * p))
         adjusted[i] = replace(rows[i], adjusted=largest)
     return adjusted
+
+
+# --- means over seeds ------------------------------------------------------------------------------------------
+
+
+def seeds_csv(sweep: Sweep) -> str:
+    """``seeds.csv`` of a published sweep, which the documents quote: what all trials say together of each scheme, and
+    of how far it is beyond others. Values are averaged as differences are, with Student's interval (None: fewer than
+    FEWEST trials), which is not corrected for their number. Completion times are of each pattern by itself.
+
+    A row for each measure, pattern (``all``: over all patterns) and scheme; and one for how far it is ``beyond``
+    those of BASES that come after it. ``wire``, ``payload`` and what ends with ``to_control`` (of shuffles) are in % of
+    the control, ``of_links`` is payload in % of all hosts' links; costs are counts in a run; completion times are by
+    size class, in ms."""
+    from pandas import DataFrame
+
+    values = DataFrame(_values(sweep), columns=["measure", "pattern", "trial", "scheme", "value"])
+    groups = values.assign(group=values.pattern.where(values.measure.str.endswith("_ms"), "all"))
+    rows = [
+        (*names, *row)
+        for names, part in groups.groupby(["measure", "group"], sort=False)
+        for row in _rows(part.pivot(index=["pattern", "trial"], columns="scheme", values="value"))
+    ]
+    return as_csv(DataFrame(rows, columns=SEEDS_COLUMNS), "%.5g")
+
+
+def _values(sweep: Sweep) -> Iterator[tuple[str, str, int, str, float]]:
+    """Every measure of every valid run, with its pattern, trial and scheme."""
+    valid = [run for run in sweep.runs if run.valid]
+    controls = {(run.pattern, run.trial): run for run in valid if run.scheme == CONTROL}
+    for run in valid:
+        measured: dict[str, float | None] = {"of_links": _percent(run.payload_mbps, run.capacity_mbps)}
+        control = controls.get((run.pattern, run.trial))
+        if control is not None and run.scheme != CONTROL:
+            measured["wire"] = _percent(run.bisection_mbps, control.bisection_mbps)
+            measured["payload"] = _percent(run.payload_mbps, control.payload_mbps)
+            for name in TURNS if run.turns and control.turns else ():
+                measured[f"{name}_to_control"] = _percent(getattr(run.turns, name), getattr(control.turns, name))
+        measured |= {name: run.costs.get(name) for name in COSTS}
+        for classed in run.completion:
+            for name in COMPLETION if classed.mean_s is not None and classed.size_class != "all" else ():
+                measured[f"{classed.size_class}_{name}_ms"] = 1000 * getattr(classed, f"{name}_s")
+        for measure, value in measured.items():
+            if value is not None:
+                yield measure, run.pattern, run.trial, run.scheme, value
+
+
+def _percent(mbps: float | None, of: float | None) -> float | None:
+    return 100 * mbps / of if mbps is not None and of else None
+
+
+def _rows(table: Any) -> Iterator[tuple[Any, ...]]:
+    """The last columns, of a table of patterns and trials by schemes."""
+    schemes = first_to_last(table.columns)
+    for place, scheme in enumerate(schemes):
+        for base in (None, *(base for base in BASES if base in schemes[place + 1 :])):
+            mean, patterns = over_patterns(table[scheme] if base is None else table[scheme] - table[base])
+            yield scheme, base, patterns, mean.pairs, mean.mean, mean.low, mean.high

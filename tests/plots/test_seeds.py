@@ -4,14 +4,14 @@ import io
 import pytest
 from scipy.stats import t
 
-from plots import seeds
+from plots.trials import seeds_csv
 from tests.plots.sweeps import store_rates
 
 
 def rows(sweep):
     return {
         (row["measure"], row["pattern"], row["scheme"], row["beyond"]): row
-        for row in csv.DictReader(io.StringIO(seeds.csv_text(sweep)))
+        for row in csv.DictReader(io.StringIO(seeds_csv(sweep)))
     }
 
 
