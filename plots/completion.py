@@ -12,7 +12,7 @@ from msgspec.structs import asdict
 from plots.style import colour, house_style, label, logarithmic, rounded, save, scheme_order
 from plots.summary import as_csv
 from plots.trials import ALL_TRIES, VALID, difference
-from record.completion import CLASSES
+from record.completion import CLASSES, STATISTICS
 from record.output import plain_table
 from record.run import FlowRecord, Run
 from topos.arrays import Float64
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from plots.load import Sweep
 
-STATISTICS = tuple(f"{what}_{of}" for of in ("s", "slowdown") for what in ("mean", "median", "p95", "p99"))
 COLUMNS = ("pattern", "scheme", "size_class", "over", "left_out", "runs", "flows", "cut_off", *STATISTICS)
 
 
@@ -68,27 +67,27 @@ def over_seeds(rows: Sequence[dict[str, Any]], statistics: Iterable[str], *colum
     for row in rows:
         if row["flows"]:
             groups.setdefault(tuple(row[name] for name in (*columns, "size_class")), []).append(row)
-    made = []
+    by_group = []
     for key, group in groups.items():
         totals = {name: sum(row[name] for row in group) for name in ("flows", "cut_off")}
-        one = dict(zip((*columns, "size_class"), key, strict=True)) | {"seeds": len(group)} | totals
+        means = dict(zip((*columns, "size_class"), key, strict=True)) | {"seeds": len(group)} | totals
         for name in statistics:
             mean = difference(None, [row[name] for row in group if row[name] is not None])
-            one |= {name: mean.mean, f"low_{name}": mean.low, f"high_{name}": mean.high}
-        made.append(one)
-    return made
+            means |= {name: mean.mean, f"low_{name}": mean.low, f"high_{name}": mean.high}
+        by_group.append(means)
+    return by_group
 
 
 def percentiles(title: str, rows: Sequence[dict[str, Any]], *columns: str) -> Table:
     """For a terminal: rows of `over_seeds` of PERCENTILES, each with its interval."""
     names = [name for name in (*columns, "size_class") if any(row[name] is not None for row in rows)]
     headings = (*(name.replace("_", " ") for name in names), "flows", "cut off", *PERCENTILES.values())
-    made = plain_table(title, *headings, left=len(names))
+    table = plain_table(title, *headings, left=len(names))
     for row in rows:
-        told = ["" if row[name] is None else str(row[name]) for name in names]
+        group = ["" if row[name] is None else str(row[name]) for name in names]
         counts = [f"{row[name]:,}" for name in ("flows", "cut_off")]
-        made.add_row(*told, *counts, *(in_words(row, name, 1000) for name in PERCENTILES))
-    return made
+        table.add_row(*group, *counts, *(in_words(row, name, 1000) for name in PERCENTILES))
+    return table
 
 
 def in_words(row: dict[str, Any], name: str, times: float = 1.0) -> str:

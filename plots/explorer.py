@@ -45,7 +45,8 @@ class Stage(NamedTuple):
 
 def tree_of(runs: Sequence[Run]) -> FatTree | None:
     """The fat-tree of these runs (they have one network); None when it is none, or too large to draw."""
-    return FatTree(runs[0].spec.k) if runs and runs[0].spec.topology is None and runs[0].spec.k <= MAX_K else None
+    spec = runs[0].spec
+    return FatTree(spec.k) if spec.topology is None and spec.k <= MAX_K else None
 
 
 def rounds_shown(run: Run) -> tuple[Round, ...]:
@@ -91,16 +92,16 @@ def _core(flow: FlowRecord, moment: float) -> int | None:
 
 
 def explorer(sweep: Sweep) -> dict[str, Any]:
-    """Everything that the page's script needs, as data for JSON. ``links`` has the two ends of each directed link, by
-    its id; a run's ``links`` has its measured rates in that order (null: not stored)."""
-    runs = sweep.runs
+    """Everything that the page's script needs of a sweep with runs, as data for JSON. ``links`` has the two ends of
+    each directed link, by its id; a run's ``links`` has its measured rates in that order (null: not stored)."""
+    runs, spec = sweep.runs, sweep.runs[0].spec
     tree = tree_of(runs)
     ports = sending_ports(tree) if tree else ()
     controls = {(run.pattern, run.trial): i for i, run in enumerate(runs) if run.scheme == CONTROL}
     return {
-        "bw": runs[0].spec.link_mbps if runs else None,
-        "payload_bw": runs[0].spec.link_mbps * payload_share(runs[0].spec.mtu) if runs else None,
-        "capacity": runs[0].capacity_mbps if runs else None,
+        "bw": spec.link_mbps,
+        "payload_bw": spec.link_mbps * payload_share(spec.mtu),
+        "capacity": runs[0].capacity_mbps,
         "links": [list(link_ends(tree, link)) for link in range(num_links(tree))] if tree else [],
         "hosts": list(tree.hosts) if tree else [],
         "cores": [tree.core_name(core) for core in range(tree.num_cores)] if tree else [],

@@ -62,21 +62,21 @@ def figure(runs: Sequence[Run], empty: Empty | None = None) -> Figure:
     drawn = [*shown, control] if control else shown
     ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in drawn)
     end = max(max((run.window_s[1], *run.rates.t)) for run in drawn)
-    made, panels = (empty or _panels)(len(shown))
+    drawing, panels = (empty or _panels)(len(shown))
     for ax, run in zip(panels, shown, strict=True):
         ax.set_xlim(0, end)
         ax.set_ylim(0, ceiling)
         _panel(ax, run, control)
-    _legend(made, shown, control)
-    return made
+    _legend(drawing, shown, control)
+    return drawing
 
 
 def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tuple[float, float]) -> Figure:
     """The rate of all hosts in each second of a simulation, and what the links of all hosts carry."""
     from matplotlib.figure import Figure
 
-    made = Figure(figsize=_LONE_PANEL, layout="constrained")
-    ax = made.subplots()
+    drawing = Figure(figsize=_LONE_PANEL, layout="constrained")
+    ax = drawing.subplots()
     ax.axvspan(*window_s, color=_WINDOW, linewidth=0, zorder=0)
     ax.axhline(capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, label="capacity")
     ax.plot(range(1, len(mbps) + 1), mbps, color=colour(scheme), linewidth=2, label=short(scheme))
@@ -84,7 +84,7 @@ def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tu
     ax.set_title("shaded: measured", color=MUTED)
     ax.grid(axis="y")
     ax.legend(loc="lower right")
-    return made
+    return drawing
 
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
@@ -223,8 +223,8 @@ def draw_trace(folder: Path, run: Run) -> Path:
         return file
     queues, connections = pd.read_csv(folder / QUEUES), pd.read_csv(folder / CONNECTIONS)
     with house_style():
-        made = Figure(figsize=(7.5, 7), layout="constrained")
-        waiting, round_trip, window = made.subplots(3, sharex=True)
+        drawing = Figure(figsize=(7.5, 7), layout="constrained")
+        waiting, round_trip, window = drawing.subplots(3, sharex=True)
         times = connections.t.drop_duplicates()
         packets = queues.pivot(index="t", columns="port", values="bytes").reindex(times).fillna(0.0) / run.spec.mtu
         for port in packets.mean().nlargest(FULLEST).index:
@@ -241,4 +241,4 @@ def draw_trace(folder: Path, run: Run) -> Path:
         )
         round_trip.set(ylabel="round trip (ms)", ylim=(0, None))
         window.set(ylabel="window (segments)", ylim=(0, None), xlabel="seconds since the traffic started")
-        return save(made, file, ("svg",))[0]
+        return save(drawing, file, ("svg",))[0]

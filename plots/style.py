@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 import io
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -145,15 +145,11 @@ def setting_text(value: Value) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value).lower() if value is None else str(value)
 
 
-@contextmanager
-def house_style() -> Iterator[None]:
+def house_style() -> AbstractContextManager[None]:
     """Matplotlib with our settings instead of the user's, which are restored afterwards."""
-    import matplotlib as mpl
+    from matplotlib.style import context
 
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
-        yield
+    return context(_SETTINGS, after_reset=True)
 
 
 def logarithmic(axes: Axes, which: Literal["x", "y"] = "y") -> None:

@@ -52,7 +52,7 @@ after the last. ``invalid_median_mbps``: of trials that do not count. ``all``: o
 @dataclass(frozen=True)
 class Summary:
     """All bars of a sweep; the order to show them in; the fat-tree's size, 0 for a network unlike the paper's; and the
-    most that all hosts could receive, on the wire and as payload, in Mb/s.
+    most payload that all hosts could receive, in Mb/s.
 
     ``frame`` has COLUMNS; the number of ``trials``; ``void``, what to say of a bar without a valid one;
     ``all_payload_mbps``; and the ends of `whiskers`, ``low_...`` and ``high_...``. ``bars`` has its rows by (pattern,
@@ -63,7 +63,6 @@ class Summary:
     patterns: tuple[str, ...]
     schemes: tuple[str, ...]
     k: int
-    capacity_mbps: float
     payload_capacity_mbps: float
     bars: Mapping[tuple[str, str], Any]
 
@@ -87,7 +86,7 @@ def summarise(sweep: Sweep) -> Summary:
     plain = frame.astype(object).where(frame.notna(), None)
     by_bar = dict(zip(order, plain.itertuples(index=False, name="Bar"), strict=True))
     k = published_k(sweep.runs[0])
-    return Summary(frame, tuple(patterns), tuple(schemes), k, capacity, payload, by_bar)
+    return Summary(frame, tuple(patterns), tuple(schemes), k, payload, by_bar)
 
 
 def published_k(run: Run) -> int:

@@ -87,7 +87,9 @@ class Comparison:
 def in_a_sentence(sweep: Sweep) -> str:
     """Sentences on how many patterns each scheduler is significantly above BASE in, by valid runs and by all tries, and
     on how those of the user's own stand beside BASE and RIVAL; empty if these were not run."""
-    compared, of_tries = ({(each.first, each.second): each for each in every} for every in _valid_and_all(sweep))
+    compared, of_tries = (
+        {(pair.first, pair.second): pair for pair in compare_all(sweep, over)} for over in (VALID, ALL_TRIES)
+    )
     static = [name for name in BEST_FIRST if not name.startswith("hedera-")]
     schemes = [scheme for scheme in scheme_order(run.scheme for run in sweep.runs) if scheme not in static]
     schemes.sort(key=lambda scheme: not is_own(scheme))
@@ -165,23 +167,19 @@ def csv_text(sweep: Sweep) -> str:
             *(None if value is None else f"{value:.4g}" for value in (row.p, row.adjusted)),
             row.verdict,
         )
-        for over, comparisons in zip((VALID, ALL_TRIES), _valid_and_all(sweep), strict=True)
-        for pair in comparisons
+        for over in (VALID, ALL_TRIES)
+        for pair in compare_all(sweep, over)
         for row in (*pair.patterns, pair.overall)
     ]
     return as_csv(DataFrame(rows, columns=CSV_COLUMNS))
 
 
-def _valid_and_all(sweep: Sweep) -> tuple[tuple[Comparison, ...], tuple[Comparison, ...]]:
-    return compare_all(sweep), compare_all(sweep, all_tries=True)
-
-
 @lru_cache(2 * SWEEPS_KEPT)
-def compare_all(sweep: Sweep, all_tries: bool = False) -> tuple[Comparison, ...]:
-    """Every pair of schemes that were run, in the order of `first_to_last`: over valid runs, or over all tries that
+def compare_all(sweep: Sweep, over: str = VALID) -> tuple[Comparison, ...]:
+    """Every pair of schemes that were run, in the order of `first_to_last`: over VALID runs, or over ALL_TRIES that
     have a number, with the median of each trial's tries."""
     frame = frame_of(sweep)
-    if not all_tries:
+    if over == VALID:
         frame = frame[frame.counts & frame.valid]
     rates = frame.pivot_table("mbps", ["pattern", "trial"], "scheme", aggfunc="median")
     order = first_to_last(run.scheme for run in sweep.runs)
