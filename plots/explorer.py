@@ -18,7 +18,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.style import short
-from record.run import FlowRecord, Round, Run
+from record.run import FlowRecord, Round, Rule, Run
 from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.links import NO_LINK, link_ends, num_links, path_links, sending_ports
@@ -126,7 +126,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "verdict": run.verdict,
         "reasons": list(run.reasons),
         "remarks": list(run.remarks),
-        "rules": rules(run),
+        "rules": [[rule.rule, rule.kept, rule.found, _limit(rule), rule.why_not or ""] for rule in run.rules],
         "mbps": _round(run.bisection_mbps),
         "payload": _round(run.payload_mbps),
         "maxmin": _round(run.maxmin_mbps),
@@ -145,14 +145,9 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
     }
 
 
-def rules(run: Run) -> list[list[Any]]:
-    """The rules of a run's verdict: name, kept, value found, required value, reason if not applied."""
-    rows = []
-    for rule in run.rules:
-        most = "" if rule.most is None else f"at most {rule.most:g}"
-        limit = most if rule.least is None else f"at least {rule.least:g}"
-        rows.append([rule.rule, rule.kept, rule.found, limit, rule.why_not or ""])
-    return rows
+def _limit(rule: Rule) -> str:
+    most = "" if rule.most is None else f"at most {rule.most:g}"
+    return most if rule.least is None else f"at least {rule.least:g}"
 
 
 def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[Any]]:

@@ -1,7 +1,7 @@
 """The paper's Figure 9 from our runs, as two pictures: by family of patterns, and pattern by pattern.
 
-A bar is the median of the valid trials; its whisker is the 5th to 95th percentile of ten trials or more, of fewer the
-95 % interval of their mean (`plots.summary`). A published bar stands beside ours as an outline.
+A bar is the median of the valid trials, with a whisker (`plots.summary.whiskers`). A published bar stands beside ours
+as an outline.
 
 By family, which is drawn where all patterns are published ones and some families have several: shares of the control.
 A bar is the mean over patterns of medians over trials, and its whisker is of the trials' means over those patterns that

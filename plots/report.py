@@ -151,7 +151,7 @@ def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
         "families_drawn": by_family if len(charts) > 1 else None,
         "figure_9": image(charts[-1], "Bars by pattern and scheme; the numbers are in the table below"),
         "has_published": any(share(pattern, CONTROL) for pattern in bars.patterns),
-        "matches": [each for scheme in schemes if (each := published.match(bars, scheme)).pairs],
+        "matches": [each for scheme in schemes if len((each := published.match(bars, scheme)).rows)],
         "static": published.STATIC,
         "of_figure_9": of_figure_9,
     }

@@ -8,7 +8,6 @@ its trials, whatever their verdict, and how many of them were left out: these ma
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -155,23 +154,17 @@ def frame_of(sweep: Sweep) -> Any:
     for run in sweep.tries:
         counts = id(run) in counting
         base = control.get((run.pattern, run.trial)) if run.valid and counts else None
-        row = {
-            name: getattr(run, name) for name in ("pattern", "scheme", "trial", "seed", "verdict", "valid", "reasons")
-        }
-        row |= {"counts": counts, "mbps": run.bisection_mbps, "payload_mbps": run.payload_mbps}
-        rows.append(row | {name: _ratio(run, base, window) for name, window in _windows(run).items()})
-    frame = DataFrame(rows).astype(dict.fromkeys(["mbps", "payload_mbps", *WINDOWS], float))
-    counted = frame.counts & frame.valid
-    frame["ratio"] = _over_control(frame, frame[counted]).where(counted)
-    frame["all_ratio"] = _over_control(frame, frame)
+        rows.append(
+            {name: getattr(run, name) for name in ("pattern", "scheme", "trial", "seed", "verdict", "valid", "reasons")}
+            | {"counts": counts, "mbps": run.bisection_mbps, "payload_mbps": run.payload_mbps}
+            | {"control_mbps": base.bisection_mbps if base else None}
+            | {name: _ratio(run, base, window) for name, window in _windows(run).items()}
+        )
+    frame = DataFrame(rows).astype(dict.fromkeys(["mbps", "payload_mbps", "control_mbps", *WINDOWS], float))
+    frame["ratio"] = frame.mbps / frame.control_mbps.where(frame.control_mbps > 0)
+    controls = frame[(frame.scheme == CONTROL) & (frame.mbps > 0)].groupby(["pattern", "trial"]).mbps.median()
+    frame["all_ratio"] = frame.mbps / frame.join(controls.rename("of_tries"), on=["pattern", "trial"]).of_tries
     return frame
-
-
-def _over_control(frame: Any, among: Any) -> Any:
-    """Each rate over the median of the control's of its trial, ``among`` these."""
-    trial = ["pattern", "trial"]
-    controls = among[(among.scheme == CONTROL) & (among.mbps > 0)].groupby(trial).mbps.median()
-    return frame.mbps / frame.join(controls.rename("control"), on=trial).control
 
 
 def _windows(run: Run) -> dict[str, tuple[float, float] | None]:
@@ -251,7 +244,7 @@ def show(sweep: Sweep, sentence: str = "") -> str:
     from record.output import plain_table
 
     summary = summarise(sweep)
-    schemes = by_scheme(summary.frame).loc[list(summary.schemes)]
+    schemes = by_scheme(summary.frame)
     meaning = (
         "Payload received by all hosts in Mb/s, and its share of the control: medians of the valid trials. "
         f"All links could carry {rounded(summary.payload_capacity_mbps)} Mb/s."
@@ -260,23 +253,19 @@ def show(sweep: Sweep, sentence: str = "") -> str:
         meaning += " Behind a bar with tries that do not count: the same with them."
     table = plain_table("", "pattern", *summary.schemes)
     for pattern in summary.patterns:
-        cells = (_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes)
+        cells = [_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes]
         table.add_row(*map(escape, (short(pattern), *cells)))  # a file name in brackets is not markup
     if len(summary.patterns) > 1:
-        some = schemes.patterns.where(schemes.patterns < len(summary.patterns))
-        table.add_row("mean share", *map(_mean, schemes.median_ratio, some))
+        cells = []
+        for share, patterns in zip(schemes.median_ratio, schemes.patterns, strict=True):
+            some = f" ({patterns})" if patterns < len(summary.patterns) else ""
+            cells.append(f"{share:.1%}{some}" if patterns else "-")
+        table.add_row("mean share", *cells)
     text = io.StringIO()
     console = Console(file=text, width=400, color_system=None)
     console.print(meaning, table, sep="\n")
     console.print(escape(sentence), soft_wrap=True)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
-
-
-def _mean(share: float, patterns: float) -> str:
-    """A share and, if it is not of all, of how many patterns."""
-    if math.isnan(share):
-        return "-"
-    return f"{share:.1%}" + ("" if math.isnan(patterns) else f" ({patterns:.0f})")
 
 
 def _cell(bar: Any) -> str:
