@@ -113,13 +113,10 @@ def completed(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:
 
 def draw(runs: Sequence[Run], path: Path) -> list[Path]:
     """For each pattern, the distribution of completion times: a curve for each scheme, all valid trials together.
-    Flows that were cut off never complete here, so a curve may end below 1. Raises ValueError if no run has such
-    traffic."""
+    Flows that were cut off never complete here, so a curve may end below 1. Some valid run has such traffic."""
     from matplotlib.figure import Figure
 
     shown = [run for run in runs if run.valid and run.completion]
-    if not shown:
-        raise ValueError("there is no valid run with flows that arrive and end")
     patterns = list(dict.fromkeys(run.pattern for run in shown))
     with house_style():
         figure = Figure(figsize=(8.4, 2.5 * len(patterns)), layout="constrained")

@@ -59,9 +59,8 @@ def figure(runs: Sequence[Run], empty: Empty | None = None) -> Figure:
     order = scheme_order(run.scheme for run in runs)
     shown = [run for run in runs if run is not control or not run.valid] or list(runs)
     shown.sort(key=lambda run: (order.index(run.scheme), run.trial))
-    drawn = [*shown, control] if control else shown
-    ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in drawn)
-    end = max(max((run.window_s[1], *run.rates.t)) for run in drawn)
+    ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in runs)
+    end = max(max((run.window_s[1], *run.rates.t)) for run in runs)
     drawing, panels = (empty or _panels)(len(shown))
     for ax, run in zip(panels, shown, strict=True):
         ax.set_xlim(0, end)
@@ -189,8 +188,7 @@ def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
         if moved in moves:
             style: dict[str, Any] = {"marker": "|", "linestyle": "", "markersize": size, "markeredgewidth": width}
             handles.append((Line2D([], [], color=color, **style), name))
-    trials = {run.trial for run in runs}
-    title = label(runs[0].pattern) + (f", trial {trials.pop()}" if len(trials) == 1 else "")
+    title = f"{label(runs[0].pattern)}, trial {runs[0].trial}"
     width, height = figure.get_size_inches()
     left = _LEFT / width
     figure.suptitle(title, x=left, y=1 - 0.12 / height, ha="left", va="top", fontsize=11.5, fontweight="bold")

@@ -98,14 +98,7 @@ def _context(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
     runs = sweep.runs
     context = {
         "name": sweep.folder.resolve().name,
-        "runs": runs,
-        "valid": sum(run.valid for run in runs),
         "skipped": [(str(file.path.relative_to(sweep.folder)), file.reason) for file in sweep.skipped],
-        "CONTROL": CONTROL,
-        "settings": settings(runs),
-        "environment": environment(runs),
-        "mixture": sweep.mixture,
-        "days": sorted({run.started.date().isoformat() for run in runs if run.started}),
     }
     if not runs:
         return context | {"summary": None, "palette": [], "completion": [], "overheads": [], "of_figure_9": []}
@@ -115,6 +108,13 @@ def _context(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
     tree = explorer.tree_of(runs)
     return {
         **context,
+        "runs": runs,
+        "valid": sum(run.valid for run in runs),
+        "CONTROL": CONTROL,
+        "settings": settings(runs),
+        "environment": environment(runs),
+        "mixture": sweep.mixture,
+        "days": sorted({run.started.date().isoformat() for run in runs if run.started}),
         "summary": summarise(sweep),
         "trials": sorted({run.trial for run in runs}),
         "palette": [(css[scheme], scheme, colour(scheme)) for scheme in schemes],
@@ -221,8 +221,6 @@ def _patterns(sweep: Sweep) -> Iterator[dict[str, Any]]:
 
 def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """The settings that all these runs share, by their options, and the measured window."""
-    if not runs:
-        return []
     a, b = runs[0].window_s
     named = [(option_name(name), setting_text(value)) for name, value in settings_of(runs[0]).items()]
     return [*named, ("measured window", f"second {a:.3g} to {b:.3g}")]

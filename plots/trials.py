@@ -74,7 +74,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Pair:
     """Two schemes, pattern by pattern and over the ``common`` patterns that both have in all their trials."""
 
     first: str
@@ -94,8 +94,8 @@ def in_a_sentence(sweep: Sweep) -> str:
     schemes = [scheme for scheme in scheme_order(run.scheme for run in sweep.runs) if scheme not in static]
     schemes.sort(key=lambda scheme: not is_own(scheme))
     beside_base = [pair for scheme in schemes if (pair := compared.get((scheme, BASE))) and pair.patterns]
-    asked = [compared.get((own, rival)) for own in filter(is_own, schemes) for rival in (BASE, RIVAL)]
-    beside_rivals = [pair for pair in asked if pair and pair.patterns]
+    pairs = [compared.get((own, rival)) for own in filter(is_own, schemes) for rival in (BASE, RIVAL)]
+    beside_rivals = [pair for pair in pairs if pair and pair.patterns]
     rows = [row for pair in (*beside_base, *beside_rivals) for row in pair.patterns]
     if not rows:
         return ""
@@ -120,7 +120,7 @@ def in_a_sentence(sweep: Sweep) -> str:
     return " ".join(sentences)
 
 
-def _overall(pair: Comparison) -> str:
+def _overall(pair: Pair) -> str:
     """What the trials say of two schemes over the patterns that both have in all of them."""
     row, names = pair.overall, f"{pair.first} minus {pair.second}"
     if row.mean is None or row.low is None:
@@ -141,7 +141,7 @@ def first_to_last(schemes: Iterable[str]) -> list[str]:
     return sorted(set(schemes), key=lambda s: (s != CONTROL, place.get(s, -1), not is_own(s), s))
 
 
-def asked_first(compared: Iterable[Comparison]) -> list[Comparison]:
+def asked_first(compared: Iterable[Pair]) -> list[Pair]:
     """Of all comparisons those that a reader asks for: the user's own schemes beside BASE and RIVAL, else all schemes
     beside BASE, else all; never the control, which does not compete."""
     pairs = [pair for pair in compared if pair.first != CONTROL and pair.patterns]
@@ -175,7 +175,7 @@ def csv_text(sweep: Sweep) -> str:
 
 
 @lru_cache(2 * SWEEPS_KEPT)
-def compare_all(sweep: Sweep, over: str = VALID) -> tuple[Comparison, ...]:
+def compare_all(sweep: Sweep, over: str = VALID) -> tuple[Pair, ...]:
     """Every pair of schemes that were run, in the order of `first_to_last`: over VALID runs, or over ALL_TRIES that
     have a number, with the median of each trial's tries."""
     frame = frame_of(sweep)
@@ -188,14 +188,14 @@ def compare_all(sweep: Sweep, over: str = VALID) -> tuple[Comparison, ...]:
     return tuple(replace(pair, overall=row) for pair, row in zip(compared, overall, strict=True))
 
 
-def _compare(rates: Any, first: str, second: str) -> Comparison:
+def _compare(rates: Any, first: str, second: str) -> Pair:
     if not {first, second} <= set(rates.columns):
-        return Comparison(first, second, (), difference(None, []), 0)
+        return Pair(first, second, (), difference(None, []), 0)
     differences = (rates[first] - rates[second]).dropna()
     by_trial = differences.unstack("trial")
     rows = [difference(p, by_trial.loc[p].dropna().tolist()) for p in pattern_order(by_trial.index)]
     overall, common = over_patterns(differences)
-    return Comparison(first, second, tuple(holm(rows)), overall, common)
+    return Pair(first, second, tuple(holm(rows)), overall, common)
 
 
 def over_patterns(values: Any) -> tuple[Difference, int]:
@@ -249,11 +249,14 @@ def seeds_csv(sweep: Sweep) -> str:
 
     values = DataFrame(_values(sweep), columns=["measure", "pattern", "trial", "scheme", "value"])
     groups = values.assign(group=values.pattern.where(values.measure.str.endswith("_ms"), "all"))
-    rows = [
-        (*names, *row)
-        for names, part in groups.groupby(["measure", "group"], sort=False)
-        for row in _rows(part.pivot(index=["pattern", "trial"], columns="scheme", values="value"))
-    ]
+    rows = []
+    for group, values_of_group in groups.groupby(["measure", "group"], sort=False):
+        table = values_of_group.pivot(index=["pattern", "trial"], columns="scheme", values="value")
+        schemes = first_to_last(table.columns)
+        for place, scheme in enumerate(schemes):
+            for base in (None, *(base for base in BASES if base in schemes[place + 1 :])):
+                mean, patterns = over_patterns(table[scheme] if base is None else table[scheme] - table[base])
+                rows.append((*group, scheme, base, patterns, mean.pairs, mean.mean, mean.low, mean.high))
     return as_csv(DataFrame(rows, columns=SEEDS_COLUMNS), "%.5g")
 
 
@@ -280,12 +283,3 @@ def _values(sweep: Sweep) -> Iterator[tuple[str, str, int, str, float]]:
 
 def _percent(mbps: float | None, of: float | None) -> float | None:
     return 100 * mbps / of if mbps is not None and of else None
-
-
-def _rows(table: Any) -> Iterator[tuple[Any, ...]]:
-    """The last columns, of a table of patterns and trials by schemes."""
-    schemes = first_to_last(table.columns)
-    for place, scheme in enumerate(schemes):
-        for base in (None, *(base for base in BASES if base in schemes[place + 1 :])):
-            mean, patterns = over_patterns(table[scheme] if base is None else table[scheme] - table[base])
-            yield scheme, base, patterns, mean.pairs, mean.mean, mean.low, mean.high
