@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -81,40 +80,46 @@ class Sweeps:
         return [self.folder / "summary.csv", *pictures]
 
 
-Means = Mapping[str, Difference]
-"""The mean share of each scheme and its interval."""
-
-
 def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     """A figure with each scheme's share against the value of the option that has most; the others have a panel for
     each value. None where no sweep has a valid run."""
     from matplotlib.figure import Figure
+    from pandas import concat
 
-    tried = []
-    for sweep, values in parts:
-        if sweep.runs:
-            tries = frame_of(sweep)
-            rows = tries[tries.counts]
-            of_links = (rows.mbps / sweep.runs[0].capacity_mbps).where(rows.valid)
-            tried.append((values, rows.assign(of_links=of_links)))
-    of_control = any(rows.ratio.notna().any() for _, rows in tried)
-    shown = [(values, means) for values, rows in tried if (means := _mean_shares(rows, of_control))]
-    if not shown:
+    swept = [(sweep, values) for sweep, values in parts if sweep.runs]
+    if not swept:
         return None
-    choices = {option: list(dict.fromkeys(values[option] for values, _ in shown)) for option in shown[0][0]}
+    tries = [
+        frame_of(sweep).assign(part=part, capacity_mbps=sweep.runs[0].capacity_mbps)
+        for part, (sweep, _) in enumerate(swept)
+    ]
+    rows = concat(tries, ignore_index=True)
+    rows = rows[rows.counts & rows.valid].assign(of_links=lambda valid: valid.mbps / valid.capacity_mbps)
+    if of_control := rows.ratio.notna().any():
+        rows = rows[rows.scheme != CONTROL]
+    shares = means_of_trials(rows, "ratio" if of_control else "of_links", ["part", "scheme"])
+    means = {key: difference(None, of_trials.dropna().tolist()) for key, of_trials in shares.iterrows()}
+    if not means:
+        return None
+    shown = {part: swept[part][1] for part, _ in means}
+    choices = {option: list(dict.fromkeys(values[option] for values in shown.values())) for option in swept[0][1]}
     along = max(choices, key=lambda option: len(choices[option]))
-    panels: dict[str, list[tuple[Value, Means]]] = {}
-    for values, means in shown:
+    panels: dict[str, dict[Value, int]] = {}
+    for part, values in shown.items():
         rest = ", ".join(f"{option} {setting_text(value)}" for option, value in values.items() if option != along)
-        panels.setdefault(rest, []).append((values[along], means))
+        panels.setdefault(rest, {})[values[along]] = part
     figure = Figure(figsize=(max(4.8, 3.4 * len(panels) + 0.8), 3.6), layout="constrained")
     fields = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    schemes = scheme_order(scheme for _, means in shown for scheme in means)
+    schemes = scheme_order(scheme for _, scheme in means)
     for ax, (title, points) in zip(fields, panels.items(), strict=True):
-        _panel(ax, points, schemes, choices[along])
+        series = {
+            scheme: {value: means[part, scheme] for value, part in points.items() if (part, scheme) in means}
+            for scheme in schemes
+        }
+        _panel(ax, series, choices[along])
         ax.set(xlabel=along, title=title)
     fields[0].set_ylabel("share of the control" if of_control else "share of all hosts' links")
-    trials = max(mean.pairs for _, means in shown for mean in means.values())
+    trials = max(mean.pairs for mean in means.values())
     whisker = "; whisker: 95 % interval over trials" if trials >= FEWEST else ""
     figure.suptitle(
         f"mean over patterns and {trials} trial{'s' if trials > 1 else ''}{whisker}",
@@ -124,19 +129,8 @@ def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     return figure
 
 
-def _mean_shares(rows: Any, of_control: bool) -> Means:
-    share = "ratio" if of_control else "of_links"
-    if rows[share].isna().all():
-        return {}
-    means = means_of_trials(rows, share, "scheme")
-    return {
-        scheme: difference(None, of_trials.dropna().tolist())
-        for scheme, of_trials in means.iterrows()
-        if not (of_control and scheme == CONTROL)
-    }
-
-
-def _panel(ax: Any, points: Sequence[tuple[Value, Means]], schemes: Sequence[str], choices: Sequence[Value]) -> None:
+def _panel(ax: Any, series: Mapping[str, Mapping[Value, Difference]], choices: Sequence[Value]) -> None:
+    """The points of each scheme, by the value of the option."""
     from matplotlib.transforms import ScaledTranslation
 
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in choices)
@@ -148,16 +142,15 @@ def _panel(ax: Any, points: Sequence[tuple[Value, Means]], schemes: Sequence[str
     room = 0.08 * (high - low) or 0.5
     ax.set_xlim(*((low / 1.2, high * 1.2) if logarithmic else (low - room, high + room)))
     ax.set_xticks(list(place.values()), [short(setting_text(value)) for value in choices])
-    highest = max((mean.high or mean.mean or 0.0) for _, means in points for mean in means.values())
+    highest = max(mean.high or mean.mean or 0.0 for means in series.values() for mean in means.values())
     ax.set_ylim(0, 1.05 * min(max(1.0, highest), 1.25))
     ax.grid(axis="y")
     ax.axhline(1, color=style.INK, linewidth=0.9, linestyle=style.DASHES, zorder=1.5)
-    for number, scheme in enumerate(schemes):
-        rows = [(place[value], means[scheme]) for value, means in points if scheme in means]
-        aside = ScaledTranslation((number - (len(schemes) - 1) / 2) * _APART / 72, 0, ax.figure.dpi_scale_trans)
+    for number, (scheme, means) in enumerate(series.items()):
+        aside = ScaledTranslation((number - (len(series) - 1) / 2) * _APART / 72, 0, ax.figure.dpi_scale_trans)
         ax.errorbar(
-            [x for x, _ in rows], [mean.mean for _, mean in rows],
-            yerr=[0.0 if mean.low is None else (mean.mean or 0.0) - mean.low for _, mean in rows],
+            [place[value] for value in means], [mean.mean for mean in means.values()],
+            yerr=[0.0 if mean.low is None else (mean.mean or 0.0) - mean.low for mean in means.values()],
             color=style.colour(scheme), linestyle="-" if numbers else "", linewidth=1.4, marker="o", markersize=4,
             elinewidth=0.9, capsize=2, label=short(scheme), transform=ax.transData + aside,
         )  # fmt: skip
@@ -182,40 +175,36 @@ class Comparison:
     alike: Mapping[str, Value]
     notes: tuple[str, ...]
 
-    @cached_property
-    def frame(self) -> Any:
-        """``paired`` by scheme, pattern and folder: ``share`` and ``difference_points`` as means over ``runs``."""
-        groups = self.paired.groupby([*BAR, "folder"], sort=False)
-        return groups.agg(
-            share=("ratio", "mean"), runs=("ratio", "size"), difference_points=("difference_points", "mean")
-        ).reset_index()
-
     def rows(self) -> list[dict[str, Any]]:
         """A row for each scheme and folder: the mean share over ``patterns``, and of the differences the mean, its
         interval over ``seeds`` (None: fewer than three) and the largest of a pattern; ``invalid`` is over all patterns
         that all folders have."""
-        return [self._row(scheme, folder) for scheme in self.frame.scheme.unique() for folder in self.conditions]
-
-    def _row(self, scheme: str, folder: str) -> dict[str, Any]:
-        patterns, runs = (of[(of.scheme == scheme) & (of.folder == folder)] for of in (self.frame, self.paired))
-        points = patterns.set_index("pattern").difference_points.dropna()
-        mean = difference(None, runs.groupby("seed").difference_points.mean().dropna().tolist())
-        largest = None if points.empty else points.abs().idxmax()
-        return {
-            "scheme": scheme,
-            "folder": folder,
-            "conditions": self.conditions[folder],
-            "patterns": len(patterns),
-            "seeds": int(runs.seed.nunique()),
-            "runs": int(patterns.runs.sum()),
-            "invalid": int(self.invalid.get((scheme, folder), 0)),
-            "share": patterns.share.mean(),
-            "difference_points": mean.mean,
-            "low_points": mean.low,
-            "high_points": mean.high,
-            "largest_points": None if largest is None else points[largest],
-            "largest_pattern": largest,
-        }
+        rows = []
+        groups = self.paired.groupby([*BAR, "folder"], sort=False)
+        means = groups[["ratio", "difference_points"]].mean().reset_index()
+        for (scheme, folder), runs in self.paired.groupby(["scheme", "folder"], sort=False):
+            patterns = means[(means.scheme == scheme) & (means.folder == folder)].set_index("pattern")
+            points = patterns.difference_points.dropna()
+            largest = None if points.empty else points.abs().idxmax()
+            mean = difference(None, runs.groupby("seed").difference_points.mean().dropna().tolist())
+            rows.append(
+                {
+                    "scheme": scheme,
+                    "folder": folder,
+                    "conditions": self.conditions[folder],
+                    "patterns": len(patterns),
+                    "seeds": int(runs.seed.nunique()),
+                    "runs": len(runs),
+                    "invalid": int(self.invalid.get((scheme, folder), 0)),
+                    "share": patterns.ratio.mean(),
+                    "difference_points": mean.mean,
+                    "low_points": mean.low,
+                    "high_points": mean.high,
+                    "largest_points": None if largest is None else points[largest],
+                    "largest_pattern": largest,
+                }
+            )
+        return rows
 
 
 def compare(folders: Sequence[Path]) -> Comparison:

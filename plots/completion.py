@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import asdict
 
-from plots.style import colour, house_style, label, logarithmic, save, scheme_order
+from plots.style import colour, house_style, label, logarithmic, rounded, save, scheme_order
+from plots.summary import as_csv
 from plots.trials import ALL_TRIES, VALID, difference
-from record.completion import CLASSES
+from record.completion import CLASSES, STATISTICS
 from record.output import plain_table
 from record.run import FlowRecord, Run
 from topos.arrays import Float64
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
     from plots.load import Sweep
 
-STATISTICS = tuple(f"{what}_{of}" for of in ("s", "slowdown") for what in ("mean", "median", "p95", "p99"))
 COLUMNS = ("pattern", "scheme", "size_class", "over", "left_out", "runs", "flows", "cut_off", *STATISTICS)
 
 
@@ -53,8 +53,7 @@ def rows(sweep: Sweep) -> list[dict[str, Any]]:
     }
     frame = concat(parts)[list(COLUMNS)]
     frame = frame.sort_values(list(orders), key=lambda column: column.map(orders[column.name].index))
-    records: list[dict[str, Any]] = frame.to_dict("records")
-    return records
+    return list(frame.to_dict("records"))
 
 
 PERCENTILES = {"median_s": "median ms", "p95_s": "95th ms", "p99_s": "99th ms"}
@@ -68,47 +67,41 @@ def over_seeds(rows: Sequence[dict[str, Any]], statistics: Iterable[str], *colum
     for row in rows:
         if row["flows"]:
             groups.setdefault(tuple(row[name] for name in (*columns, "size_class")), []).append(row)
-    made = []
+    by_group = []
     for key, group in groups.items():
         totals = {name: sum(row[name] for row in group) for name in ("flows", "cut_off")}
-        one = dict(zip((*columns, "size_class"), key, strict=True)) | {"seeds": len(group)} | totals
+        means = dict(zip((*columns, "size_class"), key, strict=True)) | {"seeds": len(group)} | totals
         for name in statistics:
             mean = difference(None, [row[name] for row in group if row[name] is not None])
-            one |= {name: mean.mean, f"low_{name}": mean.low, f"high_{name}": mean.high}
-        made.append(one)
-    return made
+            means |= {name: mean.mean, f"low_{name}": mean.low, f"high_{name}": mean.high}
+        by_group.append(means)
+    return by_group
 
 
 def percentiles(title: str, rows: Sequence[dict[str, Any]], *columns: str) -> Table:
     """For a terminal: rows of `over_seeds` of PERCENTILES, each with its interval."""
     names = [name for name in (*columns, "size_class") if any(row[name] is not None for row in rows)]
     headings = (*(name.replace("_", " ") for name in names), "flows", "cut off", *PERCENTILES.values())
-    made = plain_table(title, *headings, left=len(names))
+    table = plain_table(title, *headings, left=len(names))
     for row in rows:
-        told = ["" if row[name] is None else str(row[name]) for name in names]
+        group = ["" if row[name] is None else str(row[name]) for name in names]
         counts = [f"{row[name]:,}" for name in ("flows", "cut_off")]
-        made.add_row(*told, *counts, *(in_words(row, name, 1000) for name in PERCENTILES))
-    return made
+        table.add_row(*group, *counts, *(in_words(row, name, 1000) for name in PERCENTILES))
+    return table
 
 
 def in_words(row: dict[str, Any], name: str, times: float = 1.0) -> str:
     """A mean with its interval, where it has them, times a factor, in three digits."""
     ends = [row[f"{bound}{name}"] for bound in ("", "low_", "high_")]
-    mean, low, high = ("" if end is None else _three(times * end) for end in ends)
+    mean, low, high = ("" if end is None else rounded(times * end, 3) for end in ends)
     return f"{mean} ({low} to {high})" if low else mean
-
-
-def _three(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def csv_text(sweep: Sweep) -> str:
     """`rows` as CSV."""
     from pandas import DataFrame
 
-    frame = DataFrame(rows(sweep), columns=COLUMNS)
-    text: str = frame.to_csv(index=False, float_format="%.6g", lineterminator="\n")
-    return text
+    return as_csv(DataFrame(rows(sweep), columns=COLUMNS), "%.6g")
 
 
 def completed(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:
@@ -120,13 +113,10 @@ def completed(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:
 
 def draw(runs: Sequence[Run], path: Path) -> list[Path]:
     """For each pattern, the distribution of completion times: a curve for each scheme, all valid trials together.
-    Flows that were cut off never complete here, so a curve may end below 1. Raises ValueError if no run has such
-    traffic."""
+    Flows that were cut off never complete here, so a curve may end below 1. Some valid run has such traffic."""
     from matplotlib.figure import Figure
 
     shown = [run for run in runs if run.valid and run.completion]
-    if not shown:
-        raise ValueError("there is no valid run with flows that arrive and end")
     patterns = list(dict.fromkeys(run.pattern for run in shown))
     with house_style():
         figure = Figure(figsize=(8.4, 2.5 * len(patterns)), layout="constrained")

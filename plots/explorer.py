@@ -18,7 +18,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.style import short
-from record.run import FlowRecord, Round, Run
+from record.run import FlowRecord, Round, Rule, Run
 from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.links import NO_LINK, link_ends, num_links, path_links, sending_ports
@@ -45,7 +45,8 @@ class Stage(NamedTuple):
 
 def tree_of(runs: Sequence[Run]) -> FatTree | None:
     """The fat-tree of these runs (they have one network); None when it is none, or too large to draw."""
-    return FatTree(runs[0].spec.k) if runs and runs[0].spec.topology is None and runs[0].spec.k <= MAX_K else None
+    spec = runs[0].spec
+    return FatTree(spec.k) if spec.topology is None and spec.k <= MAX_K else None
 
 
 def rounds_shown(run: Run) -> tuple[Round, ...]:
@@ -75,24 +76,14 @@ def mean_rates(flows: Sequence[FlowRecord], times: Sequence[float]) -> Float64:
     A second that one of the times cuts in two is left out if whole seconds remain, because half of it used another
     path. Seconds without a rate count as zero.
     """
-    longest = max((len(flow.per_second_mbps) for flow in flows), default=0)
-    megabits = np.zeros((len(flows), longest + 1))  # received up to the end of each second
-    for row, flow in zip(megabits, flows, strict=True):
-        row[1 : len(flow.per_second_mbps) + 1] = flow.per_second_mbps
-    megabits = megabits.cumsum(axis=1)
-
-    def received(seconds: Float64) -> Float64:
-        at = np.clip(seconds, 0, longest)
-        whole = np.minimum(at.astype(int), max(longest - 1, 0))
-        before, after = (np.take_along_axis(megabits.T, np.minimum(whole + i, longest), axis=0) for i in (0, 1))
-        total: Float64 = before + (at - whole) * (after - before)
-        return total
-
-    # Seconds since the flow began: (times, flows).
-    since = np.array(times)[:, None] - np.array([flow.start for flow in flows])
-    first, last = np.ceil(since[:-1]), np.floor(since[1:])
-    begin, end = (np.where(first < last, whole, cut) for whole, cut in ((first, since[:-1]), (last, since[1:])))
-    rates: Float64 = (received(end) - received(begin)) / np.where(end > begin, end - begin, np.inf)
+    rates = np.zeros((len(times) - 1, len(flows)))
+    for of_flow, flow in zip(rates.T, flows, strict=True):
+        megabits = np.cumsum([0.0, *flow.per_second_mbps])  # received up to the end of each second
+        since = np.array(times) - flow.start
+        first, last = np.ceil(since[:-1]), np.floor(since[1:])
+        begin, end = np.where(first < last, (first, last), (since[:-1], since[1:]))
+        before, after = np.interp((begin, end), np.arange(megabits.size), megabits)
+        of_flow[:] = (after - before) / np.where(end > begin, end - begin, np.inf)
     return rates
 
 
@@ -101,16 +92,16 @@ def _core(flow: FlowRecord, moment: float) -> int | None:
 
 
 def explorer(sweep: Sweep) -> dict[str, Any]:
-    """Everything that the page's script needs, as data for JSON. ``links`` has the two ends of each directed link, by
-    its id; a run's ``links`` has its measured rates in that order (null: not stored)."""
-    runs = sweep.runs
+    """Everything that the page's script needs of a sweep with runs, as data for JSON. ``links`` has the two ends of
+    each directed link, by its id; a run's ``links`` has its measured rates in that order (null: not stored)."""
+    runs, spec = sweep.runs, sweep.runs[0].spec
     tree = tree_of(runs)
     ports = sending_ports(tree) if tree else ()
     controls = {(run.pattern, run.trial): i for i, run in enumerate(runs) if run.scheme == CONTROL}
     return {
-        "bw": runs[0].spec.link_mbps if runs else None,
-        "payload_bw": runs[0].spec.link_mbps * payload_share(runs[0].spec.mtu) if runs else None,
-        "capacity": runs[0].capacity_mbps if runs else None,
+        "bw": spec.link_mbps,
+        "payload_bw": spec.link_mbps * payload_share(spec.mtu),
+        "capacity": runs[0].capacity_mbps,
         "links": [list(link_ends(tree, link)) for link in range(num_links(tree))] if tree else [],
         "hosts": list(tree.hosts) if tree else [],
         "cores": [tree.core_name(core) for core in range(tree.num_cores)] if tree else [],
@@ -135,7 +126,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "verdict": run.verdict,
         "reasons": list(run.reasons),
         "remarks": list(run.remarks),
-        "rules": rules(run),
+        "rules": [[rule.rule, rule.kept, rule.found, _limit(rule), rule.why_not or ""] for rule in run.rules],
         "mbps": _round(run.bisection_mbps),
         "payload": _round(run.payload_mbps),
         "maxmin": _round(run.maxmin_mbps),
@@ -154,14 +145,9 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
     }
 
 
-def rules(run: Run) -> list[list[Any]]:
-    """The rules of a run's verdict: name, kept, value found, required value, reason if not applied."""
-    rows = []
-    for rule in run.rules:
-        most = "" if rule.most is None else f"at most {rule.most:g}"
-        limit = most if rule.least is None else f"at least {rule.least:g}"
-        rows.append([rule.rule, rule.kept, rule.found, limit, rule.why_not or ""])
-    return rows
+def _limit(rule: Rule) -> str:
+    most = "" if rule.most is None else f"at most {rule.most:g}"
+    return most if rule.least is None else f"at least {rule.least:g}"
 
 
 def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[Any]]:
@@ -170,11 +156,8 @@ def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[An
         return [[flow.src, flow.dst, []] for flow in run.flows[:MAX_FLOWS]]
     flows: list[list[Any]] = []
     for i, flow in enumerate(run.flows if cut else ()):
-        changes: list[list[Any]] = []
-        for number, stage in enumerate(cut):
-            core = stage.cores[i]
-            if core is not None and (not changes or changes[-1][1] != core):
-                changes.append([number, core, []])
+        cores = pairwise([None, *(stage.cores[i] for stage in cut)])
+        changes: list[Any] = [[number, core, []] for number, (before, core) in enumerate(cores) if core != before]
         flows.append([flow.src, flow.dst, changes])
     if tree is not None:
         every = [(src, dst, change) for src, dst, changes in flows for change in changes]
@@ -203,13 +186,8 @@ class Node(NamedTuple):
     height: float
 
 
-class Line(NamedTuple):
-    """One direction of a cable, as drawn."""
-
-    x1: float
-    y1: float
-    x2: float
-    y2: float
+Line = tuple[float, float, float, float]
+"""One direction of a cable, as drawn: x and y of its beginning, and of its end."""
 
 
 def draw_tree(tree: FatTree) -> tuple[list[Node], list[Line]]:
@@ -243,19 +221,13 @@ def _nodes(tree: FatTree) -> list[Node]:
 def _line(nodes: Mapping[str, Node], source: str, target: str, apart: float) -> Line:
     """A line between the edges of two boxes, shifted to the right of its own direction."""
     a, b = nodes[source], nodes[target]
-    upward = b.y < a.y
-    lower, upper = (a, b) if upward else (b, a)
-    x1, y1, x2, y2 = lower.x, lower.y - lower.height / 2, upper.x, upper.y + upper.height / 2
+    down = math.copysign(0.5, b.y - a.y)
     # Cables leave a box side by side, spread by where they go.
-    x1 += _spread(lower, upper.x - lower.x)
-    x2 += _spread(upper, lower.x - upper.x)
+    x1, y1 = a.x + _spread(a, b.x - a.x), a.y + down * a.height
+    x2, y2 = b.x + _spread(b, a.x - b.x), b.y - down * b.height
     length = math.hypot(x2 - x1, y2 - y1)
-    dx, dy = (y2 - y1) / length * apart / 2, -(x2 - x1) / length * apart / 2
-    side = -1 if upward else 1
-    x1, y1, x2, y2 = x1 + side * dx, y1 + side * dy, x2 + side * dx, y2 + side * dy
-    if not upward:
-        x1, y1, x2, y2 = x2, y2, x1, y1
-    return Line(*(round(value, 1) for value in (x1, y1, x2, y2)))
+    dx, dy = -(y2 - y1) / length * apart / 2, (x2 - x1) / length * apart / 2
+    return round(x1 + dx, 1), round(y1 + dy, 1), round(x2 + dx, 1), round(y2 + dy, 1)
 
 
 def _spread(node: Node, towards: float) -> float:

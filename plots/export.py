@@ -7,10 +7,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from plots import seeds, summary, traces, trials
+from plots import summary, trials
 from plots.load import Sweep, load_sweep
 from plots.published import published_share
-from plots.summary import published_k
+from plots.rates import traced
+from plots.summary import as_csv, published_k
 from record.files import find_files, write_whole
 from record.run import ARCHIVE, CONNECTIONS, MAX_BYTES, QUEUES, FlowRecord, Run, pack
 from traffic.textfile import read_regular
@@ -34,12 +35,13 @@ def export(folder: Path, to: Path) -> list[Path]:
         raise ValueError(f"{folder} has no run (run.json) to export{why}")
     flows = _csv(flow_rows(sweep), (*RUN_COLUMNS, *FLOW_COLUMNS))
     tables = {"runs.csv": _csv(run_rows(sweep)), "flows.csv": flows}
-    with_traces = list(traces.traced(sweep))
-    for name in (QUEUES, CONNECTIONS) if with_traces else ():
-        from pandas import concat
+    folders = [place for place, _ in traced(sweep)]
+    for name in (QUEUES, CONNECTIONS) if folders else ():
+        from pandas import concat, read_csv
 
-        rows = [traces.table(place, name).assign(run=str(place.relative_to(sweep.folder))) for place, _ in with_traces]
-        tables[name] = concat(rows).to_csv(index=False, lineterminator="\n")
+        tables[name] = as_csv(
+            concat(read_csv(each / name).assign(run=str(each.relative_to(folder))) for each in folders)
+        )
     return _write(to, tables)
 
 
@@ -56,8 +58,8 @@ def keep(folder: Path, to: Path) -> list[Path]:
     except ValueError as reason:
         raise ValueError(f"{folder / SETTINGS} {reason}") from None
     documents = {str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}
-    tables = {"summary.csv": summary, "differences.csv": trials, "seeds.csv": seeds}
-    texts = {name: module.csv_text(sweep) for name, module in tables.items()}
+    tables = {"summary.csv": summary.csv_text, "differences.csv": trials.csv_text, "seeds.csv": trials.seeds_csv}
+    texts = {name: csv_text(sweep) for name, csv_text in tables.items()}
     return _write(to, {ARCHIVE: pack(documents), SETTINGS: settings, **texts})
 
 
@@ -118,5 +120,4 @@ def _csv(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...] | None = No
     from pandas import DataFrame
 
     cells = ({k: " ".join(map(str, v)) if isinstance(v, tuple) else v for k, v in row.items()} for row in rows)
-    text: str = DataFrame(cells, columns=columns, dtype=object).to_csv(index=False, lineterminator="\n")
-    return text
+    return as_csv(DataFrame(cells, columns=columns, dtype=object))

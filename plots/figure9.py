@@ -1,7 +1,7 @@
 """The paper's Figure 9 from our runs, as two pictures: by family of patterns, and pattern by pattern.
 
-A bar is the median of the valid trials; its whisker is the 5th to 95th percentile of ten trials or more, of fewer the
-95 % interval of their mean (`plots.summary`). A published bar stands beside ours as an outline.
+A bar is the median of the valid trials, with a whisker (`plots.summary.whiskers`). A published bar stands beside ours
+as an outline.
 
 By family, which is drawn where all patterns are published ones and some families have several: shares of the control.
 A bar is the mean over patterns of medians over trials, and its whisker is of the trials' means over those patterns that
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,10 +28,9 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots.load import Sweep
-from plots.published import STATIC, Family, everything, families, family, published_bars, published_share
+from plots.published import STATIC, everything, families, family, published_bars
 from plots.style import BEST_FIRST, DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save, short
-from plots.summary import ENOUGH, FEWEST, Summary, frame_of, means_of_trials, summarise
-from plots.trials import difference
+from plots.summary import ENOUGH, FEWEST, Summary, frame_of, means_of_trials, summarise, whiskers
 from record.published import CAPACITY_MBPS
 from record.run import Run
 from topos.wire import payload_share
@@ -58,11 +56,19 @@ _HELD_AGAINST = ("spanning-tree", "ecmp")
 
 
 class Spread(NamedTuple):
-    """Median over trials, and the ends of its whisker (`plots.summary`): the median itself where there is none."""
+    """The height of a bar, and the ends of its whisker, which are equal where there is none."""
 
-    median: float
+    height: float
     low: float
     high: float
+
+
+class Series(NamedTuple):
+    """The bars of one colour, ours of a scheme or the published ones that it is held against, by pattern or family."""
+
+    scheme: str
+    published: bool
+    bars: Mapping[str, Spread]
 
 
 def draw(sweep: Sweep, path: Path) -> list[Path]:
@@ -92,16 +98,18 @@ def conditions(runs: Sequence[Run]) -> str:
     return f"{network}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s{time} per run; {bars}"
 
 
-def _whiskers(ax: Axes, x: Sequence[float], spreads: Sequence[Spread]) -> None:
-    """The median of few trials may be outside of the interval of their mean."""
-    shown = [(at, spread.low, spread.high) for at, spread in zip(x, spreads, strict=True) if spread.high > spread.low]
-    if shown:
-        x, low, high = np.array(shown).T
+def _draw(ax: Axes, series: Series, places: Mapping[str, float], width: float) -> None:
+    """The bars of those patterns or families that have a place: ours filled, with whiskers; published ones outlined."""
+    shown = [(x, series.bars[name]) for name, x in places.items() if name in series.bars]
+    style: dict[str, Any] = {"color": colour(series.scheme), "linewidth": 0}
+    if series.published:
+        edge = INK if series.scheme in STATIC else colour(series.scheme)
+        style = {"facecolor": "white", "edgecolor": edge, "linewidth": 1.1}
+    ax.bar([x for x, _ in shown], [spread.height for _, spread in shown], width, zorder=2, **style)
+    # The median of few trials may be outside of the interval of their mean.
+    if whiskers := [(x, low, high) for x, (_, low, high) in shown if high > low]:
+        x, low, high = np.array(whiskers).T
         ax.errorbar(x, (low + high) / 2, (high - low) / 2, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2, zorder=4)
-
-
-def _outline(scheme: str) -> dict[str, Any]:
-    return {"facecolor": "white", "edgecolor": INK if scheme in STATIC else colour(scheme), "linewidth": 1.1}
 
 
 # --- by family ----------------------------------------------------------------------------------------------
@@ -136,10 +144,20 @@ def by_family(sweep: Sweep) -> Figure:
     ax.grid(axis="y")
     ax.axhline(1, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
     ax.axvspan(len(groups) - 1.5, len(groups) - 0.5, color="#f2f2f2", linewidth=0, zorder=0)
-    width, ends = 0.84 / (2 * len(schemes)), _spreads(sweep)
+    width, ends = 0.84 / (2 * len(schemes)), _ends(sweep)
     for number, scheme in enumerate(schemes):
+        means = {group.name: group.means[scheme] for group in groups if scheme in group.means}
+        ours = {name: Spread(mean["ours"], *ends.get((name, scheme), (0.0, 0.0))) for name, mean in means.items()}
+        theirs = {
+            name: Spread(share, 0.0, 0.0) for name, mean in means.items() if (share := mean["published"]) is not None
+        }
         beside = scheme not in STATIC or scheme == static[0]
-        _families_of(ax, groups, scheme, width * (2 * number + 0.5) - 0.42, width, ends, beside)
+        for series in (Series(scheme, False, ours), Series(scheme, True, theirs if beside else {})):
+            aside = width * (2 * number + 0.5 + series.published) - 0.42
+            places = {group.name: place + aside for place, group in enumerate(groups)}
+            _draw(ax, series, places, width * 0.88)
+            if mean := series.bars.get("all"):
+                ax.text(places["all"], 0.02, f"{mean.height:.0%}", ha="center", rotation=90, fontsize=8, zorder=5)
     ax.set_title(f"{conditions(sweep.runs)}; means over patterns", fontsize=8.5, color=MUTED)
     figure.suptitle("Bisection bandwidth", x=0.01, ha="left", fontsize=11.5, fontweight="bold")
     entries: list[tuple[Any, str]] = [(Patch(facecolor=colour(scheme)), short(scheme)) for scheme in schemes]
@@ -150,83 +168,28 @@ def by_family(sweep: Sweep) -> Figure:
     return figure
 
 
-def _families_of(
-    ax: Axes,
-    groups: Sequence[Family],
-    scheme: str,
-    offset: float,
-    width: float,
-    spreads: Mapping[tuple[str, str], Spread],
-    beside_published: bool,
-) -> None:
-    """The bars of a scheme in all groups, and if asked for the published ones beside them."""
-    means = [
-        (place + offset, group.name, group.means[scheme]) for place, group in enumerate(groups) if scheme in group.means
-    ]
-    ours: dict[str, Any] = {"color": colour(scheme), "linewidth": 0}
-    bars = [([(x, mean["ours"]) for x, _, mean in means], ours)]
-    if beside_published:
-        outlines = [(x + width, mean["published"]) for x, _, mean in means if mean["published"] is not None]
-        bars.append((outlines, _outline(scheme)))
-    for places, style in bars:
-        ax.bar([x for x, _ in places], [height for _, height in places], width * 0.88, zorder=2, **style)
-        for x, height in places:
-            if x > len(groups) - 1.5:
-                ax.text(x, 0.02, f"{height:.0%}", ha="center", rotation=90, fontsize=8, zorder=5)
-    known = [(x, spreads[name, scheme]) for x, name, _ in means if (name, scheme) in spreads]
-    _whiskers(ax, [x for x, _ in known], [spread for _, spread in known])
-
-
-def _spreads(sweep: Sweep) -> dict[tuple[str, str], Spread]:
-    """The whiskers by family (and of all), and scheme, where there are enough trials."""
+def _ends(sweep: Sweep) -> dict[tuple[str, str], tuple[float, float]]:
+    """The ends of whiskers by family (and of all) and scheme, where there are enough trials."""
     from pandas import concat
 
     tries = frame_of(sweep)
     rows = tries[tries.counts]
     rows = concat([rows.assign(family=rows.pattern.map(family)), rows.assign(family="all")])
-    spreads = {}
-    for group, means in means_of_trials(rows, "ratio", ["family", "scheme"]).iterrows():
-        trials = means.dropna().tolist()
-        row = difference(None, trials)
-        if row.mean is not None and row.low is not None and row.high is not None:
-            low, high = np.percentile(trials, [5, 95]).tolist() if len(trials) >= ENOUGH else (row.low, row.high)
-            spreads[group] = Spread(row.mean, low, high)
-    return spreads
+    shares = means_of_trials(rows, "ratio", ["family", "scheme"]).stack()
+    ends = whiskers(shares.groupby(["family", "scheme"])).dropna()
+    return {group: (low, high) for group, low, high in ends.itertuples(name=None)}
 
 
 # --- pattern by pattern -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Chart:
-    """What the bars of a half of the picture are, ``ratio`` to the control or ``payload_mbps``, and where ``whole`` is:
-    the control, or the payload that all links can carry."""
+class Chart(NamedTuple):
+    """A half of the picture: what its bars are, ``ratio`` to the control or ``payload_mbps``; where ``whole`` is: the
+    control, or the payload that all links can carry; and the bars, in the order within a group."""
 
-    summary: Summary
     what: str
     whole: float
-
-    def ours(self, pattern: str, scheme: str) -> Spread | None:
-        """The spread over our valid trials; None when there is none."""
-        bar = self.summary.bars.get((pattern, scheme))
-        if bar is None or (median := getattr(bar, f"median_{self.what}")) is None:
-            return None
-        low, high = (getattr(bar, f"{end}_{self.what}") for end in ("low", "high"))
-        return Spread(median, median if low is None else low, median if high is None else high)
-
-    def published(self, pattern: str, scheme: str) -> float | None:
-        """The published bar that a scheme is held against, scaled to our links; None when there is none."""
-        if self.what == "ratio":
-            return published_share(pattern, scheme, self.summary.k)
-        mbps = published_bars(pattern, self.summary.k).get(scheme)
-        return None if mbps is None else self.whole * mbps / _PUBLISHED_PAYLOAD_MBPS
-
-
-class Slot(NamedTuple):
-    """A place in every group: of a scheme's bar, or of the published one that it is held against."""
-
-    scheme: str
-    published: bool
+    series: Sequence[Series]
 
 
 def by_pattern(sweep: Sweep) -> Figure:
@@ -234,47 +197,59 @@ def by_pattern(sweep: Sweep) -> Figure:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     summary = summarise(sweep)
-    charts = [Chart(summary, "payload_mbps", summary.payload_capacity_mbps)]
+    charts = [_chart(summary, "payload_mbps", summary.payload_capacity_mbps)]
     if summary.frame.median_ratio.notna().any():
-        charts.insert(0, Chart(summary, "ratio", 1.0))
+        charts.insert(0, _chart(summary, "ratio", 1.0))
     rows = math.ceil(len(summary.patterns) / GROUPS_PER_ROW)
     per_row = math.ceil(len(summary.patterns) / rows)
     size = (max(_SIDE + _GROUP * per_row, 6.4), _HEAD + _ROW * rows * len(charts) * (1.2 if rows == 1 else 1))
     figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.06, hspace=0.03))
     fields = figure.subplots(rows * len(charts), 1, squeeze=False)[:, 0]
     for number, chart in enumerate(charts):
-        _chart(list(fields[number * rows : (number + 1) * rows]), chart, per_row)
+        _half(list(fields[number * rows : (number + 1) * rows]), summary, chart, per_row)
     fields[0].set_title(fill(conditions(sweep.runs), round(14 * size[0])), fontsize=9, color=MUTED)
     figure.suptitle("Bisection bandwidth", x=0.01, ha="left", fontsize=11.5, fontweight="bold")
-    _legend(figure, charts)
+    _legend(figure, summary, charts)
     return figure
 
 
-def slots(chart: Chart) -> list[Slot]:
-    """The places of a group, in order. The control has none among shares of itself."""
-    schemes = [s for s in chart.summary.schemes if not (chart.what == "ratio" and s == CONTROL)]
-    published = {s for s in schemes if any(chart.published(p, s) is not None for p in chart.summary.patterns)}
-    static = [s for s in schemes if s in STATIC]
-    places = []
+def _chart(summary: Summary, what: str, whole: float) -> Chart:
+    """The control has no bars among shares of itself; the published ECMP stands after the first and the last of our
+    static schemes."""
+    schemes = [scheme for scheme in summary.schemes if not (what == "ratio" and scheme == CONTROL)]
+    static = [scheme for scheme in schemes if scheme in STATIC]
+    series = []
     for scheme in schemes:
-        places.append(Slot(scheme, False))
-        if scheme in published and (scheme not in STATIC or scheme in (static[0], static[-1])):
-            places.append(Slot(scheme, True))
-    return places
+        ours, theirs = {}, {}
+        for pattern in summary.patterns:
+            bar = summary.bars.get((pattern, scheme))
+            if bar and (median := getattr(bar, f"median_{what}")) is not None:
+                low, high = (getattr(bar, f"{end}_{what}") for end in ("low", "high"))
+                ours[pattern] = Spread(median, median if low is None else low, median if high is None else high)
+            numbers = published_bars(pattern, summary.k)
+            if scheme in numbers:
+                of = numbers[CONTROL] if what == "ratio" else _PUBLISHED_PAYLOAD_MBPS
+                theirs[pattern] = Spread(whole * numbers[scheme] / of, 0.0, 0.0)
+        series.append(Series(scheme, False, ours))
+        if theirs and (scheme not in STATIC or scheme in (static[0], static[-1])):
+            series.append(Series(scheme, True, theirs))
+    return Chart(what, whole, series)
 
 
-def _chart(fields: Sequence[Axes], chart: Chart, per_row: int) -> None:
-    patterns, places = chart.summary.patterns, slots(chart)
-    highest = [chart.whole]
-    for pattern in patterns:
-        ours = [chart.ours(pattern, slot.scheme) for slot in places]
-        highest += [min(spread.high, 1.2 * chart.whole) for spread in ours if spread]
-        highest += [chart.published(pattern, slot.scheme) or 0.0 for slot in places if slot.published]
-    width = _GROUP_WIDTH / max(len(places), _FEWEST_SLOTS)
+def _half(fields: Sequence[Axes], summary: Summary, chart: Chart, per_row: int) -> None:
+    highest = max(
+        [chart.whole]
+        + [
+            spread.height if series.published else min(spread.high, 1.2 * chart.whole)
+            for series in chart.series
+            for spread in series.bars.values()
+        ]
+    )
+    width = _GROUP_WIDTH / max(len(chart.series), _FEWEST_SLOTS)
     for row, ax in enumerate(fields):
-        shown = patterns[row * per_row : (row + 1) * per_row]
+        shown = summary.patterns[row * per_row : (row + 1) * per_row]
         ax.set_xlim(-0.5, per_row - 0.5)
-        ax.set_ylim(0, max(highest) * 1.08)
+        ax.set_ylim(0, highest * 1.08)
         ax.set_xticks(range(len(shown)), [label(pattern) for pattern in shown], fontsize=9.5)
         ax.tick_params(axis="x", length=0, pad=5)
         ax.tick_params(axis="y", length=3, labelsize=8.5)
@@ -282,38 +257,34 @@ def _chart(fields: Sequence[Axes], chart: Chart, per_row: int) -> None:
         ax.axhline(chart.whole, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
         for group in range(0, len(shown), 2):
             ax.axvspan(group - 0.5, group + 0.5, color="#f6f6f6", linewidth=0, zorder=0)
-        for i, slot in enumerate(places):
-            x = {pattern: group + width * (i + 0.5 - len(places) / 2) for group, pattern in enumerate(shown)}
-            _published_of(ax, chart, slot.scheme, x, width) if slot.published else _ours_of(
-                ax, chart, slot.scheme, x, width
-            )
+        for i, series in enumerate(chart.series):
+            places = {pattern: group + width * (i + 0.5 - len(chart.series) / 2) for group, pattern in enumerate(shown)}
+            if not series.published:
+                _without_number(ax, summary, chart.whole, series, places, width)
+            _draw(ax, series, places, width * (0.74 if series.published else 0.9))
     fields[len(fields) // 2].set_ylabel("share of the control" if chart.what == "ratio" else "payload received (Mb/s)")
 
 
-def _published_of(ax: Axes, chart: Chart, scheme: str, places: Mapping[str, float], width: float) -> None:
-    heights = {x: height for p, x in places.items() if (height := chart.published(p, scheme)) is not None}
-    ax.bar(list(heights), list(heights.values()), width * 0.74, zorder=2, **_outline(scheme))
-
-
-def _ours_of(ax: Axes, chart: Chart, scheme: str, places: Mapping[str, float], width: float) -> None:
-    """A scheme's bars, by the place of each pattern: valid ones, those without a valid trial, and those not run."""
-    top, bars = ax.get_ylim()[1], {p: bar for p in places if (bar := chart.summary.bars.get((p, scheme)))}
-    not_run = [x for p, x in places.items() if p not in bars]
-    void = [places[p] for p in bars if chart.ours(p, scheme) is None]
-    valid = {p: spread for p in places if (spread := chart.ours(p, scheme)) is not None}
+def _without_number(
+    ax: Axes, summary: Summary, whole: float, series: Series, places: Mapping[str, float], width: float
+) -> None:
+    """In the place of a scheme's bars: what is drawn where there is no valid trial, or nothing was run; and a cross
+    above bars of which some trials do not count."""
+    top, scheme = ax.get_ylim()[1], series.scheme
+    bars = {pattern: bar for pattern in places if (bar := summary.bars.get((pattern, scheme)))}
+    not_run = [x for pattern, x in places.items() if pattern not in bars]
+    void = [places[pattern] for pattern in bars if pattern not in series.bars]
+    some = [p for p, bar in bars.items() if p in series.bars and bar.valid_trials < bar.trials]
     ax.plot(not_run, [0.05 * top] * len(not_run), color=MUTED, zorder=7, **_CROSS)
     style: dict[str, Any] = {"facecolor": "white", "edgecolor": colour(scheme), "hatch": _HATCH, "alpha": 0.7}
-    ax.bar(void, [chart.whole] * len(void), width * 0.86, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=2, **style)
+    ax.bar(void, [whole] * len(void), width * 0.86, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=2, **style)
     ax.plot(void, [0.46 * top] * len(void), zorder=7, **_RED_CROSS)
-    x, spreads = [places[p] for p in valid], list(valid.values())
-    ax.bar(x, [spread.median for spread in spreads], width * 0.9, color=colour(scheme), linewidth=0, zorder=2)
-    _whiskers(ax, x, spreads)
-    some = {places[p]: spread.high for p, spread in valid.items() if bars[p].valid_trials < bars[p].trials}
-    ax.plot(list(some), [min(high + 0.045 * top, 0.97 * top) for high in some.values()], **_SMALL_CROSS, zorder=7)
+    heights = [min(series.bars[p].high + 0.045 * top, 0.97 * top) for p in some]
+    ax.plot([places[p] for p in some], heights, **_SMALL_CROSS, zorder=7)
 
 
-def _legend(figure: Figure, charts: Sequence[Chart]) -> None:
-    handles, labels = zip(*_entries(charts), strict=True)
+def _legend(figure: Figure, summary: Summary, charts: Sequence[Chart]) -> None:
+    handles, labels = zip(*_entries(summary, charts), strict=True)
     for rows in range(1, len(handles) + 1):  # as few as the figure's width allows, filled evenly
         columns = -(-len(handles) // rows)
         legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns, **_LEGEND)
@@ -322,26 +293,25 @@ def _legend(figure: Figure, charts: Sequence[Chart]) -> None:
         legend.remove()
 
 
-def _entries(charts: Sequence[Chart]) -> Iterator[tuple[Any, str]]:
+def _entries(summary: Summary, charts: Sequence[Chart]) -> Iterator[tuple[Any, str]]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    summary = charts[-1].summary
     for scheme in summary.schemes:
         yield Patch(facecolor=colour(scheme)), "nonblocking (control)" if scheme == CONTROL else scheme
     levels = f"payload capacity {rounded(charts[-1].whole)} Mb/s"
     yield Line2D([], [], color=INK, lw=0.9, ls=DASHES), ("control; " if len(charts) > 1 else "") + levels
-    published = [slot.scheme for slot in slots(charts[-1]) if slot.published]
+    published = [series.scheme for series in charts[-1].series if series.published]
     if published:
         yield Patch(facecolor="white", edgecolor=MUTED), "outline: published (NSDI '10), in Mb/s scaled"
     if any(scheme in STATIC for scheme in published):
         yield Patch(facecolor="white", edgecolor=INK), "published ECMP"
-    bars = [(bar, [chart.ours(*pair) for chart in charts]) for pair, bar in summary.bars.items()]
     control = ", or none of the control" if len(charts) > 1 else ""
-    if any(None in spreads for _, spreads in bars):
+    void = summary.frame[[f"median_{chart.what}" for chart in charts]].isna().any(axis=1)
+    if void.any():
         box = Patch(facecolor="white", edgecolor=MUTED, hatch=_HATCH)
         yield (box, Line2D([], [], **_RED_CROSS)), f"no valid trial{control}"
-    if any(None not in spreads and bar.valid_trials < bar.trials for bar, spreads in bars):
+    if (~void & (summary.frame.valid_trials < summary.frame.trials)).any():
         yield Line2D([], [], **_SMALL_CROSS), "some trials do not count, left out"
-    if len(bars) < len(summary.patterns) * len(summary.schemes):
+    if len(summary.bars) < len(summary.patterns) * len(summary.schemes):
         yield Line2D([], [], color=MUTED, **_CROSS), "not run"

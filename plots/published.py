@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,37 +49,17 @@ def published_bars(pattern: str, k: int) -> Mapping[str, float]:
 # --- by scheme ----------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Match:
+class Match(NamedTuple):
     """A scheme and its published column over the patterns that have both: a row for each with ``pattern``, shares
-    ``ours`` and ``published``, and their ``difference``."""
+    ``ours`` and ``published``, and their ``difference``; Pearson's ``correlation`` of the shares (None with fewer than
+    three patterns, or when one side does not vary); and the means of differences and of their absolute values."""
 
     scheme: str
+    column: str | None
     rows: Any
-
-    @property
-    def pairs(self) -> list[Any]:
-        return list(self.rows.itertuples(index=False))
-
-    @property
-    def column(self) -> str:
-        return COLUMNS[self.scheme]
-
-    @property
-    def correlation(self) -> float | None:
-        """Pearson's; None with fewer than three patterns, or when one side does not vary."""
-        ours, published = self.rows.ours, self.rows.published
-        if len(ours) < FEWEST_FOR_CORRELATION or np.ptp(ours) == 0 or np.ptp(published) == 0:
-            return None
-        return float(np.corrcoef(ours, published)[0, 1])
-
-    @property
-    def mean_absolute(self) -> float | None:
-        return float(self.rows.difference.abs().mean()) if len(self.rows) else None
-
-    @property
-    def mean(self) -> float | None:
-        return float(self.rows.difference.mean()) if len(self.rows) else None
+    correlation: float | None
+    mean: float
+    mean_absolute: float
 
 
 def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) -> Match:
@@ -89,7 +69,11 @@ def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) 
     patterns = summary.patterns if patterns is None else patterns
     shares = [(p, our_share(summary, p, scheme), published_share(p, scheme, summary.k)) for p in patterns]
     rows = DataFrame(shares, columns=["pattern", "ours", "published"]).astype({"ours": float, "published": float})
-    return Match(scheme, rows.dropna().assign(difference=lambda both: both.ours - both.published))
+    rows = rows.dropna().assign(difference=lambda both: both.ours - both.published)
+    vary = len(rows) >= FEWEST_FOR_CORRELATION and np.ptp(rows.ours) > 0 and np.ptp(rows.published) > 0
+    correlation = float(np.corrcoef(rows.ours, rows.published)[0, 1]) if vary else None
+    means = float(rows.difference.mean()), float(rows.difference.abs().mean())
+    return Match(scheme, COLUMNS.get(scheme), rows, correlation, *means)
 
 
 # --- by family ----------------------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""Rate over time: each run beside the control of the same trial, with the measured window.
+"""Rate over time: each run beside the control of the same trial, with the measured window; and the traces of a run:
+queues, round trips and congestion windows.
 
 Scheduling rounds are marked on the time axis, to show which change of paths a change of rate follows.
 """
@@ -7,14 +8,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedera.schemes import CONTROL
 from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order, short
-from record.run import ARCHIVE, Run
+from record.run import ARCHIVE, CONNECTIONS, QUEUES, Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +30,8 @@ _PANEL, _LONE_PANEL, _GAP = (3.55, 1.75), (6.2, 2.6), (0.25, 0.42)  # inches, as
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.65, 0.15, 0.86, 0.55
 _WINDOW = "#e9f0f7"
 _DOWN = "#fbe3cf"
+FULLEST = 5
+"""Ports whose queues are drawn: those with the most on average."""
 
 
 def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
@@ -56,24 +59,23 @@ def figure(runs: Sequence[Run], empty: Empty | None = None) -> Figure:
     order = scheme_order(run.scheme for run in runs)
     shown = [run for run in runs if run is not control or not run.valid] or list(runs)
     shown.sort(key=lambda run: (order.index(run.scheme), run.trial))
-    drawn = [*shown, control] if control else shown
-    ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in drawn)
-    end = max(max((run.window_s[1], *run.rates.t)) for run in drawn)
-    made, panels = (empty or _panels)(len(shown))
+    ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in runs)
+    end = max(max((run.window_s[1], *run.rates.t)) for run in runs)
+    drawing, panels = (empty or _panels)(len(shown))
     for ax, run in zip(panels, shown, strict=True):
         ax.set_xlim(0, end)
         ax.set_ylim(0, ceiling)
         _panel(ax, run, control)
-    _legend(made, shown, control)
-    return made
+    _legend(drawing, shown, control)
+    return drawing
 
 
 def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tuple[float, float]) -> Figure:
     """The rate of all hosts in each second of a simulation, and what the links of all hosts carry."""
     from matplotlib.figure import Figure
 
-    made = Figure(figsize=_LONE_PANEL, layout="constrained")
-    ax = made.subplots()
+    drawing = Figure(figsize=_LONE_PANEL, layout="constrained")
+    ax = drawing.subplots()
     ax.axvspan(*window_s, color=_WINDOW, linewidth=0, zorder=0)
     ax.axhline(capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, label="capacity")
     ax.plot(range(1, len(mbps) + 1), mbps, color=colour(scheme), linewidth=2, label=short(scheme))
@@ -81,7 +83,7 @@ def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tu
     ax.set_title("shaded: measured", color=MUTED)
     ax.grid(axis="y")
     ax.legend(loc="lower right")
-    return made
+    return drawing
 
 
 def _panels(count: int) -> tuple[Figure, list[Axes]]:
@@ -186,8 +188,7 @@ def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
         if moved in moves:
             style: dict[str, Any] = {"marker": "|", "linestyle": "", "markersize": size, "markeredgewidth": width}
             handles.append((Line2D([], [], color=color, **style), name))
-    trials = {run.trial for run in runs}
-    title = label(runs[0].pattern) + (f", trial {trials.pop()}" if len(trials) == 1 else "")
+    title = f"{label(runs[0].pattern)}, trial {runs[0].trial}"
     width, height = figure.get_size_inches()
     left = _LEFT / width
     figure.suptitle(title, x=left, y=1 - 0.12 / height, ha="left", va="top", fontsize=11.5, fontweight="bold")
@@ -197,3 +198,45 @@ def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
     figure.legend(
         *zip(*handles, strict=True), ncols=len(handles), fontsize=8, handlelength=1.5, columnspacing=1.3, **place
     )
+
+
+# --- traces ----------------------------------------------------------------------------------------------------
+
+
+def traced(sweep: Sweep) -> Iterator[tuple[Path, Run]]:
+    """The runs of a sweep that have traces, with their folders."""
+    for path, run in zip(sweep.files, sweep.runs, strict=True):
+        if (path.parent / QUEUES).is_file():
+            yield path.parent, run
+
+
+def draw_trace(folder: Path, run: Run) -> Path:
+    """``trace.svg`` beside the files of `hedera run --trace`, and drawn again only if these are newer: the fullest
+    queues, and each flow's round trip and window."""
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+    file = folder / "trace.svg"
+    if file.is_file() and file.stat().st_mtime_ns >= (folder / QUEUES).stat().st_mtime_ns:
+        return file
+    queues, connections = pd.read_csv(folder / QUEUES), pd.read_csv(folder / CONNECTIONS)
+    with house_style():
+        drawing = Figure(figsize=(7.5, 7), layout="constrained")
+        waiting, round_trip, window = drawing.subplots(3, sharex=True)
+        times = connections.t.drop_duplicates()
+        packets = queues.pivot(index="t", columns="port", values="bytes").reindex(times).fillna(0.0) / run.spec.mtu
+        for port in packets.mean().nlargest(FULLEST).index:
+            waiting.plot(packets.index, packets[port], linewidth=1, label=port)
+        if not packets.empty:
+            waiting.legend(ncols=FULLEST, fontsize=7, loc="upper right")
+        for _, rows in connections.groupby(["src", "dst", "src_port"]):
+            round_trip.plot(rows.t, rows.rtt_ms, linewidth=0.8)
+            window.plot(rows.t, rows.window_segments, linewidth=0.8)
+        waiting.set(
+            ylabel="queue (packets)",
+            ylim=(0, 1.25 * max([1.0, *packets.max()])),
+            title=f"{run.scheme} on {run.pattern}: the fullest queues, each flow",
+        )
+        round_trip.set(ylabel="round trip (ms)", ylim=(0, None))
+        window.set(ylabel="window (segments)", ylim=(0, None), xlabel="seconds since the traffic started")
+        return save(drawing, file, ("svg",))[0]

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hedera.schemes import CONTROL
-from plots import completion, explorer, figure9, published, rates, summary, traces, trials
+from plots import completion, explorer, figure9, published, rates, summary, trials
 from plots.load import Sweep, settings_of
 from plots.style import colour, drawn, house_style, image, label, option_name, scheme_order, setting_text, short
 from plots.summary import FEWEST, WINDOWS, summarise
@@ -31,6 +33,8 @@ RELOADED_AFTER_S = 15
 """A page about a sweep that goes on loads itself again, so often."""
 PARTS = ("polled", "compute", "install", "total")
 """Of a scheduling round's time."""
+QUANTILES = {"low": 5, "median": 50, "high": 95, "maximum": 100}
+"""In percent."""
 
 
 def write_all(sweep: Sweep) -> list[Path]:
@@ -55,19 +59,13 @@ def write_all(sweep: Sweep) -> list[Path]:
         files.append(out / name)
     if "completion.csv" in tables:
         files += completion.draw(sweep.runs, out / "completion.png")
-    files += (traces.draw(place, run) for place, run in traces.traced(sweep))
+    files += (rates.draw_trace(place, run) for place, run in rates.traced(sweep))
     return [*files, *rates.sheets(sweep, out / "rates").values(), write_page(sweep, charts)]
 
 
 def write_page(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = False) -> Path:
     """Write ``report.html`` into the sweep's folder and return it; while the sweep is ``unfinished`` the page says so,
     and reloads itself. ``charts``: the pictures of `plots.figure9` as SVG, if they are drawn already."""
-    page = sweep.folder / PAGE
-    write_whole(page, render(sweep, charts, unfinished))
-    return page
-
-
-def render(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = False) -> str:
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
@@ -87,7 +85,9 @@ def render(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = False)
     with house_style():
         context = _context(sweep, charts)
     context["reload_s"] = RELOADED_AFTER_S if unfinished else None
-    return templates.get_template("report.html").render(context)
+    page = sweep.folder / PAGE
+    write_whole(page, templates.get_template("report.html").render(context))
+    return page
 
 
 def _percent(value: float, digits: int = 0) -> str:
@@ -98,14 +98,7 @@ def _context(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
     runs = sweep.runs
     context = {
         "name": sweep.folder.resolve().name,
-        "runs": runs,
-        "valid": sum(run.valid for run in runs),
         "skipped": [(str(file.path.relative_to(sweep.folder)), file.reason) for file in sweep.skipped],
-        "CONTROL": CONTROL,
-        "settings": settings(runs),
-        "environment": environment(runs),
-        "mixture": sweep.mixture,
-        "days": sorted({run.started.date().isoformat() for run in runs if run.started}),
     }
     if not runs:
         return context | {"summary": None, "palette": [], "completion": [], "overheads": [], "of_figure_9": []}
@@ -115,6 +108,13 @@ def _context(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
     tree = explorer.tree_of(runs)
     return {
         **context,
+        "runs": runs,
+        "valid": sum(run.valid for run in runs),
+        "CONTROL": CONTROL,
+        "settings": settings(runs),
+        "environment": environment(runs),
+        "mixture": sweep.mixture,
+        "days": sorted({run.started.date().isoformat() for run in runs if run.started}),
         "summary": summarise(sweep),
         "trials": sorted({run.trial for run in runs}),
         "palette": [(css[scheme], scheme, colour(scheme)) for scheme in schemes],
@@ -151,7 +151,7 @@ def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
         "families_drawn": by_family if len(charts) > 1 else None,
         "figure_9": image(charts[-1], "Bars by pattern and scheme; the numbers are in the table below"),
         "has_published": any(share(pattern, CONTROL) for pattern in bars.patterns),
-        "matches": [each for scheme in schemes if (each := published.match(bars, scheme)).pairs],
+        "matches": [each for scheme in schemes if len((each := published.match(bars, scheme)).rows)],
         "static": published.STATIC,
         "of_figure_9": of_figure_9,
     }
@@ -171,7 +171,7 @@ def _title(sweep: Sweep, schemes: Sequence[str], of_figure_9: int) -> str:
 def _differences(sweep: Sweep) -> dict[str, Any]:
     of_tries = {
         (pair.first, pair.second, row.pattern): row
-        for pair in trials.compare_all(sweep, all_tries=True)
+        for pair in trials.compare_all(sweep, trials.ALL_TRIES)
         for row in (*pair.patterns, pair.overall)
     }
     return {
@@ -185,11 +185,9 @@ def _differences(sweep: Sweep) -> dict[str, Any]:
 
 
 def _completion(sweep: Sweep) -> dict[str, Any]:
-    by_pattern: dict[str, list[dict[str, Any]]] = {}
-    for row in completion.rows(sweep):
-        if row["over"] == trials.VALID or row["left_out"]:
-            by_pattern.setdefault(row["pattern"], []).append(row)
-    return {"completion": list(by_pattern.items()), "size_classes": CLASSES}
+    rows = [row for row in completion.rows(sweep) if row["over"] == trials.VALID or row["left_out"]]
+    by_pattern = [(pattern, list(members)) for pattern, members in groupby(rows, itemgetter("pattern"))]
+    return {"completion": by_pattern, "size_classes": CLASSES}
 
 
 def _verdicts(sweep: Sweep) -> dict[str, Any]:
@@ -207,16 +205,14 @@ def _verdicts(sweep: Sweep) -> dict[str, Any]:
 
 def _patterns(sweep: Sweep) -> Iterator[dict[str, Any]]:
     """The runs by pattern, each with its number among all runs, and the pictures of its trials."""
-    sheets: dict[str, list[tuple[int, Path]]] = {}
-    for (pattern, trial), file in rates.sheets(sweep, sweep.folder / FOLDER / "rates").items():
-        sheets.setdefault(pattern, []).append((trial, file))
-    members: dict[str, list[tuple[int, Run]]] = {}
-    for number, run in enumerate(sweep.runs):
-        members.setdefault(run.pattern, []).append((number, run))
+    sheets = rates.sheets(sweep, sweep.folder / FOLDER / "rates")
     for pattern in summarise(sweep).patterns:
-        runs = sorted(members[pattern], key=lambda m: (summarise(sweep).schemes.index(m[1].scheme), m[1].trial))
+        runs = [(number, run) for number, run in enumerate(sweep.runs) if run.pattern == pattern]
+        runs.sort(key=lambda member: (summarise(sweep).schemes.index(member[1].scheme), member[1].trial))
         words = f"{short(pattern)}: rates over time of every scheme, trial {{}}; the runs are listed below"
-        pictures = [image(file.read_bytes(), words.format(trial)) for trial, file in sheets[pattern]]
+        pictures = [
+            image(file.read_bytes(), words.format(trial)) for (of, trial), file in sheets.items() if of == pattern
+        ]
         yield {"pattern": pattern, "valid": sum(run.valid for _, run in runs), "runs": runs, "pictures": pictures}
 
 
@@ -225,8 +221,6 @@ def _patterns(sweep: Sweep) -> Iterator[dict[str, Any]]:
 
 def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """The settings that all these runs share, by their options, and the measured window."""
-    if not runs:
-        return []
     a, b = runs[0].window_s
     named = [(option_name(name), setting_text(value)) for name, value in settings_of(runs[0]).items()]
     return [*named, ("measured window", f"second {a:.3g} to {b:.3g}")]
@@ -268,19 +262,10 @@ def _range(values: Sequence[float]) -> tuple[float, ...] | None:
     return tuple(map(float, np.percentile(values, [0, 50, 100]))) if values else None
 
 
-class Quantiles(NamedTuple):
-    """5th percentile, median, 95th percentile, and maximum."""
-
-    low: float
-    median: float
-    high: float
-    maximum: float
-
-
 def overheads(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """A row for each scheme with rounds, over valid and invalid runs: the time of a round counts in both.
 
-    ``ms``: `Quantiles` by those PARTS that were stored; ``interval_share``: the median round's time over the interval
+    ``ms``: QUANTILES by those PARTS that were stored; ``interval_share``: the median round's time over the interval
     between rounds; ``delay_ms`` was set for the controller in virtual time, where computing takes none (0 in real
     time). ``first_changes`` are the paths changed by the first round of each run that changed any, ``later_changes``
     those changed afterwards; ``idle_rounds`` changed nothing.
@@ -291,7 +276,12 @@ def overheads(runs: Sequence[Run]) -> list[dict[str, Any]]:
         rounds, spec = [r for run in with_rounds for r in run.rounds], with_rounds[0].spec
         changes = [[r.changed for r in run.rounds if r.changed] for run in with_rounds]
         times = {part: [ms for r in rounds if (ms := getattr(r, f"{part}_ms")) is not None] for part in PARTS}
-        ms = {part: Quantiles(*np.percentile(each, [5, 50, 95, 100]).tolist()) for part, each in times.items() if each}
+        percent = list(QUANTILES.values())
+        ms = {
+            part: dict(zip(QUANTILES, np.percentile(each, percent).tolist(), strict=True))
+            for part, each in times.items()
+            if each
+        }
         rows.append(
             {
                 "scheme": scheme,
@@ -304,7 +294,7 @@ def overheads(runs: Sequence[Run]) -> list[dict[str, Any]]:
                 "large": float(np.median([r.large for r in rounds])),
                 "ms": ms,
                 "interval_s": spec.interval_s,
-                "interval_share": ms["total"].median / 1e3 / spec.interval_s if "total" in ms else None,
+                "interval_share": ms["total"]["median"] / 1e3 / spec.interval_s if "total" in ms else None,
                 "delay_ms": spec.controller_delay_ms if spec.time == "virtual" else 0.0,
             }
         )

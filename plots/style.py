@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 import io
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -132,9 +132,9 @@ def option_name(setting: str) -> str:
     return setting if option is None else option.name
 
 
-def rounded(value: float) -> str:
-    """Four digits, and from 1,000 on all before the point."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+def rounded(value: float, digits: int = 4) -> str:
+    """So many digits, and from 1,000 on all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
 
 
 def setting_text(value: Value) -> str:
@@ -145,15 +145,11 @@ def setting_text(value: Value) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value).lower() if value is None else str(value)
 
 
-@contextmanager
-def house_style() -> Iterator[None]:
+def house_style() -> AbstractContextManager[None]:
     """Matplotlib with our settings instead of the user's, which are restored afterwards."""
-    import matplotlib as mpl
+    from matplotlib.style import context
 
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update(_SETTINGS)
-        yield
+    return context(_SETTINGS, after_reset=True)
 
 
 def logarithmic(axes: Axes, which: Literal["x", "y"] = "y") -> None:

@@ -8,7 +8,6 @@ its trials, whatever their verdict, and how many of them were left out: these ma
 from __future__ import annotations
 
 import io
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -34,7 +33,6 @@ WINDOWS = {
 FEWEST, ENOUGH = 3, 10
 """Trials from which on there is an interval (with two, t = 12.7 and it depends on normality alone), and from which on
 percentiles of them say more."""
-ENDS = tuple(f"{end}_{what}" for what in ("ratio", "payload_mbps") for end in ("low", "high"))
 COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials", "median_mbps", "p5_mbps", "p95_mbps",
     "median_ratio", "p5_ratio", "p95_ratio", "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",
@@ -53,10 +51,10 @@ after the last. ``invalid_median_mbps``: of trials that do not count. ``all``: o
 @dataclass(frozen=True)
 class Summary:
     """All bars of a sweep; the order to show them in; the fat-tree's size, 0 for a network unlike the paper's; and the
-    most that all hosts could receive, on the wire and as payload, in Mb/s.
+    most payload that all hosts could receive, in Mb/s.
 
     ``frame`` has COLUMNS; the number of ``trials``; ``void``, what to say of a bar without a valid one;
-    ``all_payload_mbps``; and the ends of whiskers, ``low`` and ``high`` (`_ends`). ``bars`` has its rows by (pattern,
+    ``all_payload_mbps``; and the ends of `whiskers`, ``low_...`` and ``high_...``. ``bars`` has its rows by (pattern,
     scheme), with None where there is no number.
     """
 
@@ -64,7 +62,6 @@ class Summary:
     patterns: tuple[str, ...]
     schemes: tuple[str, ...]
     k: int
-    capacity_mbps: float
     payload_capacity_mbps: float
     bars: Mapping[tuple[str, str], Any]
 
@@ -84,11 +81,11 @@ def summarise(sweep: Sweep) -> Summary:
     bars["reasons"] = reasons.reindex(bars.index).fillna("")
     patterns, schemes = pattern_order(counted.pattern), scheme_order(counted.scheme)
     order = [(pattern, scheme) for pattern in patterns for scheme in schemes if (pattern, scheme) in bars.index]
-    frame = bars.loc[order].reset_index()[[*COLUMNS, "trials", "void", "all_payload_mbps", *ENDS]]
+    frame = bars.loc[order].reset_index()
     plain = frame.astype(object).where(frame.notna(), None)
     by_bar = dict(zip(order, plain.itertuples(index=False, name="Bar"), strict=True))
     k = published_k(sweep.runs[0])
-    return Summary(frame, tuple(patterns), tuple(schemes), k, capacity, payload, by_bar)
+    return Summary(frame, tuple(patterns), tuple(schemes), k, payload, by_bar)
 
 
 def published_k(run: Run) -> int:
@@ -108,6 +105,7 @@ def _bars(tries: Any) -> Any:
         for what in ("mbps", "ratio", "payload_mbps")
         for name, share in (("median", 0.5), ("p5", 0.05), ("p95", 0.95))
     }
+    ends = [whiskers(valid[what]).add_suffix(f"_{what}") for what in ("ratio", "payload_mbps")]
     bars = DataFrame(
         {
             "trials": counted.groupby(BAR).size(),
@@ -122,27 +120,25 @@ def _bars(tries: Any) -> Any:
             "all_payload_mbps": every.payload_mbps.median(),
             **{column: valid[column].median() for column in WINDOWS},
             **spreads,
-            **_ends(valid, "ratio"),
-            **_ends(valid, "payload_mbps"),
         },
         index=verdicts.index,
-    )
+    ).join(ends)
     only_short = (bars.not_judged_trials > 0) & (bars.invalid_trials == 0)
     return bars.assign(void=np.where(only_short, "NOT JUDGED", "INVALID"))
 
 
-def _ends(valid: Any, what: str) -> dict[str, Any]:
-    """The ends of whiskers: the 5th and 95th percentile of ENOUGH trials or more; of fewer Student's 95 % interval of
-    their mean, since three trials have no 5th percentile; none of fewer than FEWEST."""
+def whiskers(values: Any) -> Any:
+    """The ends ``low`` and ``high`` of the whisker of each group of a grouped series of trials' values: the 5th and
+    95th percentile of ENOUGH trials or more; of fewer Student's 95 % interval of their mean, since three trials have no
+    5th percentile; none of fewer than FEWEST."""
+    from pandas import DataFrame
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-    number, mean = valid[what].count(), valid[what].mean()
-    half = (stdtrit(number - 1, 0.975) * valid[what].sem()).where(number >= FEWEST)
+    number, mean = values.count(), values.mean()
+    half = (stdtrit(number - 1, 0.975) * values.sem()).where(number >= FEWEST)
     few = number < ENOUGH
-    return {
-        f"low_{what}": (mean - half).where(few, valid[what].quantile(0.05)),
-        f"high_{what}": (mean + half).where(few, valid[what].quantile(0.95)),
-    }
+    low, high = (mean - half).where(few, values.quantile(0.05)), (mean + half).where(few, values.quantile(0.95))
+    return DataFrame({"low": low, "high": high})
 
 
 @lru_cache(SWEEPS_KEPT)
@@ -158,23 +154,17 @@ def frame_of(sweep: Sweep) -> Any:
     for run in sweep.tries:
         counts = id(run) in counting
         base = control.get((run.pattern, run.trial)) if run.valid and counts else None
-        row = {
-            name: getattr(run, name) for name in ("pattern", "scheme", "trial", "seed", "verdict", "valid", "reasons")
-        }
-        row |= {"counts": counts, "mbps": run.bisection_mbps, "payload_mbps": run.payload_mbps}
-        rows.append(row | {name: _ratio(run, base, window) for name, window in _windows(run).items()})
-    frame = DataFrame(rows).astype(dict.fromkeys(["mbps", "payload_mbps", *WINDOWS], float))
-    counted = frame.counts & frame.valid
-    frame["ratio"] = _over_control(frame, frame[counted]).where(counted)
-    frame["all_ratio"] = _over_control(frame, frame)
+        rows.append(
+            {name: getattr(run, name) for name in ("pattern", "scheme", "trial", "seed", "verdict", "valid", "reasons")}
+            | {"counts": counts, "mbps": run.bisection_mbps, "payload_mbps": run.payload_mbps}
+            | {"control_mbps": base.bisection_mbps if base else None}
+            | {name: _ratio(run, base, window) for name, window in _windows(run).items()}
+        )
+    frame = DataFrame(rows).astype(dict.fromkeys(["mbps", "payload_mbps", "control_mbps", *WINDOWS], float))
+    frame["ratio"] = frame.mbps / frame.control_mbps.where(frame.control_mbps > 0)
+    controls = frame[(frame.scheme == CONTROL) & (frame.mbps > 0)].groupby(["pattern", "trial"]).mbps.median()
+    frame["all_ratio"] = frame.mbps / frame.join(controls.rename("of_tries"), on=["pattern", "trial"]).of_tries
     return frame
-
-
-def _over_control(frame: Any, among: Any) -> Any:
-    """Each rate over the median of the control's of its trial, ``among`` these."""
-    trial = ["pattern", "trial"]
-    controls = among[(among.scheme == CONTROL) & (among.mbps > 0)].groupby(trial).mbps.median()
-    return frame.mbps / frame.join(controls.rename("control"), on=trial).control
 
 
 def _windows(run: Run) -> dict[str, tuple[float, float] | None]:
@@ -236,10 +226,12 @@ def csv_text(sweep: Sweep) -> str:
     if not sweep.runs:
         return ",".join(COLUMNS) + "\n"
     frame = summarise(sweep).frame[list(COLUMNS)]
-    text: str = frame.assign(capacity_mbps=frame.capacity_mbps.map("{:g}".format)).to_csv(
-        index=False, float_format="%.4f", lineterminator="\n"
-    )
-    return text
+    return as_csv(frame.assign(capacity_mbps=frame.capacity_mbps.map("{:g}".format)), "%.4f")
+
+
+def as_csv(frame: Any, float_format: str | None = None) -> str:
+    """The rows of a frame as CSV."""
+    return str(frame.to_csv(index=False, float_format=float_format, lineterminator="\n"))
 
 
 def show(sweep: Sweep, sentence: str = "") -> str:
@@ -252,7 +244,7 @@ def show(sweep: Sweep, sentence: str = "") -> str:
     from record.output import plain_table
 
     summary = summarise(sweep)
-    schemes = by_scheme(summary.frame).loc[list(summary.schemes)]
+    schemes = by_scheme(summary.frame)
     meaning = (
         "Payload received by all hosts in Mb/s, and its share of the control: medians of the valid trials. "
         f"All links could carry {rounded(summary.payload_capacity_mbps)} Mb/s."
@@ -261,23 +253,19 @@ def show(sweep: Sweep, sentence: str = "") -> str:
         meaning += " Behind a bar with tries that do not count: the same with them."
     table = plain_table("", "pattern", *summary.schemes)
     for pattern in summary.patterns:
-        cells = (_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes)
+        cells = [_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes]
         table.add_row(*map(escape, (short(pattern), *cells)))  # a file name in brackets is not markup
     if len(summary.patterns) > 1:
-        some = schemes.patterns.where(schemes.patterns < len(summary.patterns))
-        table.add_row("mean share", *map(_mean, schemes.median_ratio, some))
+        cells = []
+        for share, patterns in zip(schemes.median_ratio, schemes.patterns, strict=True):
+            some = f" ({patterns})" if patterns < len(summary.patterns) else ""
+            cells.append(f"{share:.1%}{some}" if patterns else "-")
+        table.add_row("mean share", *cells)
     text = io.StringIO()
     console = Console(file=text, width=400, color_system=None)
     console.print(meaning, table, sep="\n")
     console.print(escape(sentence), soft_wrap=True)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
-
-
-def _mean(share: float, patterns: float) -> str:
-    """A share and, if it is not of all, of how many patterns."""
-    if math.isnan(share):
-        return "-"
-    return f"{share:.1%}" + ("" if math.isnan(patterns) else f" ({patterns:.0f})")
 
 
 def _cell(bar: Any) -> str:

@@ -18,7 +18,7 @@ does not survive the correction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
@@ -29,7 +29,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.style import BEST_FIRST, scheme_order
-from plots.summary import FEWEST, SWEEPS_KEPT, frame_of, pattern_order
+from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, pattern_order
 from traffic.flowfile import file_of_own
 
 LEVEL = 0.05
@@ -40,6 +40,13 @@ CSV_COLUMNS = (
     "over", "first", "second", "pattern", "pairs",
     "mean_mbps", "low_mbps", "high_mbps", "p", "holm_p", "verdict",
 )  # fmt: skip
+
+SEEDS_COLUMNS = ("measure", "pattern", "scheme", "beyond", "patterns", "seeds", "mean", "low", "high")
+COSTS = ("retransmitted_segments", "needless_retransmissions", "segments_out_of_order", "timeouts", "moves")
+"""Of a run's ``costs``: how many."""
+COMPLETION = ("median", "p99")
+TURNS = ("shuffle_s", "host_completion_s", "goodput_mbytes_per_s")
+BASES = ("ecmp", "spanning-tree", "hedera-sa")
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Pair:
     """Two schemes, pattern by pattern and over the ``common`` patterns that both have in all their trials."""
 
     first: str
@@ -80,13 +87,15 @@ class Comparison:
 def in_a_sentence(sweep: Sweep) -> str:
     """Sentences on how many patterns each scheduler is significantly above BASE in, by valid runs and by all tries, and
     on how those of the user's own stand beside BASE and RIVAL; empty if these were not run."""
-    compared, of_tries = ({(each.first, each.second): each for each in every} for every in _valid_and_all(sweep))
+    compared, of_tries = (
+        {(pair.first, pair.second): pair for pair in compare_all(sweep, over)} for over in (VALID, ALL_TRIES)
+    )
     static = [name for name in BEST_FIRST if not name.startswith("hedera-")]
     schemes = [scheme for scheme in scheme_order(run.scheme for run in sweep.runs) if scheme not in static]
     schemes.sort(key=lambda scheme: not is_own(scheme))
     beside_base = [pair for scheme in schemes if (pair := compared.get((scheme, BASE))) and pair.patterns]
-    asked = [compared.get((own, rival)) for own in filter(is_own, schemes) for rival in (BASE, RIVAL)]
-    beside_rivals = [pair for pair in asked if pair and pair.patterns]
+    pairs = [compared.get((own, rival)) for own in filter(is_own, schemes) for rival in (BASE, RIVAL)]
+    beside_rivals = [pair for pair in pairs if pair and pair.patterns]
     rows = [row for pair in (*beside_base, *beside_rivals) for row in pair.patterns]
     if not rows:
         return ""
@@ -111,7 +120,7 @@ def in_a_sentence(sweep: Sweep) -> str:
     return " ".join(sentences)
 
 
-def _overall(pair: Comparison) -> str:
+def _overall(pair: Pair) -> str:
     """What the trials say of two schemes over the patterns that both have in all of them."""
     row, names = pair.overall, f"{pair.first} minus {pair.second}"
     if row.mean is None or row.low is None:
@@ -132,7 +141,7 @@ def first_to_last(schemes: Iterable[str]) -> list[str]:
     return sorted(set(schemes), key=lambda s: (s != CONTROL, place.get(s, -1), not is_own(s), s))
 
 
-def asked_first(compared: Iterable[Comparison]) -> list[Comparison]:
+def asked_first(compared: Iterable[Pair]) -> list[Pair]:
     """Of all comparisons those that a reader asks for: the user's own schemes beside BASE and RIVAL, else all schemes
     beside BASE, else all; never the control, which does not compete."""
     pairs = [pair for pair in compared if pair.first != CONTROL and pair.patterns]
@@ -158,24 +167,19 @@ def csv_text(sweep: Sweep) -> str:
             *(None if value is None else f"{value:.4g}" for value in (row.p, row.adjusted)),
             row.verdict,
         )
-        for over, comparisons in zip((VALID, ALL_TRIES), _valid_and_all(sweep), strict=True)
-        for pair in comparisons
+        for over in (VALID, ALL_TRIES)
+        for pair in compare_all(sweep, over)
         for row in (*pair.patterns, pair.overall)
     ]
-    text: str = DataFrame(rows, columns=CSV_COLUMNS).to_csv(index=False, lineterminator="\n")
-    return text
-
-
-def _valid_and_all(sweep: Sweep) -> tuple[tuple[Comparison, ...], tuple[Comparison, ...]]:
-    return compare_all(sweep), compare_all(sweep, all_tries=True)
+    return as_csv(DataFrame(rows, columns=CSV_COLUMNS))
 
 
 @lru_cache(2 * SWEEPS_KEPT)
-def compare_all(sweep: Sweep, all_tries: bool = False) -> tuple[Comparison, ...]:
-    """Every pair of schemes that were run, in the order of `first_to_last`: over valid runs, or over all tries that
+def compare_all(sweep: Sweep, over: str = VALID) -> tuple[Pair, ...]:
+    """Every pair of schemes that were run, in the order of `first_to_last`: over VALID runs, or over ALL_TRIES that
     have a number, with the median of each trial's tries."""
     frame = frame_of(sweep)
-    if not all_tries:
+    if over == VALID:
         frame = frame[frame.counts & frame.valid]
     rates = frame.pivot_table("mbps", ["pattern", "trial"], "scheme", aggfunc="median")
     order = first_to_last(run.scheme for run in sweep.runs)
@@ -184,14 +188,14 @@ def compare_all(sweep: Sweep, all_tries: bool = False) -> tuple[Comparison, ...]
     return tuple(replace(pair, overall=row) for pair, row in zip(compared, overall, strict=True))
 
 
-def _compare(rates: Any, first: str, second: str) -> Comparison:
+def _compare(rates: Any, first: str, second: str) -> Pair:
     if not {first, second} <= set(rates.columns):
-        return Comparison(first, second, (), difference(None, []), 0)
+        return Pair(first, second, (), difference(None, []), 0)
     differences = (rates[first] - rates[second]).dropna()
     by_trial = differences.unstack("trial")
     rows = [difference(p, by_trial.loc[p].dropna().tolist()) for p in pattern_order(by_trial.index)]
     overall, common = over_patterns(differences)
-    return Comparison(first, second, tuple(holm(rows)), overall, common)
+    return Pair(first, second, tuple(holm(rows)), overall, common)
 
 
 def over_patterns(values: Any) -> tuple[Difference, int]:
@@ -227,3 +231,55 @@ def holm(rows: Sequence[Difference]) -> list[Difference]:
         largest = max(largest, min(1.0, (len(tested) - rank) * p))
         adjusted[i] = replace(rows[i], adjusted=largest)
     return adjusted
+
+
+# --- means over seeds ------------------------------------------------------------------------------------------
+
+
+def seeds_csv(sweep: Sweep) -> str:
+    """``seeds.csv`` of a published sweep, which the documents quote: what all trials say together of each scheme, and
+    of how far it is beyond others. Values are averaged as differences are, with Student's interval (None: fewer than
+    FEWEST trials), which is not corrected for their number. Completion times are of each pattern by itself.
+
+    A row for each measure, pattern (``all``: over all patterns) and scheme; and one for how far it is ``beyond``
+    those of BASES that come after it. ``wire``, ``payload`` and what ends with ``to_control`` (of shuffles) are in % of
+    the control, ``of_links`` is payload in % of all hosts' links; costs are counts in a run; completion times are by
+    size class, in ms."""
+    from pandas import DataFrame
+
+    values = DataFrame(_values(sweep), columns=["measure", "pattern", "trial", "scheme", "value"])
+    groups = values.assign(group=values.pattern.where(values.measure.str.endswith("_ms"), "all"))
+    rows = []
+    for group, values_of_group in groups.groupby(["measure", "group"], sort=False):
+        table = values_of_group.pivot(index=["pattern", "trial"], columns="scheme", values="value")
+        schemes = first_to_last(table.columns)
+        for place, scheme in enumerate(schemes):
+            for base in (None, *(base for base in BASES if base in schemes[place + 1 :])):
+                mean, patterns = over_patterns(table[scheme] if base is None else table[scheme] - table[base])
+                rows.append((*group, scheme, base, patterns, mean.pairs, mean.mean, mean.low, mean.high))
+    return as_csv(DataFrame(rows, columns=SEEDS_COLUMNS), "%.5g")
+
+
+def _values(sweep: Sweep) -> Iterator[tuple[str, str, int, str, float]]:
+    """Every measure of every valid run, with its pattern, trial and scheme."""
+    valid = [run for run in sweep.runs if run.valid]
+    controls = {(run.pattern, run.trial): run for run in valid if run.scheme == CONTROL}
+    for run in valid:
+        measured: dict[str, float | None] = {"of_links": _percent(run.payload_mbps, run.capacity_mbps)}
+        control = controls.get((run.pattern, run.trial))
+        if control is not None and run.scheme != CONTROL:
+            measured["wire"] = _percent(run.bisection_mbps, control.bisection_mbps)
+            measured["payload"] = _percent(run.payload_mbps, control.payload_mbps)
+            for name in TURNS if run.turns and control.turns else ():
+                measured[f"{name}_to_control"] = _percent(getattr(run.turns, name), getattr(control.turns, name))
+        measured |= {name: run.costs.get(name) for name in COSTS}
+        for classed in run.completion:
+            for name in COMPLETION if classed.mean_s is not None and classed.size_class != "all" else ():
+                measured[f"{classed.size_class}_{name}_ms"] = 1000 * getattr(classed, f"{name}_s")
+        for measure, value in measured.items():
+            if value is not None:
+                yield measure, run.pattern, run.trial, run.scheme, value
+
+
+def _percent(mbps: float | None, of: float | None) -> float | None:
+    return 100 * mbps / of if mbps is not None and of else None

@@ -42,9 +42,9 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
     out = out or library.new_folder(options["scheme"], options["traffic"])
     result = library.run(**options, out=out, show=True)
     if (out / QUEUES).is_file():
-        from plots.traces import draw
+        from plots.rates import draw_trace
 
-        draw(out, result)
+        draw_trace(out, result)
     if as_json:
         click.echo(encode(result, indent=0), nl=False)
     else:

@@ -65,10 +65,10 @@ def test_invalid_runs_never_count(tmp_path):
     a = sweep(tmp_path / "a", ecmp(90, [70, 72, 71], [60, None, 64]), trials=3)
     b = sweep(tmp_path / "b", ecmp(90, None, [60, 99, 62]), trials=3, congestion_control="reno")
     found = compare([a, b])
-    lines = found.frame.set_index(["pattern", "folder"])
-    assert set(found.frame.pattern) == {FOUR[0], FOUR[2]}
-    assert lines.share[FOUR[2], "b"] == pytest.approx(0.61), "99 has no counterpart"
-    assert lines.runs[FOUR[2], "a"] == lines.runs[FOUR[2], "b"] == 2
+    shares = found.paired.groupby(["pattern", "folder"]).ratio
+    assert set(found.paired.pattern) == {FOUR[0], FOUR[2]}
+    assert shares.mean()[FOUR[2], "b"] == pytest.approx(0.61), "99 has no counterpart"
+    assert shares.size()[FOUR[2], "a"] == shares.size()[FOUR[2], "b"] == 2
     assert [row["invalid"] for row in found.rows()] == [1, 3]
     assert "b: 3 runs are invalid, and never counted" in found.notes
 

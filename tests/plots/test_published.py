@@ -20,7 +20,7 @@ def test_a_match_states_differences_and_correlation(tmp_path):
     match = published.match(summary, "ecmp")
     theirs = [6525 / 12395, 3482 / 12465, 4740 / 12558]
     differences = np.array(ours) / 100 - theirs
-    assert [pair.pattern for pair in match.pairs] == patterns
+    assert match.rows.pattern.tolist() == patterns
     assert match.column == "ECMP"
     assert match.mean == pytest.approx(differences.mean())
     assert match.mean_absolute == pytest.approx(np.abs(differences).mean())
