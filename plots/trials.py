@@ -40,7 +40,6 @@ CSV_COLUMNS = (
     "over", "first", "second", "pattern", "pairs",
     "mean_mbps", "low_mbps", "high_mbps", "p", "holm_p", "verdict",
 )  # fmt: skip
-
 SEEDS_COLUMNS = ("measure", "pattern", "scheme", "beyond", "patterns", "seeds", "mean", "low", "high")
 COSTS = ("retransmitted_segments", "needless_retransmissions", "segments_out_of_order", "timeouts", "moves")
 """Of a run's ``costs``: how many."""
