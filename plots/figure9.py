@@ -30,7 +30,7 @@ from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.published import STATIC, everything, families, family, published_bars
 from plots.style import BEST_FIRST, DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save, short
-from plots.summary import ENOUGH, FEWEST, Summary, frame_of, means_of_trials, summarise, whiskers
+from plots.summary import ENOUGH, FEWEST, Summary, frame_of, in_all_trials, summarise, whiskers
 from record.published import CAPACITY_MBPS
 from record.run import Run
 from topos.wire import payload_share
@@ -173,7 +173,8 @@ def _whiskers(sweep: Sweep) -> dict[tuple[str, str], tuple[float, float]]:
     tries = frame_of(sweep)
     rows = tries[tries.counts]
     rows = concat([rows.assign(family=rows.pattern.map(family)), rows.assign(family="all")])
-    shares = means_of_trials(rows, "ratio", ["family", "scheme"]).melt(ignore_index=False).value
+    groups = rows.set_index(["pattern", "trial"]).groupby(["family", "scheme"]).ratio
+    shares = groups.apply(lambda ratio: in_all_trials(ratio).mean())
     ends = whiskers(shares.groupby(["family", "scheme"])).dropna()
     return {group: (low, high) for group, low, high in ends.itertuples(name=None)}
 
