@@ -26,8 +26,8 @@ from plots import figure9, style
 from plots.export import run_rows
 from plots.load import Sweep, load_sweep, mixture
 from plots.style import Value, option_name, scheme_order, setting_text, short
-from plots.summary import BAR, FEWEST, csv_text, frame_of, means_of_trials, pattern_order
-from plots.trials import Difference, difference
+from plots.summary import BAR, FEWEST, csv_text, frame_of, pattern_order
+from plots.trials import Difference, difference, over_patterns
 from record.files import write_whole
 
 OF_THE_PATTERN = ("flows_per_host", "keep")
@@ -97,8 +97,9 @@ def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     rows = rows[rows.counts & rows.valid].assign(of_links=lambda valid: valid.mbps / valid.capacity_mbps)
     if of_control := rows.ratio.notna().any():
         rows = rows[rows.scheme != CONTROL]
-    shares = means_of_trials(rows, "ratio" if of_control else "of_links", ["part", "scheme"])
-    means = {key: difference(None, of_trials.dropna().tolist()) for key, of_trials in shares.iterrows()}
+    groups = rows.set_index(["pattern", "trial"]).groupby(["part", "scheme"])
+    shares = groups["ratio" if of_control else "of_links"]
+    means = {key: mean for key, of_scheme in shares if (mean := over_patterns(of_scheme)[0]).pairs}
     if not means:
         return None
     shown = {part: swept[part][1] for part, _ in means}

@@ -30,7 +30,7 @@ from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.published import STATIC, everything, families, family, published_bars
 from plots.style import BEST_FIRST, DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save, short
-from plots.summary import ENOUGH, FEWEST, Summary, frame_of, means_of_trials, summarise, whiskers
+from plots.summary import ENOUGH, FEWEST, Summary, frame_of, in_all_trials, summarise, whiskers
 from record.published import CAPACITY_MBPS
 from record.run import Run
 from topos.wire import payload_share
@@ -98,7 +98,7 @@ def conditions(runs: Sequence[Run]) -> str:
     return f"{network}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s{time} per run; {bars}"
 
 
-def _draw(ax: Axes, series: Series, places: Mapping[str, float], width: float) -> None:
+def _bars(ax: Axes, series: Series, places: Mapping[str, float], width: float) -> None:
     """The bars of those patterns or families that have a place: ours filled, with whiskers; published ones outlined."""
     shown = [(x, series.bars[name]) for name, x in places.items() if name in series.bars]
     style: dict[str, Any] = {"color": colour(series.scheme), "linewidth": 0}
@@ -107,8 +107,8 @@ def _draw(ax: Axes, series: Series, places: Mapping[str, float], width: float) -
         style = {"facecolor": "white", "edgecolor": edge, "linewidth": 1.1}
     ax.bar([x for x, _ in shown], [spread.height for _, spread in shown], width, zorder=2, **style)
     # The median of few trials may be outside of the interval of their mean.
-    if whiskers := [(x, low, high) for x, (_, low, high) in shown if high > low]:
-        x, low, high = np.array(whiskers).T
+    if ends := [(x, low, high) for x, (_, low, high) in shown if high > low]:
+        x, low, high = np.array(ends).T
         ax.errorbar(x, (low + high) / 2, (high - low) / 2, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2, zorder=4)
 
 
@@ -144,18 +144,16 @@ def by_family(sweep: Sweep) -> Figure:
     ax.grid(axis="y")
     ax.axhline(1, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
     ax.axvspan(len(groups) - 1.5, len(groups) - 0.5, color="#f2f2f2", linewidth=0, zorder=0)
-    width, ends = 0.84 / (2 * len(schemes)), _ends(sweep)
+    width, ends = 0.84 / (2 * len(schemes)), _whiskers(sweep)
     for number, scheme in enumerate(schemes):
         means = {group.name: group.means[scheme] for group in groups if scheme in group.means}
         ours = {name: Spread(mean["ours"], *ends.get((name, scheme), (0.0, 0.0))) for name, mean in means.items()}
-        theirs = {
-            name: Spread(share, 0.0, 0.0) for name, mean in means.items() if (share := mean["published"]) is not None
-        }
+        theirs = {name: Spread(share, share, share) for name, mean in means.items() if (share := mean["published"])}
         beside = scheme not in STATIC or scheme == static[0]
         for series in (Series(scheme, False, ours), Series(scheme, True, theirs if beside else {})):
             aside = width * (2 * number + 0.5 + series.published) - 0.42
             places = {group.name: place + aside for place, group in enumerate(groups)}
-            _draw(ax, series, places, width * 0.88)
+            _bars(ax, series, places, width * 0.88)
             if mean := series.bars.get("all"):
                 ax.text(places["all"], 0.02, f"{mean.height:.0%}", ha="center", rotation=90, fontsize=8, zorder=5)
     ax.set_title(f"{conditions(sweep.runs)}; means over patterns", fontsize=8.5, color=MUTED)
@@ -168,14 +166,15 @@ def by_family(sweep: Sweep) -> Figure:
     return figure
 
 
-def _ends(sweep: Sweep) -> dict[tuple[str, str], tuple[float, float]]:
+def _whiskers(sweep: Sweep) -> dict[tuple[str, str], tuple[float, float]]:
     """The ends of whiskers by family (and of all) and scheme, where there are enough trials."""
     from pandas import concat
 
     tries = frame_of(sweep)
     rows = tries[tries.counts]
     rows = concat([rows.assign(family=rows.pattern.map(family)), rows.assign(family="all")])
-    shares = means_of_trials(rows, "ratio", ["family", "scheme"]).stack()
+    groups = rows.set_index(["pattern", "trial"]).groupby(["family", "scheme"]).ratio
+    shares = groups.apply(lambda ratio: in_all_trials(ratio).mean())
     ends = whiskers(shares.groupby(["family", "scheme"])).dropna()
     return {group: (low, high) for group, low, high in ends.itertuples(name=None)}
 
@@ -229,7 +228,8 @@ def _chart(summary: Summary, what: str, whole: float) -> Chart:
             numbers = published_bars(pattern, summary.k)
             if scheme in numbers:
                 of = numbers[CONTROL] if what == "ratio" else _PUBLISHED_PAYLOAD_MBPS
-                theirs[pattern] = Spread(whole * numbers[scheme] / of, 0.0, 0.0)
+                height = whole * numbers[scheme] / of
+                theirs[pattern] = Spread(height, height, height)
         series.append(Series(scheme, False, ours))
         if theirs and (scheme not in STATIC or scheme in (static[0], static[-1])):
             series.append(Series(scheme, True, theirs))
@@ -237,14 +237,10 @@ def _chart(summary: Summary, what: str, whole: float) -> Chart:
 
 
 def _half(fields: Sequence[Axes], summary: Summary, chart: Chart, per_row: int) -> None:
-    highest = max(
-        [chart.whole]
-        + [
-            spread.height if series.published else min(spread.high, 1.2 * chart.whole)
-            for series in chart.series
-            for spread in series.bars.values()
-        ]
-    )
+    highest = chart.whole
+    for series in chart.series:
+        most = math.inf if series.published else 1.2 * chart.whole
+        highest = max([highest, *(min(spread.high, most) for spread in series.bars.values())])
     width = _GROUP_WIDTH / max(len(chart.series), _FEWEST_SLOTS)
     for row, ax in enumerate(fields):
         shown = summary.patterns[row * per_row : (row + 1) * per_row]
@@ -261,7 +257,7 @@ def _half(fields: Sequence[Axes], summary: Summary, chart: Chart, per_row: int) 
             places = {pattern: group + width * (i + 0.5 - len(chart.series) / 2) for group, pattern in enumerate(shown)}
             if not series.published:
                 _without_number(ax, summary, chart.whole, series, places, width)
-            _draw(ax, series, places, width * (0.74 if series.published else 0.9))
+            _bars(ax, series, places, width * (0.74 if series.published else 0.9))
     fields[len(fields) // 2].set_ylabel("share of the control" if chart.what == "ratio" else "payload received (Mb/s)")
 
 

@@ -184,14 +184,9 @@ def _ratio(run: Run, control: Run | None, window: tuple[float, float] | None) ->
     return mbps / base if base else None
 
 
-def means_of_trials(rows: Any, share: str, by: str | list[str]) -> Any:
-    """For each group of rows the mean of each trial, over those patterns that all trials of the group have: a line for
-    each group, a column for each trial, NaN where a group has no such trial."""
-    by = [by] if isinstance(by, str) else by
-    table = rows.dropna(subset=share).pivot_table(share, [*by, "pattern"], "trial")
-    known = table.notna()
-    complete = (known | ~known.groupby(by).transform("any")).all(axis=1)
-    return table[complete].groupby(by).mean()
+def in_all_trials(values: Any) -> Any:
+    """Of a series by pattern and trial, those patterns that all its trials have: a column for each trial."""
+    return values.dropna().unstack("trial").dropna()
 
 
 def by_scheme(frame: Any) -> Any:

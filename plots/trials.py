@@ -29,7 +29,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.style import BEST_FIRST, scheme_order
-from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, pattern_order
+from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, in_all_trials, pattern_order
 from traffic.flowfile import file_of_own
 
 LEVEL = 0.05
@@ -40,7 +40,6 @@ CSV_COLUMNS = (
     "over", "first", "second", "pattern", "pairs",
     "mean_mbps", "low_mbps", "high_mbps", "p", "holm_p", "verdict",
 )  # fmt: skip
-
 SEEDS_COLUMNS = ("measure", "pattern", "scheme", "beyond", "patterns", "seeds", "mean", "low", "high")
 COSTS = ("retransmitted_segments", "needless_retransmissions", "segments_out_of_order", "timeouts", "moves")
 """Of a run's ``costs``: how many."""
@@ -201,8 +200,8 @@ def _compare(rates: Any, first: str, second: str) -> Pair:
 def over_patterns(values: Any) -> tuple[Difference, int]:
     """The mean, within each trial and then over trials, of a series by pattern and trial, over the patterns that all
     trials have; and the number of these."""
-    common = values.dropna().unstack("trial").dropna()
-    return difference(None, common.mean().tolist() if len(common) else []), len(common)
+    common = in_all_trials(values)
+    return difference(None, common.mean().dropna().tolist()), len(common)
 
 
 def difference(pattern: str | None, differences: Sequence[float]) -> Difference:
