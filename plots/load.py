@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,24 +67,25 @@ def load_sweep(folder: str | Path) -> Sweep:
     if not folder.is_dir():
         raise ValueError(f"there is no results folder {folder}")
     runs: dict[Path, Run] = {}
-    skipped = []
-    files = find_files(folder, "run.json")  # not hidden ones, which are being written
-    for path in files:
+    skipped = list[Skipped]()
+
+    def take(path: Path, run: Callable[[], Run]) -> None:
         if ASIDE.fullmatch(path.parent.name):
             skipped.append(Skipped(path, "is of other files or of another emulator than the run in its place"))
-            continue
+            return
         try:
-            runs[path] = read(path)
+            runs[path] = run()
         except (OSError, ValueError) as error:  # the file may be gone by now
             skipped.append(Skipped(path, str(error), unreadable=True))
+
+    files = find_files(folder, "run.json")  # not hidden ones, which are being written
+    for path in files:
+        take(path, partial(read, path))
     archive = folder / ARCHIVE
     if not files and os.path.lexists(archive):
         try:
             for name, content in unpacked(archive):
-                try:
-                    runs[folder / name] = decode(content)
-                except ValueError as error:
-                    skipped.append(Skipped(folder / name, str(error), unreadable=True))
+                take(folder / name, partial(decode, content))
         except ValueError as error:
             skipped.append(Skipped(archive, str(error), unreadable=True))
         runs = dict(sorted(runs.items()))

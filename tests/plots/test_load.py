@@ -121,6 +121,17 @@ def test_what_is_kept_reads_as_the_sweep_does(sweep, tmp_path):
     assert [one.reason for one in load_sweep(tmp_path / "kept").skipped] == ["is no archive of runs"]
 
 
+def test_a_run_that_was_set_aside_counts_neither_in_its_sweep_nor_in_what_is_kept_of_it(sweep, tmp_path):
+    before = load_sweep(sweep)
+    (run, *_) = before.runs
+    aside = store(sweep, run_document(run.traffic, run.scheme, run.trial, bisection_mbps=1.0), ".0123456789abcdef")
+    keep(sweep, tmp_path / "kept")
+    for folder in (sweep, tmp_path / "kept"):
+        found = load_sweep(folder)
+        assert found.runs == before.runs
+        assert aside.relative_to(sweep) in [one.path.relative_to(folder) for one in found.skipped]
+
+
 def test_no_folder(tmp_path):
     with pytest.raises(ValueError, match="there is no results folder"):
         load_sweep(tmp_path / "missing")
