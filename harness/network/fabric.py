@@ -81,7 +81,7 @@ class Fabric:
     # --- building ------------------------------------------------------------------------------------------
 
     def build(self) -> None:
-        """Start Open vSwitch and lay every cable; hosts are addressed, bridges not yet made."""
+        """Lay every cable and start Open vSwitch; hosts are addressed, bridges not yet made."""
         self._join_control_network()
         Mininet.init()
         self.net = Mininet(topo=None, controller=None, host=FabricHost, switch=FabricSwitch, link=LaidLink)
