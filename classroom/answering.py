@@ -62,9 +62,9 @@ class History:
     cables: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def read(cls, told: dict[str, Any]) -> History:
-        flows = tuple(HistoryFlow(*flow) for flow in told["flows"])
-        return cls(told["k"], flows, told["periods"], tuple((one, other) for one, other in told["cables"]))
+    def read(cls, fields: dict[str, Any]) -> History:
+        flows = tuple(HistoryFlow(*flow) for flow in fields["flows"])
+        return cls(fields["k"], flows, fields["periods"], tuple((one, other) for one, other in fields["cables"]))
 
     def question(self, seed: int = 1, iterations: int = 1000) -> dict[str, Any]:
         """A question to a scheduler, which is made anew with this seed."""
@@ -86,7 +86,7 @@ def walk(history: History, place: Callable[[LargeFlows, LinkState], Int32]) -> l
 
     As in the real loop, no flow is given with a broken path if it has one that works.
     """
-    links, found = LinkState(FatTree(history.k)), list[dict[int, int]]()
+    links, cores = LinkState(FatTree(history.k)), list[dict[int, int]]()
     for period in range(history.periods):
         if period == history.periods - 1:
             for one, other in history.cables:
@@ -94,14 +94,14 @@ def walk(history: History, place: Callable[[LargeFlows, LinkState], Int32]) -> l
         flows = {n: flow for n, flow in enumerate(history.flows) if flow.born <= period < flow.gone}
         src, dst, hashed = np.array([flow[:3] for flow in flows.values()], dtype=np.int32).reshape(-1, 3).T
         hashed = links.detour(src, dst, canonical_cores(links.tree, src, dst, hashed))
-        on = found[-1] if found else {}
+        on = cores[-1] if cores else {}
         core = np.array([on.get(n, int(h)) for n, h in zip(flows, hashed, strict=True)], dtype=np.int32)
         shares = 1.0 / np.maximum(np.bincount(src)[src], np.bincount(dst)[dst])
         demand = [one if f.demand is None else f.demand for f, one in zip(flows.values(), shares, strict=True)]
         key, core = np.array(list(flows), dtype=np.int64), links.detour(src, dst, core)
         core = place(LargeFlows(key, src, dst, np.array(demand, dtype=float), core, hashed), links)
-        found.append(dict(zip(flows, np.asarray(core).tolist(), strict=True)))
-    return found
+        cores.append(dict(zip(flows, np.asarray(core).tolist(), strict=True)))
+    return cores
 
 
 # --- the process --------------------------------------------------------------------------------------------
@@ -180,11 +180,11 @@ def main() -> None:
         _, hard = resource.getrlimit(which)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(which, (value, value))
-    with os.fdopen(os.dup(0), "rb") as asked, os.fdopen(os.dup(1), "wb") as told:
+    with os.fdopen(os.dup(0), "rb") as asked, os.fdopen(os.dup(1), "wb") as answers:
 
         def tell(message: Message) -> None:
-            told.write(json.dumps(message).encode() + b"\n")
-            told.flush()
+            answers.write(json.dumps(message).encode() + b"\n")
+            answers.flush()
 
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)

@@ -58,9 +58,9 @@ def cases(seed: int) -> dict[str, list[Case]]:
     return dict(zip(NAMES, (_demand(seed), _first_fit(seed), _annealing(seed), contract), strict=True))
 
 
-def _check(worth: int, name: str, section: str, kind: str, words: str, *found: Case) -> Case:
+def _check(worth: int, name: str, section: str, kind: str, words: str, *cases: Case) -> Case:
     """``worth``: its points (docs/assignment/rubric.md)."""
-    return {"worth": worth, "name": name, "section": section, "kind": kind, "words": words, "cases": list(found)}
+    return {"worth": worth, "name": name, "section": section, "kind": kind, "words": words, "cases": list(cases)}
 
 
 # --- demands ------------------------------------------------------------------------------------------------
@@ -110,9 +110,9 @@ def _pairs(rng: Random, hosts: int, count: int) -> list[tuple[int, int]]:
 def _estimate(pairs: list[tuple[int, int]], hosts: int) -> Case:
     src, dst = [s for s, _ in pairs], [d for _, d in pairs]
     few = len(pairs) <= 20
-    told = f"flows {pairs}, {hosts} hosts" if few else f"{len(pairs)} random flows among {hosts} hosts"
+    setting = f"flows {pairs}, {hosts} hosts" if few else f"{len(pairs)} random flows among {hosts} hosts"
     right = estimate_demands(src, dst, hosts).tolist()
-    return {"asks": [{"src": src, "dst": dst, "hosts": hosts}], "demand": right, "told": told}
+    return {"asks": [{"src": src, "dst": dst, "hosts": hosts}], "demand": right, "told": setting}
 
 
 # --- histories ----------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def _history(history: History, **right: Any) -> Case:
 
 def _random_histories(rng: Random, count: int, failures: bool, sizes: Sequence[float] = (0.0,)) -> list[History]:
     """Small ones first. ``sizes``: demands to draw from, so that no host's link is asked for more than it has."""
-    found = [History(4, ())]
+    histories = [History(4, ())]
     for _ in range(count):
         tree, periods = FatTree(rng.choice((4, 4, 4, 6))), rng.randint(1, 3)
         flows, cables, sent, received = [], [], [0.0] * tree.num_hosts, [0.0] * tree.num_hosts
@@ -140,8 +140,8 @@ def _random_histories(rng: Random, count: int, failures: bool, sizes: Sequence[f
             path = path_links(tree, [flow.src], [flow.dst], [rng.randrange(tree.num_cores)])[0, 1:5]
             inner = [int(link) for link in path if link >= 0] or [tree.num_hosts + flow.src]
             cables.append(link_ends(tree, rng.choice(inner)))
-        found.append(History(tree.k, tuple(flows), periods, tuple(cables)))
-    return sorted(found, key=lambda one: (len(one.flows), one.periods, len(one.cables)))
+        histories.append(History(tree.k, tuple(flows), periods, tuple(cables)))
+    return sorted(histories, key=lambda one: (len(one.flows), one.periods, len(one.cables)))
 
 
 SCENES = json.loads((Path(__file__).with_name("templates") / "scenes.json").read_text(encoding="utf-8"))
@@ -154,21 +154,21 @@ k = 4, hosts 0 and 1 share an edge switch, hosts 0 to 3 a pod, and four cores le
 
 
 def _first_fit(seed: int) -> list[Case]:
-    found, scenes = [], []
+    cases, scenes = [], []
     for one in SCENES:
         history = History.read({"k": 4, "cables": (), **one})
         case = _history(history, cores=one["cores"], together=one["together"])
         scenes.append(_check(one["worth"], one["name"], one["section"], "history", one["words"], case))
     for history in _random_histories(Random(f"{seed} first fit"), DRAWN, failures=False, sizes=(0.9, 0.45, 0.225)):
         cores = walk(history, GlobalFirstFit(FatTree(history.k)).place)
-        found.append(_history(history, cores=[list(period.items()) for period in cores], together=[]))
+        cases.append(_history(history, cores=[list(period.items()) for period in cores], together=[]))
     first = (
         "is that the first path, in the order of tree.path_cores, on which every link has room beside what the flows "
         "before it hold? Or, if no path has, its hashed one?"
     )
     return [
         *scenes,
-        _check(4, "random histories, as Figure 5 has it", "section 4.3, Figure 5", "history", first, *found),
+        _check(4, "random histories, as Figure 5 has it", "section 4.3, Figure 5", "history", first, *cases),
     ]
 
 
@@ -250,15 +250,15 @@ def quality_cases(seed: int) -> list[Case]:
     """The traffic on which schedulers are measured, and what ECMP, the baseline and any paths reach under it.
 
     It is random, so that a submission cannot contain prepared answers."""
-    found = []
+    cases = []
     for drawn in (int(np.random.default_rng((seed, n)).integers(1 << 31)) for n in range(PATTERNS)):
         for k, cores in ((k, k * k // 4) for k in SIZES):
             rng = np.random.default_rng((drawn, k, 5))  # apart from others of one seed
             stride = int(rng.integers(cores, k * cores - cores))
             edge, pod = rng.integers(5, 40, 2) / 100
             drawn_traffic = (f"stride:{stride}", f"staggered:{edge:.2f},{pod:.2f}", "randbij", "random")
-            found += [_quality_case(k, traffic, drawn) for traffic in drawn_traffic]
-    return found
+            cases += [_quality_case(k, traffic, drawn) for traffic in drawn_traffic]
+    return cases
 
 
 def _quality_case(k: int, traffic: str, seed: int) -> Case:

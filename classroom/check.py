@@ -45,8 +45,8 @@ def held(path: Path) -> bool:
     good = sum(one.passed for one in checks)
     print(*checks, f"{path.name}: {good} of {len(checks)} checks hold", sep="\n", flush=True)
     if path.name == SCHEDULER and measurable(checks):
-        part, _, told = measured(submission, asked["quality"])
-        print(f"{told}\nbandwidth: some {100 * (part or 0.0):.0f} % of its points, by traffic of this check's own")
+        part, _, feedback = measured(submission, asked["quality"])
+        print(f"{feedback}\nbandwidth: some {100 * (part or 0.0):.0f} % of its points, by traffic of this check's own")
     return good == len(checks)
 
 

@@ -201,11 +201,11 @@ def _walked(replies: Replies, question: Question, judge: Judge | None = None) ->
 def _contract(submission: Submission, replies: Replies, check: Case) -> list[Check]:
     """Every rule of the contract except the one on time, on histories, small ones first; the last case is of those that
     another process must answer alike."""
-    found, moved, answered = dict[str, Check](), False, False
+    broken, moved, answered = dict[str, Check](), False, False
     *cases, again = check["cases"]
 
     def note(rule: str, words: str, example: str = "", weakness: bool = False) -> None:
-        found.setdefault(rule, Check(rule, check["section"], words, example, weakness, RULES[rule]))
+        broken.setdefault(rule, Check(rule, check["section"], words, example, weakness, RULES[rule]))
 
     def judge(flows: LargeFlows, links: LinkState, core: Int32, _: Answer) -> None:
         nonlocal moved, answered
@@ -227,15 +227,15 @@ def _contract(submission: Submission, replies: Replies, check: Case) -> list[Che
                 break  # it hangs or dies, which is told once
     if not answered:
         for rule in RULES:
-            note(rule, f"not tried: {next(iter(found.values())).words}")
+            note(rule, f"not tried: {next(iter(broken.values())).words}")
     if not moved:
         note(MOVES, "every flow stays where its hash put it: this is ECMP", weakness=True)
-    if RAISES in found:
+    if RAISES in broken:
         note(SAME, "not tried, because it does not always answer")
     elif example := _unlike(again["asks"], replies, *submission.another().ask([again["asks"]])):
         draw = "draw from the rng that the class is given and from nothing else, and go through sets in a sorted order"
         note(SAME, f"two processes with the same seed answer differently: {draw}", example)
-    return [found.get(rule) or Check(rule, check["section"], worth=worth) for rule, worth in RULES.items()]
+    return [broken.get(rule) or Check(rule, check["section"], worth=worth) for rule, worth in RULES.items()]
 
 
 def _unlike(questions: Sequence[Question], *processes: Replies) -> str:
@@ -332,9 +332,9 @@ def _against(rule: str, flows: LargeFlows, before: _State, state: _State) -> str
     if rule == "goes on" and abs(state.initial - began) > CLOSE:
         return f"the last period ended in a state of energy {began:.3f}, and the next begins at {state.initial:.3f}"
     if rule == "energies":
-        for name, said, right in (("initial_energy", state.initial, began), ("energy", state.energy, ended)):
-            if abs(said - right) > CLOSE:
-                return f"{name} is {said:.6f}, and computed afresh from the state it is {right:.6f} links"
+        for name, stated, right in (("initial_energy", state.initial, began), ("energy", state.energy, ended)):
+            if abs(stated - right) > CLOSE:
+                return f"{name} is {stated:.6f}, and computed afresh from the state it is {right:.6f} links"
     return ""
 
 

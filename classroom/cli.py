@@ -74,8 +74,8 @@ def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
     if not measurable(checks):
         click.echo("its bandwidth will be measured once these are fixed", err=True)
     elif not quick:
-        _, percent, told = measured(submission, quality_cases(seed))
-        click.echo(told.words, err=as_json)
+        _, percent, result = measured(submission, quality_cases(seed))
+        click.echo(result.words, err=as_json)
     if as_json:
         each = [one.as_json() for one in checks]
         click.echo(json.dumps({"checks": each, "percent_of_bound": percent}, allow_nan=False))
@@ -157,13 +157,13 @@ def grade(
     if seed == PUBLIC:
         raise ValueError(KNOWN)
     os.environ.pop(SEED, None)  # without isolation, submissions see the environment
-    found, others = hand_ins(folders, single)
+    handed_in, others = hand_ins(folders, single)
     if others:
         click.echo(f"not graded, because they are no submissions: {one_line(', '.join(others))}", err=True)
     make_folder(to_write(out))
     made: dict[int, Grade] = {}
-    jobs = min(jobs or len(os.sched_getaffinity(0)), len(found))
-    names = [os.fsdecode(os.fsencode(one.name)[:200]) for one in found]  # short enough for a file's with an ending
+    jobs = min(jobs or len(os.sched_getaffinity(0)), len(handed_in))
+    names = [os.fsdecode(os.fsencode(one.name)[:200]) for one in handed_in]  # short enough for a file's with an ending
 
     with ExitStack() as stack:
         try:
@@ -173,9 +173,9 @@ def grade(
             else:
                 hidden = {near for folder in folders for near in (folder, folder.resolve().parent)}
                 require_closed(place := stack.enter_context(prepared([*hidden, out])))
-            click.echo(f"{len(found)} submissions to grade, {jobs} at once", err=True)
-            done = stack.enter_context(progress_bar("grading", len(found)))
-            for n, one in stack.enter_context(closing(graded(Class(seed, seconds, place), jobs, found))):
+            click.echo(f"{len(handed_in)} submissions to grade, {jobs} at once", err=True)
+            done = stack.enter_context(progress_bar("grading", len(handed_in)))
+            for n, one in stack.enter_context(closing(graded(Class(seed, seconds, place), jobs, handed_in))):
                 made[n] = one
                 # After each, so that nothing is lost.
                 write_csv(out / "grades.csv", [made[n].row() for n in sorted(made)])

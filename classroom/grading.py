@@ -75,8 +75,8 @@ class Grade:
                 continue
             each = POINTS[part] / sum(check.worth for check in checks)
             for check, points in zip(checks, earned(checks, *UNTOUCHED.get(part, ())), strict=True):
-                told = _feedback(check, counts=points > 0)
-                shown.append(Line(part, f"{file}: {check.name}", points * each, check.worth * each, told))
+                feedback = _feedback(check, counts=points > 0)
+                shown.append(Line(part, f"{file}: {check.name}", points * each, check.worth * each, feedback))
         words = "Not measured: scheduler.py has to keep its contract first."
         for check in self.checks.get("quality", ()):
             words = _feedback(check, counts=True)
@@ -161,8 +161,8 @@ def grade(made: HandIn, course: Class) -> Grade:
             submission = Submission(course.start, held, CALL_S, Budget(CLOCK * course.budget_s))
             checks[part] = run_checks(submission, _cases(course.seed)[file])
             if file == SCHEDULER and measurable(checks[part]):
-                quality, percent, told = measured(submission, _quality(course.seed))
-                checks["quality"] = [told]
+                quality, percent, bandwidth = measured(submission, _quality(course.seed))
+                checks["quality"] = [bandwidth]
         except Unfit:
             raise
         except Exception as error:  # noqa: BLE001, an unforeseen answer must not end the grading of a class
@@ -190,8 +190,8 @@ def _cell(text: str, most: int) -> str:
 def _feedback(check: Check, counts: bool) -> str:
     if check.passed:
         return "" if counts else "Passed, but doing nothing passes this, too: it counts beside other checks only."
-    told = f"{check.words}\nRead again: {check.section}."
-    return f"{told}\nAn input that shows it:\n{check.example}" if check.example else told
+    text = f"{check.words}\nRead again: {check.section}."
+    return f"{text}\nAn input that shows it:\n{check.example}" if check.example else text
 
 
 def gradescope(grade: Grade) -> dict[str, Any]:
@@ -221,10 +221,10 @@ def prairielearn(grade: Grade) -> dict[str, Any]:
 
 def feedback(grade: Grade) -> str:
     """For a student, where there is no service."""
-    told = [grade.submission, _summary(grade)]
+    paragraphs = [grade.submission, _summary(grade)]
     for _, name, points, most, words in grade.lines():
-        told.append(f"\n{points:.2f} of {most:.2f}  {name}\n" + indent(words, "    "))
-    return "\n".join(told).rstrip() + "\n"
+        paragraphs.append(f"\n{points:.2f} of {most:.2f}  {name}\n" + indent(words, "    "))
+    return "\n".join(paragraphs).rstrip() + "\n"
 
 
 def failures(graded: Sequence[Grade]) -> list[dict[str, Any]]:

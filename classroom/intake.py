@@ -97,8 +97,8 @@ def hand_ins(folders: Sequence[Path], single: bool = False) -> tuple[list[HandIn
         if not number and len(attempts) < len(theirs):
             raise ValueError(f"two submissions have the same name: grade {who} separately, each with its own --out")
         counted = [one for one in theirs if one.attempt == attempts[-1]]
-        said = [f"of {len(attempts)} attempts the last counts: {counted[0].place.name}"] if len(attempts) > 1 else []
-        made.append(_apart(f"{who}_{number}" if number and names.count(who) > 1 else who, counted, said))
+        remarks = [f"of {len(attempts)} attempts the last counts: {counted[0].place.name}"] if len(attempts) > 1 else []
+        made.append(_apart(f"{who}_{number}" if number and names.count(who) > 1 else who, counted, remarks))
     if not single and not any(one.files for one in made):
         raise ValueError(f"{folders[0]} has no submission: that would be {', '.join(NAMES)}, or some of these")
     return made, others
@@ -108,17 +108,17 @@ def _part(path: Path, known: dict[str, tuple[str, str]]) -> _Part | None:
     """Whose this is, by its name; None for what is nobody's."""
     if path.name[0] in "._" or path.is_symlink() or not (path.is_dir() or path.is_file()):
         return None
-    if path.is_file() and (found := _CANVAS.fullmatch(path.name)):
-        return _Part(path, found["who"], found["id"], 0, found["file"], int(found["order"]))
+    if path.is_file() and (match := _CANVAS.fullmatch(path.name)):
+        return _Part(path, match["who"], match["id"], 0, match["file"], int(match["order"]))
     if path.is_file() and not path.name.lower().endswith(_PACKED):
         return None
     name = path.name if path.is_dir() else re.sub(r"(\.tar)?\.\w+$", "", path.name)
     if name in known:
         return _Part(path, *known[name], attempt=int(name.rpartition("_")[2]))
     for pattern in _WHOSE:
-        if found := pattern.fullmatch(name):
-            told = found.groupdict()
-            return _Part(path, told["who"], told.get("id", ""), int(told.get("attempt", 0)))
+        if match := pattern.fullmatch(name):
+            fields = match.groupdict()
+            return _Part(path, fields["who"], fields.get("id", ""), int(fields.get("attempt", 0)))
     return _Part(path, name)
 
 
@@ -130,21 +130,21 @@ def _gradescope(folder: Path) -> dict[str, tuple[str, str]]:
         return {}
     known = {}
     for name, who in _SUBMITTERS.findall(text):
-        told = (", ".join(re.findall(rf":{key}:[ \t'\"]*([^'\"/\0\n]+)", who)) for key in ("name", "email"))
-        known[name] = next(told) or name, next(told) or name
+        fields = (", ".join(re.findall(rf":{key}:[ \t'\"]*([^'\"/\0\n]+)", who)) for key in ("name", "email"))
+        known[name] = next(fields) or name, next(fields) or name
     return known
 
 
-def _apart(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
+def _apart(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
     """`_taken` in a process of its own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads, as NumPy has: none of them holds a lock of ours
         try:
             with ProcessPoolExecutor(1, get_context("fork"), _limit) as child:
-                return child.submit(_taken, name, parts, said).result()
+                return child.submit(_taken, name, parts, remarks).result()
         except Exception:  # noqa: BLE001, whatever it is that it ended of
             limits = f"{READ_S} s of processor time and {READ_BYTES >> 20} MiB of memory"
-            return HandIn(name, {}, (), (*said, f"what it holds cannot be read within {limits}"))
+            return HandIn(name, {}, (), (*remarks, f"what it holds cannot be read within {limits}"))
 
 
 def _limit() -> None:
@@ -153,18 +153,18 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + READ_BYTES,) * 2)
 
 
-def _taken(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
-    seen = list(islice((one for part in parts for one in _files(part, said)), MAX_FILES + 1))
+def _taken(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
+    seen = list(islice((one for part in parts for one in _files(part, remarks)), MAX_FILES + 1))
     if len(seen) > MAX_FILES:
-        said.append(f"it has more than {MAX_FILES} files, of which no more were looked at")
+        remarks.append(f"it has more than {MAX_FILES} files, of which no more were looked at")
     files = dict[str, Code | str]()
     for file in NAMES:
         mine = [one for one in seen[:MAX_FILES] if _expected(PurePosixPath(one.shown).name) == file]
         if not mine:
             continue
         *others, chosen = sorted(mine, key=partial(_rank, file))
-        said += [f"{other.shown} is not looked at" for other in others]
-        said += [f"{chosen.shown} is taken as {file}"] * (chosen.shown != file)
+        remarks += [f"{other.shown} is not looked at" for other in others]
+        remarks += [f"{chosen.shown} is taken as {file}"] * (chosen.shown != file)
         try:
             if len(data := _read(chosen.held, MAX_FILE)) > MAX_FILE:
                 raise Unreadable(f"is larger than {MAX_FILE / 1e6:.3g} MB")
@@ -173,8 +173,8 @@ def _taken(name: str, parts: Sequence[_Part], said: list[str]) -> HandIn:
             files[file] = f"{file} is not text in UTF-8"
         except Unreadable as error:
             files[file] = f"{file} {error}"
-    found = tuple(one_line(one.shown, most=100) for one in seen[:20]) + ("...",) * (len(seen) > 20)
-    return HandIn(name, files, found, tuple(map(one_line, said)))
+    names = tuple(one_line(one.shown, most=100) for one in seen[:20]) + ("...",) * (len(seen) > 20)
+    return HandIn(name, files, names, tuple(map(one_line, remarks)))
 
 
 def _expected(name: str) -> str | None:
@@ -191,20 +191,20 @@ def _rank(file: str, one: _Seen) -> tuple[int, int, bool, list[int], str]:
     return one.order, -len(path.parts), path.name == file, [int(n) for n in re.findall(r"\d+", path.stem)], one.shown
 
 
-def _files(part: _Part, said: list[str]) -> Iterator[_Seen]:
+def _files(part: _Part, remarks: list[str]) -> Iterator[_Seen]:
     """Everything in a part that is no folder. Of archives it says why one is not read."""
     if not part.place.is_dir():
-        yield from _opened(part.place, part.name or part.place.name, said, part.order)
+        yield from _opened(part.place, part.name or part.place.name, remarks, part.order)
     for folder, inside, names in os.walk(part.place):
         below = Path(folder).relative_to(part.place)
         odd = [name for name in inside if _expected(name)]
         inside[:] = [n for n in sorted(inside) if n[0] not in "._" and n not in odd and len(below.parts) < DEEPEST]
         for name in sorted([*odd, *names]):
             if name[0] not in "._":
-                yield from _opened(Path(folder, name), str(below / name), said)
+                yield from _opened(Path(folder, name), str(below / name), remarks)
 
 
-def _opened(path: Path, shown: str, said: list[str], order: int = 0) -> Iterator[_Seen]:
+def _opened(path: Path, shown: str, remarks: list[str], order: int = 0) -> Iterator[_Seen]:
     yield _Seen(shown, path, order)
     if not shown.lower().endswith(_PACKED):
         return
@@ -214,7 +214,7 @@ def _opened(path: Path, shown: str, said: list[str], order: int = 0) -> Iterator
             if parts and not any(part[0] in "._" for part in parts):
                 yield _Seen(f"{shown}/{'/'.join(parts)}", content, order)
     except Unreadable as error:
-        said.append(f"{shown} {error}: hand in a folder, a zip or a tar")
+        remarks.append(f"{shown} {error}: hand in a folder, a zip or a tar")
 
 
 def _read(held: Path | bytes | None, most: int) -> bytes:

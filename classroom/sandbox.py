@@ -175,14 +175,14 @@ def _filter() -> bytes:
     bubblewrap prevents either. Calls unknown to libseccomp belong to newer kernels, and are refused as well.
     """
     # The system's, whether or not this environment sees its packages.
-    found = PathFinder.find_spec("seccomp", [*sys.path, SYSTEM_PACKAGES])
-    if found is None or found.loader is None:
+    spec = PathFinder.find_spec("seccomp", [*sys.path, SYSTEM_PACKAGES])
+    if spec is None or spec.loader is None:
         raise Unfit(
             "grading has the kernel refuse namespaces, mounts and keyrings to submissions, by Python's libseccomp, "
             f"which is not installed for {sys.executable} (apt-get install python3-seccomp: for /usr/bin/python3)"
         )
-    seccomp: Any = module_from_spec(found)
-    found.loader.exec_module(seccomp)
+    seccomp: Any = module_from_spec(spec)
+    spec.loader.exec_module(seccomp)
     rules, machine = seccomp.SyscallFilter(seccomp.ALLOW), seccomp.Arch()
     refuse, unknown = seccomp.ERRNO(errno.EPERM), seccomp.ERRNO(errno.ENOSYS)
     for number in range(_MAX):

@@ -262,11 +262,11 @@ class Submission:
                 code = {**asdict(self.code), "file": f"/submission/{file}"}
                 request = json.dumps({"code": code, "questions": [question for _, question in asked]}).encode()
                 with contextlib.closing(self._said(request)) as lines:
-                    for told in map(json.loads, iter(partial(next, lines), DONE)):
-                        if "begins" in told:
-                            at = min(max(at, int(told["begins"])), len(asked) - 1)
+                    for reply in map(json.loads, iter(partial(next, lines), DONE)):
+                        if "begins" in reply:
+                            at = min(max(at, int(reply["begins"])), len(asked) - 1)
                             continue
-                        answer = self._heard(told)
+                        answer = self._heard(reply)
                         if at >= 0:
                             answers[at].append(answer)
                         elif isinstance(answer, Misbehaved):
@@ -299,15 +299,15 @@ class Submission:
 
             def line(seconds: float, watched: bool = start.others) -> bytes:
                 """The next one, within so many seconds and before the budget ends."""
-                due_s, said = time.monotonic() + seconds, b""
+                due_s, read = time.monotonic() + seconds, b""
                 while True:
                     ended = process.poll() is not None  # known before reading, so that nothing is missed
-                    said += answers.readline(MAX_ANSWER + 1 - len(said))
-                    whole = said.endswith(b"\n")
-                    if len(said) > MAX_ANSWER or answers.tell() > MAX_ANSWERS or (ended and said and not whole):
+                    read += answers.readline(MAX_ANSWER + 1 - len(read))
+                    whole = read.endswith(b"\n")
+                    if len(read) > MAX_ANSWER or answers.tell() > MAX_ANSWERS or (ended and read and not whole):
                         raise Misbehaved("rubbish", RUBBISH)
                     if whole:
-                        return said
+                        return read
                     if ended:  # behind a shell or bubblewrap a signal is its number plus 128
                         status = process.returncode
                         number = -status if status < 0 else status - 128
@@ -348,14 +348,14 @@ class Submission:
         if over:
             raise Misbehaved("ended", over)
 
-    def _heard(self, told: dict[str, Any]) -> Answer | Misbehaved:
+    def _heard(self, reply: dict[str, Any]) -> Answer | Misbehaved:
         """What a line says. Raises whatever it is that is wrong with it."""
-        if error := one_line(told.get("error", "")):
-            where = f" (line {line} of {one_line(self.code.file)})" if (line := int(told.get("line", 0))) else ""
+        if error := one_line(reply.get("error", "")):
+            where = f" (line {line} of {one_line(self.code.file)})" if (line := int(reply.get("line", 0))) else ""
             return Misbehaved("raised", f"it raises {error}{where}")
-        values = {name: np.asarray(numbers) for name, numbers in told.get("values", {}).items()}
+        values = {name: np.asarray(numbers) for name, numbers in reply.get("values", {}).items()}
         if any(array.dtype.kind not in "biuf" for array in values.values()):
             raise ValueError
-        numbers = {name: float(number) for name, number in told.get("numbers", {}).items()}
-        touched = tuple(one_line(name, most=20) for name in told.get("touched", ())[:9])
-        return Answer(values, numbers, touched, one_line(told.get("odd", ""), most=100))
+        numbers = {name: float(number) for name, number in reply.get("numbers", {}).items()}
+        touched = tuple(one_line(name, most=20) for name in reply.get("touched", ())[:9])
+        return Answer(values, numbers, touched, one_line(reply.get("odd", ""), most=100))

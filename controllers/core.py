@@ -78,9 +78,9 @@ class Controller:
 
     def started(self, platform: str, version: str, listen: str) -> None:
         """The platform listens for switches at ``listen``."""
-        told = {name: value for name in FLAGS if (value := getattr(self._settings, name)) is not None}
-        bw_mbps = told.pop("link_mbps")
-        self._log("start", platform=platform, platform_version=version, listen=listen, bw_mbps=bw_mbps, **told)
+        flags = {name: value for name in FLAGS if (value := getattr(self._settings, name)) is not None}
+        bw_mbps = flags.pop("link_mbps")
+        self._log("start", platform=platform, platform_version=version, listen=listen, bw_mbps=bw_mbps, **flags)
         self._beat()
 
     def _beat(self) -> None:

@@ -163,14 +163,14 @@ class HederaLoop:
         it still leads to the destination."""
 
         def send(edge: bool, then: Callable[[], None]) -> None:
-            told = set()
+            switches = set()
             for flow, names in moved:
                 if self._flows.get(flow.key) is flow:
                     for name in names:
                         if (name == flow.source) == edge:
                             self._switches.install_at(name, flow, modify=True)
-                            told.add(name)
-            self._switches.confirm(told, then)
+                            switches.add(name)
+            self._switches.confirm(switches, then)
 
         send(False, lambda: send(True, done))
 

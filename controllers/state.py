@@ -83,9 +83,9 @@ class KnownFlows:
         return int(self._routing.cores(src, dst, packet.src_port, packet.dst_port, packet.protocol)[0])
 
     def add(
-        self, five_tuple: FiveTuple, src: int, dst: int, core: int, now: float, *, key: int | None = None, **said: Any
+        self, five_tuple: FiveTuple, src: int, dst: int, core: int, now: float, *, key: int | None = None, **logged: Any
     ) -> KnownFlow:
-        """Start to know a flow on its first path; ``key`` is given when it already has one. ``said``: for the log."""
+        """Start to know a flow on its first path; ``key`` is given when it already has one. ``logged``: for the log."""
         key = self._last_key + 1 if key is None else key
         self._last_key = max(self._last_key, key)
         source = self._tree.edge_of(src)
@@ -93,7 +93,7 @@ class KnownFlows:
         self._by_tuple[five_tuple] = self._by_key[key] = flow
         protocol, src_ip, dst_ip, src_port, dst_port = five_tuple
         header = {"src_ip": src_ip, "dst_ip": dst_ip, "proto": protocol, "src_port": src_port, "dst_port": dst_port}
-        self._log("flow", key=key, src=src, dst=dst, **header, core=core, **said)
+        self._log("flow", key=key, src=src, dst=dst, **header, core=core, **logged)
         return flow
 
     def expire(self, flow: KnownFlow) -> None:

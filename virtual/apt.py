@@ -51,9 +51,9 @@ def lists(suite: str = "") -> list[str]:
 def missing_with(packages: Sequence[str], options: Sequence[str] = ()) -> list[str]:
     """The packages, of which something is missing even where apt has them installed, and those of their dependencies
     that are not installed, as ``NAME=VERSION``."""
-    told = _run(["apt-get", *_SIGNED, *options, "-s", "--no-install-recommends", "--reinstall", "install", *packages])
-    found = re.findall(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) ", told, re.MULTILINE)
-    return [f"{name}={version}" for name, version in found]
+    plan = _run(["apt-get", *_SIGNED, *options, "-s", "--no-install-recommends", "--reinstall", "install", *packages])
+    upgrades = re.findall(r"^Inst (\S+) (?:\[\S+\] )?\((\S+) ", plan, re.MULTILINE)
+    return [f"{name}={version}" for name, version in upgrades]
 
 
 def download(packages: Sequence[str], folder: Path, options: Sequence[str] = ()) -> list[Path]:
@@ -126,12 +126,12 @@ def merge(root: Path, system: Path) -> None:
     A folder in the upper layer would hide the link below it, and so all of the system's programs.
     """
     for name in _MERGED:
-        own, link = root / name, system / name
-        if not own.is_dir() or own.is_symlink() or not link.is_symlink():
+        folder, link = root / name, system / name
+        if not folder.is_dir() or folder.is_symlink() or not link.is_symlink():
             continue
         target = root / os.path.relpath(link.resolve(), system.resolve())
-        shutil.copytree(own, target, symlinks=True, dirs_exist_ok=True)
-        shutil.rmtree(own)
+        shutil.copytree(folder, target, symlinks=True, dirs_exist_ok=True)
+        shutil.rmtree(folder)
 
 
 def _alternatives(root: Path) -> None:

@@ -31,12 +31,12 @@ def folder(name: str = "") -> Path:
     for path in (whole, whole / name):
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            found = path.lstat()
+            status = path.lstat()
         except OSError as error:
             raise UnfitMachine(
                 f"cannot create {path} ({error.strerror}): set XDG_CACHE_HOME to a folder of yours"
             ) from None
-        if not _ours(found):
+        if not _ours(status):
             raise UnfitMachine(f"{path} has programs that are run, but others can write to it: remove it")
     return whole / name
 
@@ -70,10 +70,10 @@ def settle() -> None:
     moved = f"this user's home {why}: what is made once is kept in {place}"
 
 
-def _ours(found: os.stat_result) -> bool:
+def _ours(status: os.stat_result) -> bool:
     """Whether it is a folder, no link to one, that is ours and that nobody else can write to."""
-    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
-    return ours and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    return ours and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 @contextmanager

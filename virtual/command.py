@@ -86,7 +86,7 @@ def run(
     with (
         TemporaryFile() as written,
         TemporaryFile() as complained,
-        open(f"/proc/self/fd/{written.fileno()}", "rb") as said,  # each has a place of its own in the file
+        open(f"/proc/self/fd/{written.fileno()}", "rb") as printed,  # each has a place of its own in the file
         open(f"/proc/self/fd/{complained.fileno()}", "rb") as moaned,
     ):
         files, clock = {"stdin": stdin}, VIRTUAL
@@ -94,7 +94,7 @@ def run(
         if terminal is not None:
             columns, rows = os.get_terminal_size(terminal[1])
             files, clock, lines = {"terminal": f"{rows} {columns}\n".encode()}, (), [terminal]
-        streams = ((said, stdout or sys.stdout.buffer), (moaned, stderr or sys.stderr.buffer))
+        streams = ((printed, stdout or sys.stdout.buffer), (moaned, stderr or sys.stderr.buffer))
 
         def pass_on(_: object = None) -> None:
             for source, to in streams:
@@ -123,9 +123,9 @@ def run(
                 copy_results(guest.results / "keep", Path.cwd(), replace=True)
             if (guest.results / "waited").exists():
                 running = read_small(guest.results / "waited", 10_000).split("\n")[:-1]
-                told = "; ".join(line[:120] for line in running[-SHOWN:])
+                names = "; ".join(line[:120] for line in running[-SHOWN:])
                 raise WorkerFailed(
-                    f"the command was ended after {until_s:g} s of its own clock; what still ran: {told}"
+                    f"the command was ended after {until_s:g} s of its own clock; what still ran: {names}"
                 )
             if (guest.results / "lost").exists():
                 raise WorkerFailed("not everything that was to be kept was there, or could be copied")

@@ -239,13 +239,13 @@ class Guest:
             return ": it was killed, perhaps because this machine has no memory left"
         if status in SIGNALS:
             return f": {SIGNALS[signal.Signals(status)]}"
-        said = read_small(self.job / "console")
+        console = read_small(self.job / "console")
         for expression, cause in CAUSES:
-            if re.search(expression, said):
+            if re.search(expression, console):
                 return f": {cause}"
-        lines = said.strip().splitlines() or ["nothing"]
+        lines = console.strip().splitlines() or ["nothing"]
         telling = [line for line in lines if line.startswith("guest: ")] + [line for line in lines if "panic" in line]
-        return f": its console ends with {(telling or lines)[-1].strip()[:200]!r} (all of it: {self._keep(said)})"
+        return f": its console ends with {(telling or lines)[-1].strip()[:200]!r} (all of it: {self._keep(console)})"
 
     def _keep(self, console: str) -> Path:
         """Keep a console; the oldest of many go."""
@@ -314,11 +314,11 @@ def memory_folder(memory_mib: int) -> str | None:
     run from it. The file has no name any more when the guest boots."""
     shared = Path("/dev/shm")
     try:
-        found = os.statvfs(shared)
+        filesystem = os.statvfs(shared)
     except OSError:
         return None
-    room = found.f_bavail * found.f_frsize >= memory_mib << 20
-    code = not found.f_flag & os.ST_NOEXEC  # its processes run code from there; containers often forbid that
+    room = filesystem.f_bavail * filesystem.f_frsize >= memory_mib << 20
+    code = not filesystem.f_flag & os.ST_NOEXEC  # its processes run code from there; containers often forbid that
     return str(shared) if room and code and os.access(shared, os.W_OK) else None
 
 
@@ -408,8 +408,8 @@ class Stall:
     def where(self) -> str:
         """The process, but for the first, that has computed most since the clock moved; empty if that is not known."""
         grown = {pid: s - self._used_s.get(pid, 0.0) for pid, s in used_s(self.session).items() if pid != self.session}
-        told = command_line(max(grown, key=grown.__getitem__)) if grown else ""
-        return f" in {told!r}" if told else ""
+        command = command_line(max(grown, key=grown.__getitem__)) if grown else ""
+        return f" in {command!r}" if command else ""
 
 
 def used_s(number: int, field: int = 3) -> dict[int, float]:
@@ -434,6 +434,6 @@ def command_line(pid: int) -> str:
             if line.split()[1].startswith("rw") and end < 1 << 47:  # neighbouring pages need not be so in memory
                 memory.seek(max(begin, end - (1 << 16)))
                 top, below = memory.read(min(end - begin, 1 << 16)) + (top if end == below else b""), begin
-                if found := WORDS.search(top):
-                    return found[1].replace(b"\0", b" ").decode(errors="replace")[:80]
+                if match := WORDS.search(top):
+                    return match[1].replace(b"\0", b" ").decode(errors="replace")[:80]
     return ""

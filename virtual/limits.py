@@ -140,4 +140,4 @@ def _running() -> int:
     """Processes of this user, threads too."""
     texts = map(_read, Path("/proc").glob("[0-9]*/status"))
     pattern = rf"\nUid:\t{os.getuid()}\t.*?\nThreads:\t(\d+)"
-    return sum(int(found[1]) for text in texts if (found := re.search(pattern, text, re.DOTALL)))
+    return sum(int(match[1]) for text in texts if (match := re.search(pattern, text, re.DOTALL)))

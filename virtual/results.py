@@ -42,11 +42,11 @@ def copy_results(source: Path, target: Path, *, replace: bool = False) -> int:
         into = open_folder(target / below)
         try:
             for name in sorted(folders + names):
-                found = os.stat(name, dir_fd=here, follow_symlinks=False)
+                status = os.stat(name, dir_fd=here, follow_symlinks=False)
                 count += 1
                 if count > MAX_FILES:
                     raise WorkerFailed(f"the guest left more than {MAX_FILES} files")
-                if stat.S_ISREG(found.st_mode) and found.st_nlink == 1:
+                if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
                     opened = os.open(name, _FILE, dir_fd=here)
                     with contextlib.suppress(FileNotFoundError):
                         if replace:
@@ -57,7 +57,7 @@ def copy_results(source: Path, target: Path, *, replace: bool = False) -> int:
                             if size > MAX_BYTES:
                                 raise WorkerFailed(f"the guest left more than {MAX_BYTES >> 20} MiB")
                             copy.write(part)
-                elif not stat.S_ISDIR(found.st_mode):
+                elif not stat.S_ISDIR(status.st_mode):
                     raise WorkerFailed(f"the guest left {name[:80]!r}, which is not a regular file")
         finally:
             os.close(into)

@@ -38,10 +38,10 @@ def home() -> Path:
 def _is_our_folder(path: Path) -> bool:
     """Whether a path is a folder (no link to one) of root's, or our own, that nobody else can write to."""
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    return stat.S_ISDIR(found.st_mode) and found.st_uid in (0, os.geteuid()) and not found.st_mode & 0o022
+    return stat.S_ISDIR(status.st_mode) and status.st_uid in (0, os.geteuid()) and not status.st_mode & 0o022
 
 
 @contextmanager
@@ -108,12 +108,12 @@ def sole_use(doing: str = "a run", say: Callable[[str], object] = lambda sentenc
     lock = os.open(home() / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.fchmod(lock, 0o600)
-        began, said = time.monotonic(), False
+        began, announced = time.monotonic(), False
         while not taken(lock):
-            if not said and time.monotonic() - began >= TELL_S:
+            if not announced and time.monotonic() - began >= TELL_S:
                 holder = os.pread(lock, 200, 0).decode(errors="replace") or "another process"
                 say(f"waiting for {holder}: two runs at once would disturb each other")
-                said = True
+                announced = True
             time.sleep(LOOK_EVERY_S)
         os.ftruncate(lock, 0)
         os.pwrite(lock, f"process {os.getpid()} ({doing})".encode(), 0)

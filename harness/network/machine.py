@@ -72,8 +72,8 @@ def version_of(tool: Tool) -> str | None:
         done = subprocess.run([program, tool.option], capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r"\d+\.\d+(\.\d+)?", done.stdout + done.stderr)
-    return found.group() if found else "present"
+    match = re.search(r"\d+\.\d+(\.\d+)?", done.stdout + done.stderr)
+    return match.group() if match else "present"
 
 
 def library_version(name: str) -> str | None:
@@ -133,8 +133,8 @@ def require_root() -> None:
 
 def lacking_rights(status: Path = Path("/proc/self/status"), ids: Path = Path("/proc/self/uid_map")) -> str:
     """What root lacks here of what networks in real time take, as in a container; empty where nothing."""
-    found = re.search(r"^CapEff:\s*([0-9a-f]+)$", status.read_text(), re.MULTILINE)
-    has = int(found.group(1), 16) if found else 0
+    match = re.search(r"^CapEff:\s*([0-9a-f]+)$", status.read_text(), re.MULTILINE)
+    has = int(match.group(1), 16) if match else 0
     missing = [name for name, bit in RIGHTS.items() if not has >> bit & 1]
     if missing:
         return f"root lacks {', '.join(missing)} here"
@@ -178,5 +178,5 @@ def _os_release() -> str:
 
 
 def processor_model() -> str:
-    found = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
-    return found.group(1) if found else platform.machine()
+    match = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return match.group(1) if match else platform.machine()

@@ -115,7 +115,7 @@ class Netlink:
         self._connections.close()
 
     def qdiscs(self) -> list[Qdisc]:
-        found = []
+        qdiscs = []
         for message in _dump(self._routes, _GET_QDISC, bytes(_QDISC.size)):
             _, port, _, parent, _ = _QDISC.unpack_from(message)
             parts = dict(_attributes(message[_QDISC.size :]))
@@ -125,29 +125,31 @@ class Netlink:
             sent = statistics.get(_SENT, memoryview(bytes(8)))
             above = "" if parent == _ROOT else f"{parent >> 16:x}:{parent & 0xFFFF:x}"
             counts = _number(queue[8:12]), _number(queue[4:8]), _number(sent[:8])
-            found.append(Qdisc(self._names[port], kind, above, *counts)._replace(**_options(kind, parts.get(_OPTIONS))))
-        return found
+            qdiscs.append(
+                Qdisc(self._names[port], kind, above, *counts)._replace(**_options(kind, parts.get(_OPTIONS)))
+            )
+        return qdiscs
 
     def links(self) -> list[Link]:
-        found = []
+        links = []
         for message in _dump(self._routes, _GET_LINK, bytes(_LINK_BYTES)):
             parts = dict(_attributes(message[_LINK_BYTES:]))
             name = bytes(parts[_NAME]).rstrip(b"\0").decode()
-            found.append(Link(name, sum(_DROPPED.unpack_from(parts[_COUNTERS]))))
-        return found
+            links.append(Link(name, sum(_DROPPED.unpack_from(parts[_COUNTERS]))))
+        return links
 
     def connections(self, destination_port: int) -> list[Connection]:
         """Every established connection to a port whose round-trip time is measured."""
         asked = struct.pack("=BBBxI48x", socket.AF_INET, socket.IPPROTO_TCP, 1 << (_TCP_INFO - 1), _ESTABLISHED)
-        found = []
+        connections = []
         for message in _dump(self._connections, _BY_FAMILY, asked):
             if _PORT.unpack_from(message) == (destination_port,):
                 info = dict(_attributes(message[_CONNECTION_BYTES:])).get(_TCP_INFO, memoryview(b""))
                 if rtt_us := _number(info[_RTT_AT : _RTT_AT + 4]):
                     (port,), to = _FROM_PORT.unpack_from(message), socket.inet_ntoa(message[_TO_AT : _TO_AT + 4])
                     window = _number(info[_WINDOW_AT : _WINDOW_AT + 4])
-                    found.append(Connection(port, to, rtt_us * 1e-6, window))
-        return found
+                    connections.append(Connection(port, to, rtt_us * 1e-6, window))
+        return connections
 
 
 def index_of(interface: str, namespace: int) -> int:
@@ -202,13 +204,13 @@ def limit(index: int, rate: int, burst: int, queue: int) -> list[bytes]:
     """A token bucket of ``rate`` bytes per second and ``burst`` bytes as the interface's qdisc, in place of what there
     is, and below it a FIFO of ``queue`` bytes."""
     ethernet = struct.pack("=BBHhHI", 0, 1, 0, 0, 0, min(rate, 0xFFFF_FFFF))
-    told = _attribute(_PARAMETERS, ethernet + bytes(12) + struct.pack("=III", queue, 0, 0))
-    told += _attribute(_TBF_BURST, struct.pack("=I", burst))
+    options = _attribute(_PARAMETERS, ethernet + bytes(12) + struct.pack("=III", queue, 0, 0))
+    options += _attribute(_TBF_BURST, struct.pack("=I", burst))
     if rate > 0xFFFF_FFFF:
-        told += _attribute(_TBF_RATE64, struct.pack("=Q", rate))
+        options += _attribute(_TBF_RATE64, struct.pack("=Q", rate))
     bucket, fifo = (_QDISC.pack(0, index, handle << 16, above, 0) for handle, above in ((1, _ROOT), (0x10, 0x10001)))
     return [
-        _message(_NEW_QDISC, _REPLACE, bucket, (_KIND, b"tbf\0"), (_OPTIONS, told)),
+        _message(_NEW_QDISC, _REPLACE, bucket, (_KIND, b"tbf\0"), (_OPTIONS, options)),
         _message(_NEW_QDISC, _REPLACE, fifo, (_KIND, b"bfifo\0"), (_OPTIONS, struct.pack("=I", queue))),
     ]
 

@@ -75,10 +75,10 @@ class OpenVSwitch:
     def lost_upcalls(self) -> int:
         """Packets that the kernel's datapath wanted to hand to ovs-vswitchd and could not, since it was made."""
         shown = run(["ovs-appctl", "-t", f"{self.directory}/ovs-vswitchd.ctl", "dpctl/show"])
-        found = re.search(r"lookups:.* lost:(\d+)", shown)
-        if found is None:
+        match = re.search(r"lookups:.* lost:(\d+)", shown)
+        if match is None:
             raise RunFailed("Open vSwitch does not say how many packets its kernel datapath lost")
-        return int(found[1])
+        return int(match[1])
 
     def configure(self, bridges: Sequence[Bridge], controller: str, counters_ms: int = COUNTERS_MS) -> None:
         """Create all bridges in one transaction, each in secure mode and connected to ``controller``. What the kernel

@@ -37,7 +37,7 @@ def _whole() -> Iterator[None]:
     for number in _RAISING:
         if callable(handler := signal.getsignal(number)):
             handlers[number] = handler
-            signal.signal(number, lambda *told: late.append(told))
+            signal.signal(number, lambda *arguments: late.append(arguments))
     try:
         yield
     finally:
@@ -161,8 +161,8 @@ def run(argv: Sequence[str], *, namespace: int | None = None, given: str | None 
     except OSError as error:
         raise RunFailed(f"{shown} could not be started: {error.strerror}") from None
     if done.returncode:
-        said = (done.stderr or done.stdout).strip() or f"status {done.returncode}"
-        raise RunFailed(f"{shown} failed: {said}")
+        reason = (done.stderr or done.stdout).strip() or f"status {done.returncode}"
+        raise RunFailed(f"{shown} failed: {reason}")
     return done.stdout
 
 

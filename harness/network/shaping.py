@@ -111,18 +111,18 @@ def of_run(spec: RunSpec) -> Shape:
 
 def apply(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int) -> None:
     """Limit interfaces. RunFailed when the kernel refuses."""
-    told, by_tc = [], ""
+    messages, by_tc = [], ""
     for one in interfaces:
         shape = shapes[one]
         if shape.marks or shape.delay_us:  # RED's table is tc's
             by_tc += shape.commands(one)
         else:
             index = index_of(one, namespace)
-            told += limit(index, shape.rate_bytes, shape.burst_bytes, shape.queue_bytes)
+            messages += limit(index, shape.rate_bytes, shape.burst_bytes, shape.queue_bytes)
     if by_tc:
         run(["tc", "-batch", "-"], namespace=namespace, given=by_tc)
     try:
-        tell(namespace, told)
+        tell(namespace, messages)
     except OSError as error:
         raise RunFailed(f"ports cannot be limited: {error}") from None
 

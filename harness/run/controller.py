@@ -247,8 +247,8 @@ class Controller:
         limit = time.monotonic() + deadline
         while True:
             self.read()
-            if found := self.find(event):
-                return found[0]
+            if events := self.find(event):
+                return events[0]
             if self.process.poll() is not None:
                 raise RunFailed(f"the controller ended before it was '{event}': {self._last_words()}")
             if time.monotonic() > limit:
@@ -261,10 +261,10 @@ class Controller:
         try:
             with self._output.open("rb") as output:
                 output.seek(max(0, os.fstat(output.fileno()).st_size - _LAST_BYTES))
-                said = output.read(_LAST_BYTES).decode(errors="replace").strip()
+                text = output.read(_LAST_BYTES).decode(errors="replace").strip()
         except FileNotFoundError:
-            said = ""
-        return one_line(said.splitlines()[-1]) if said else f"status {self.process.returncode}"
+            text = ""
+        return one_line(text.splitlines()[-1]) if text else f"status {self.process.returncode}"
 
 
 def parse_events(text: bytes) -> list[Event]:
@@ -278,6 +278,6 @@ def parse_events(text: bytes) -> list[Event]:
             convert(event, _KINDS.get(kind, _Any))
         except (ValueError, RecursionError, ValidationError):
             continue
-        told = _FIELDS.get(kind, {}).items()
-        events.append(event | {name: one_line(event[name]) for name, of in told if of is str})
+        fields = _FIELDS.get(kind, {}).items()
+        events.append(event | {name: one_line(event[name]) for name, of in fields if of is str})
     return events

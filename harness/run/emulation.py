@@ -158,8 +158,8 @@ class Emulation:
         self._say("finishing")
         seen.cpu_times, seen.cpu_idle = processors.times, processors.idle_percent
         seen.lost = controller.lost
-        said = ("client", *(("controller",) if controller.lost else ()))
-        seen.dead = [name for name in children.dead() if not name.startswith(said)]
+        reported = ("client", *(("controller",) if controller.lost else ()))
+        seen.dead = [name for name in children.dead() if not name.startswith(reported)]
         tcp_after = tcp_counters(fabric)
         tcp_after.subtract(tcp_before)
         seen.tcp = dict(tcp_after)

@@ -185,9 +185,9 @@ def tcp_counters(fabric: Fabric) -> Counter[str]:
 def parse_counters(text: str) -> Counter[str]:
     """The counters in a text of pairs of lines, names and numbers; those that a kernel lacks are left out."""
     lines = [line.split() for line in text.splitlines()]
-    found: Counter[str] = Counter()
+    counters: Counter[str] = Counter()
     for names, values in zip(lines[::2], lines[1::2], strict=False):
         for name, value in zip(names[1:], values[1:], strict=False):
             if name in COUNTERS and names[0] in ("Tcp:", "TcpExt:"):
-                found[COUNTERS[name]] += int(value)
-    return found
+                counters[COUNTERS[name]] += int(value)
+    return counters

@@ -41,12 +41,12 @@ def first_source() -> Source:
 
 def fingerprint(root: Path) -> str:
     """16 hexadecimal digits that change when a file below ``root`` does that takes part in a run."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in parts(root):
         content = path.read_bytes()
-        found.update(f"{path.relative_to(root)} {len(content)}\n".encode())
-        found.update(content)
-    return found.hexdigest()[:16]
+        digest.update(f"{path.relative_to(root)} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
 
 
 def parts(root: Path) -> list[Path]:

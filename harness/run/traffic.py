@@ -90,13 +90,13 @@ def read_records(outputs: Iterable[Path]) -> tuple[dict[int, Sent], dict[int, Ar
         for line in output.read_bytes().splitlines(keepends=True) if output.exists() else ():
             if line.startswith(b"{") and line.endswith(b"\n"):
                 try:
-                    found = decoder.decode(line)
+                    record = decoder.decode(line)
                 except msgspec.DecodeError:
                     continue  # of a process that was ended while it wrote
-                if found.sent is not None:
-                    sent[found.sent.number] = found.sent
-                if found.arrived is not None:
-                    arrived[found.arrived.number] = found.arrived
+                if record.sent is not None:
+                    sent[record.sent.number] = record.sent
+                if record.arrived is not None:
+                    arrived[record.arrived.number] = record.arrived
     return sent, arrived
 
 
@@ -331,13 +331,13 @@ class Transfers(Traffic):
 
     def _planned(self) -> dict[int, EmulatedFlow]:
         """Plan the parts; the flows by the numbers that hosts know them by."""
-        found = {}
+        flows = {}
         for flow in self._workload:
-            found[flow.number] = EmulatedFlow(flow.src, flow.dst, flow.src_port, flow.size_bytes)
+            flows[flow.number] = EmulatedFlow(flow.src, flow.dst, flow.src_port, flow.size_bytes)
             after = [] if flow.after is None else [flow.after]
             how = (flow.start_s or 0.0, self._fabric.topo.host_ip(flow.dst), flow.src_port, flow.size_bytes, after)
             self._parts[flow.src]["flows"].append([flow.number, *how, None])
-        return found
+        return flows
 
     def _planned_graph(self, graph: FlowGraph) -> dict[int, EmulatedFlow]:
         for rank in ranks(graph, self._workload.standing.src_port):
@@ -373,8 +373,8 @@ class Transfers(Traffic):
         wait_until(ready_or_dead, deadline)
         if left:
             words = self._file(left[0]).read_text(errors="replace").strip().splitlines()
-            said = f": {words[-1]}" if words else f" within {deadline:g} s"
-            raise RunFailed(f"the program of host {left[0]} does not listen{said}")
+            reason = f": {words[-1]}" if words else f" within {deadline:g} s"
+            raise RunFailed(f"the program of host {left[0]} does not listen{reason}")
 
     def _tell(self, host: int, line: object) -> None:
         pipe = self._programs[host].stdin

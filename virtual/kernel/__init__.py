@@ -16,8 +16,8 @@ def kernel(say: Say) -> Kernel:
     Raises UnfitMachine with the reason if that fails.
     """
     require_programs()
-    if (found := built()) is not None:
-        return found
+    if (of_user := built()) is not None:
+        return of_user
     if os.environ.get(NAMED):
         from virtual.kernel.build import build
 

@@ -46,21 +46,21 @@ def build(say: Say, *, ship: bool = False) -> Kernel:
     """
     content, facts = compiled(say)
     named = bool(os.environ.get(NAMED)) and not ship
-    found = shipped.keep(content, facts["release"], facts["package"], say, use=named)
+    kept = shipped.keep(content, facts["release"], facts["package"], say, use=named)
     if ship:
         shipped.SHIPPED.write_bytes(packed(content))
         shipped.MANIFEST.write_text(json.dumps(described(content, facts), indent=1) + "\n", encoding="utf-8")
-    return found
+    return kept
 
 
 def differences(say: Say) -> list[str]:
     """Compile the shipped kernel again; what differs from it, in sentences. None: it is the same, byte for byte."""
-    told = shipped.manifest()
-    wrong = sha256(shipped.SHIPPED.read_bytes()) != told["xz_sha256"]
+    manifest = shipped.manifest()
+    wrong = sha256(shipped.SHIPPED.read_bytes()) != manifest["xz_sha256"]
     return [f"{shipped.SHIPPED.name} is not the file that {shipped.MANIFEST.name} names"] * wrong + [
-        f"{name}: shipped {told.get(name)!r}, here {value!r}"
+        f"{name}: shipped {manifest.get(name)!r}, here {value!r}"
         for name, value in described(*compiled(say)).items()
-        if told.get(name) != value and name != "package"
+        if manifest.get(name) != value and name != "package"
     ]
 
 
@@ -100,8 +100,8 @@ def tools() -> dict[str, str]:
         missing.append("libc6-dev")
     if missing:
         raise UnfitMachine(f"a kernel is compiled with packages that are missing: apt-get install {' '.join(missing)}")
-    said = {"compiler": ["gcc", "--version"], "linker": ["ld", "--version"], "libc": ["ldd", "--version"]}
-    return {name: _run(command).splitlines()[0] for name, command in said.items()}
+    commands = {"compiler": ["gcc", "--version"], "linker": ["ld", "--version"], "libc": ["ldd", "--version"]}
+    return {name: _run(command).splitlines()[0] for name, command in commands.items()}
 
 
 def lay(folder: Path, say: Say) -> tuple[Path, str, str]:
@@ -177,13 +177,13 @@ def _compile(tree: Path, build: Path, log: Path) -> Path:
 
 
 def _make(command: list[str], log: Path) -> None:
-    with log.open("w", encoding="utf-8") as told:
+    with log.open("w", encoding="utf-8") as output:
         done = subprocess.run(
-            command, env=_environment(), stdin=subprocess.DEVNULL, stdout=told, stderr=told, check=False
+            command, env=_environment(), stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
         )
     if done.returncode:
-        found = re.search(r"\b(?:fatal )?error: .*|.*: (?:command )?not found", log.read_text(errors="replace"))
-        raise UnfitMachine(f"it does not compile ({found[0] if found else 'make failed'}); the log: {log}")
+        match = re.search(r"\b(?:fatal )?error: .*|.*: (?:command )?not found", log.read_text(errors="replace"))
+        raise UnfitMachine(f"it does not compile ({match[0] if match else 'make failed'}); the log: {log}")
 
 
 def _run(command: list[str]) -> str:

@@ -67,8 +67,8 @@ class Kernel:
 
 def built() -> Kernel | None:
     try:
-        found = msgspec.json.decode(_record().read_bytes(), type=Kernel)
-        return found if sha256(found.linux.read_bytes()) == found.sha256 else None
+        kernel = msgspec.json.decode(_record().read_bytes(), type=Kernel)
+        return kernel if sha256(kernel.linux.read_bytes()) == kernel.sha256 else None
     except (OSError, msgspec.DecodeError):
         return None
 
@@ -113,14 +113,14 @@ def unpacked(say: Say) -> Kernel:
     """The shipped kernel, put into the user's cache and tested. Raises UnfitMachine with the reason if that fails."""
     if platform.machine() != "x86_64":
         raise UnfitMachine(f"guests need a processor with x86-64, and this is {platform.machine()}")
-    told = manifest()
+    facts = manifest()
     try:
         content = lzma.decompress(SHIPPED.read_bytes())
     except (OSError, lzma.LZMAError) as error:
         raise UnfitMachine(f"{SHIPPED} cannot be unpacked ({error}): git checkout {SHIPPED.name}") from None
-    if sha256(content) != told["sha256"]:
+    if sha256(content) != facts["sha256"]:
         raise UnfitMachine(f"{SHIPPED} is not what {MANIFEST.name} says: git checkout both")
-    return keep(content, told["release"], told["package"], say)
+    return keep(content, facts["release"], facts["package"], say)
 
 
 def sha256(content: bytes) -> str:
