@@ -67,15 +67,11 @@ def test_a_controller_sets_up_flows_by_a_routing():
         RunSpec(ROUTING, "stride:4", new_flows="switch")
 
 
-def test_a_class_that_cannot_be_made_from_what_it_gets():
-    with pytest.raises(ValueError, match="GlobalFirstFit cannot be made from"):
-        scheme(f"{DOCS.parent}/hedera/global_first_fit.py:GlobalFirstFit")
-
-
 @pytest.mark.parametrize(
     ("code", "name", "words"),
     [
         (None, "gone.py:Mine", "is not there"),
+        (None, f"{DOCS.parent}/hedera/global_first_fit.py:GlobalFirstFit", "GlobalFirstFit cannot be made from"),
         (None, "a_module:Mine", "there is no scheme 'a_module:Mine'"),
         ("class Mine: pass", "own.py:Mine", "not a class with a method place"),
         ("1 / 0", "own.py:Mine", "ZeroDivisionError: division by zero"),
