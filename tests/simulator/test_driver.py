@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tests.refused import refused
 from hedera.schemes import SCHEMES
 from simulator import config as settings
 from simulator.config import Config
@@ -175,9 +176,8 @@ def test_a_shuffle_takes_turns_and_ends():
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(change, sentence):
-    with pytest.raises(ValueError, match=sentence) as caught:
+    with refused(sentence):
         Simulation(Config(**{"scheme": "ecmp", "traffic": "stride:1", **change}))
-    assert "\n" not in str(caught.value)
     assert Config("ecmp", "stride:1", seconds=1e8, tick_s=1.0).ticks == 100_000_000, "the most"
 
 

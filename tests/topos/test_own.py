@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.refused import refused
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
@@ -132,6 +133,5 @@ def test_what_is_no_network_is_one_sentence(was, is_, words, tmp_path):
     assert own(f"{file}:Net", None).num_switches == 3
     assert was in GOOD
     file.write_text(GOOD.replace(was, is_))
-    with pytest.raises(ValueError, match=words) as error:
+    with refused(words):
         own(f"{file}:Net", None)
-    assert "\n" not in str(error.value)

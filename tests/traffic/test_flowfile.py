@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.refused import refused
 from topos.fattree import FatTree
 from topos.network import NonBlocking
 from traffic import flowfile, textfile
@@ -75,14 +76,26 @@ def test_what_is_written_is_read(write, pairs):
         ("src_host,dst_host,size_bytes\n0,1,1.5\n", "line 2: '1.5' is not a flow's size in whole bytes"),
         ("10.0.0.2 10.0.0.3 5001 tcp 1 x 60 0\n", "line 1: a flow cannot start at 'x' seconds"),
         (b"\x00\x01\x02", "line 1: "),
+        # in another form, which is named
+        ("[[0, 1], [1, 2]]", "it is JSON"),
+        ('{"0": {"1": 5}}', "it is JSON"),
+        ("{}", "it is JSON"),
+        ("[(0, 1), (1, 2)]", "list of Python's"),
+        ("import numpy\npairs = [(0, 1)]", "it is Python"),
+        ("pairs = [(0, 1)]", "it is Python"),
+        ('"""Pairs."""\npairs = 1', "it is Python"),
+        ("0 0.5 0\n1 0 0\n0 0 0", "it is a matrix"),
+        ("0 -1 0\n1 0 0\n0 0 0", "it is a matrix"),
+        ('{"0": [16]}', "flow 0: there is no host '16'"),
+        ('{"0": [1, 0]}', "flow 1: the flow goes from host 0 to itself"),
+        ("0,4,1\n1,5,1\n2,6,1", "header of a CSV file"),
     ],
 )
 def test_errors_name_file_and_line(write, content, message):
     path = write(content)
-    with pytest.raises(ValueError, match=message) as error:
+    with refused(message) as error:
         read_listed(path, TREE)
-    assert str(path) in str(error.value)
-    assert "\n" not in str(error.value)
+    assert str(error.value).startswith(str(path))
 
 
 @pytest.mark.parametrize(
@@ -102,31 +115,6 @@ def test_receivers_by_sender_and_matrices_are_read(write, content):
     read = read_listed(write(content), FatTree(4))
     assert list(zip(read.src.tolist(), read.dst.tolist(), strict=True)) == [(0, 4), (1, 5), (1, 5)]
     assert np.isinf(read.size_bytes).all()
-
-
-@pytest.mark.parametrize(
-    ("content", "form"),
-    [
-        ("[[0, 1], [1, 2]]", "it is JSON"),
-        ('{"0": {"1": 5}}', "it is JSON"),
-        ("{}", "it is JSON"),
-        ("[(0, 1), (1, 2)]", "list of Python's"),
-        ("import numpy\npairs = [(0, 1)]", "it is Python"),
-        ("pairs = [(0, 1)]", "it is Python"),
-        ('"""Pairs."""\npairs = 1', "it is Python"),
-        ("0 0.5 0\n1 0 0\n0 0 0", "it is a matrix"),
-        ("0 -1 0\n1 0 0\n0 0 0", "it is a matrix"),
-        ('{"0": [16]}', "flow 0: there is no host '16'"),
-        ('{"0": [1, 0]}', "flow 1: the flow goes from host 0 to itself"),
-        ("0,4,1\n1,5,1\n2,6,1", "header of a CSV file"),
-    ],
-)
-def test_a_file_in_another_form_is_named_by_what_it_is(write, content, form):
-    path = write(content)
-    with pytest.raises(ValueError, match=form) as error:
-        read_listed(path, FatTree(4))
-    assert str(error.value).startswith(str(path))
-    assert "\n" not in str(error.value)
 
 
 def test_the_control_network_reads_the_same_file(write):
@@ -179,9 +167,8 @@ def test_flows_with_times_come_in_order_and_are_of_the_size_that_was_given():
 )
 def test_what_makes_no_sense_is_one_sentence(tmp_path, body, sentence):
     path = written(tmp_path, body)
-    with pytest.raises(ValueError, match=sentence) as caught:
+    with refused(sentence) as caught:
         workload(f"{path}:f", FatTree(4), seconds=5.0)
-    assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
 
 
