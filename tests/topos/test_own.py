@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tests.refused import refused
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
@@ -14,6 +13,7 @@ from hedera.routing import Ecmp
 from hedera.simulated_annealing import FlowAnnealing
 from record.spec import own
 from tests.hedera.reference import excess, random_flows
+from tests.refused import refused
 from tests.topos.plan import SAME, TREE
 from topos.fattree import FatTree
 from topos.links import NO_LINK, link_ends, link_rates, links_between, links_of_switch, path_links
