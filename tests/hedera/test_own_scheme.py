@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from classroom.answering import answer
-from tests.refused import refused
 from hedera.schemes import scheme
 from record.errors import UserMistake
 from record.spec import RunSpec
@@ -15,6 +14,7 @@ from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
+from tests.refused import refused
 from topos.fattree import FatTree
 from traffic.textfile import given
 

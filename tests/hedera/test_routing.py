@@ -2,17 +2,7 @@ import numpy as np
 import pytest
 
 from hedera.linkstate import LinkState
-from hedera.routing import (
-    Ecmp,
-    EcmpDestination,
-    EdgePairHash,
-    RandomPath,
-    SpanningTree,
-    hash_five_tuple,
-    hash_word,
-    mix,
-    switch_salts,
-)
+from hedera.routing import Ecmp, EcmpDestination, EdgePairHash, RandomPath, SpanningTree, hash_five_tuple, mix
 from topos.fattree import FatTree
 from topos.links import links_between, links_of_switch
 
@@ -124,9 +114,3 @@ def test_fields_do_not_stand_in_for_each_other():
         hashes.add(int(hash_five_tuple(1, *changed)))
     hashes.add(int(hash_five_tuple(2, *fields)))
     assert len(hashes) == 9
-
-
-def test_salts_depend_on_switch_and_seed():
-    salts = np.concatenate([switch_salts(seed, np.arange(1000)) for seed in (0, 1, -1)])
-    assert np.unique(salts).size == 3000
-    assert np.unique(hash_word(salts, 5)).size == 3000
