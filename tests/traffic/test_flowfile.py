@@ -128,12 +128,6 @@ ROOT = Path(__file__).parents[2]
 RING = ROOT / "docs/examples/ring.py"
 
 
-def written(folder, text):
-    path = folder / "mine.py"
-    path.write_text(text)
-    return path
-
-
 def test_lasting_flows_are_a_matrix_and_the_seed_fixes_them():
     first, again, other = (workload(f"{RING}:ring", FatTree(4), seed, seconds=5.0) for seed in (1, 1, 2))
     assert sorted(first.matrix.src.tolist()) == sorted(first.matrix.dst.tolist()) == list(range(16))
@@ -165,8 +159,8 @@ def test_flows_with_times_come_in_order_and_are_of_the_size_that_was_given():
         ("class B(BaseException): pass\ndef f(tree, rng): raise B('x')", "B: x"),
     ],
 )
-def test_what_makes_no_sense_is_one_sentence(tmp_path, body, sentence):
-    path = written(tmp_path, body)
+def test_what_makes_no_sense_is_one_sentence(write, body, sentence):
+    path = write(body, "mine.py")
     with refused(sentence) as caught:
         workload(f"{path}:f", FatTree(4), seconds=5.0)
     assert str(path) in str(caught.value)
@@ -179,25 +173,26 @@ def test_a_file_that_is_not_there_and_numbers_of_flows_that_are_not_its_to_chang
         workload(f"{RING}:ring", FatTree(4), seconds=5.0, keep=0.5)
 
 
-def test_endless_rows_have_an_end(tmp_path, monkeypatch):
-    path = written(tmp_path, "import itertools\nf = lambda t, r: itertools.repeat((0, 1))\n")
+def test_endless_rows_have_an_end(write, monkeypatch):
+    path = write("import itertools\nf = lambda t, r: itertools.repeat((0, 1))\n", "mine.py")
     monkeypatch.setattr(flowfile, "MAX_ROWS", 1000)
     with pytest.raises(ValueError, match="more than 1,000 flows"):
         workload(f"{path}:f", FatTree(4), seconds=5.0)
 
 
-def test_a_job_carries_the_rows(tmp_path, monkeypatch):
-    spec = f"stride:4 + {written(tmp_path, 'def f(tree, rng): return [(0, 1, 0.5, 7)]')}:f"
+def test_a_job_carries_the_rows(write, monkeypatch):
+    path = write("def f(tree, rng): return [(0, 1, 0.5, 7)]", "mine.py")
+    spec = f"stride:4 + {path}:f"
     taken = read_files(spec, FatTree(4), 1)
-    (tmp_path / "mine.py").unlink()
+    path.unlink()
     for name, content in taken.items():
         monkeypatch.setitem(textfile.given, name, content)
     (flow,) = [flow for flow in workload(spec, FatTree(4), 1, seconds=5.0) if flow.size_bytes is not None]
     assert (flow.src, flow.dst, flow.start_s, flow.size_bytes) == (0, 1, 0.5, 7)
 
 
-def test_it_is_asked_again_when_the_file_changes(tmp_path):
-    path = written(tmp_path, "def f(tree, rng): return [(0, 1)]")
+def test_it_is_asked_again_when_the_file_changes(write):
+    path = write("def f(tree, rng): return [(0, 1)]", "mine.py")
     assert workload(f"{path}:f", FatTree(4), seconds=5.0).matrix.dst.tolist() == [1]
     path.write_text("def f(tree, rng): return [(0, 2)]")
     os.utime(path, ns=(1, 1))
