@@ -112,12 +112,6 @@ def test_ticks_that_are_long_beside_steps_are_refused():
         assert found.collective().completion_s == pytest.approx(0.015, rel=1e-9)
 
 
-def test_an_unfinished_collective_has_no_completion():
-    found = run("ring:16,1600000000", seconds=0.1).collective()
-    assert found.completion_s is None
-    assert found.ended == 0
-
-
 def test_the_command_tells_of_the_collective(capsys):
     options = "--scheme ecmp --traffic ring:16,16000000 --placement random --seconds 2 --engine maxmin"
     command(options.split(), standalone_mode=False)

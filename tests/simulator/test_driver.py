@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from tests.refused import refused
 from hedera.schemes import SCHEMES
 from simulator import config as settings
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
+from tests.refused import refused
 from traffic.patterns import PUBLISHED, published
 
 PERMUTATIONS = [n for n in PUBLISHED if len(set(published(n).dst)) == len(published(n)) == 16]
