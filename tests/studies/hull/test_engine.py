@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
-from tests.refused import refused
 from studies.hull.packets import engine, run_scenario
+from tests.refused import refused
 from tests.studies.hull.scenes import START_NS, answered, scene
 from topos.fattree import FatTree
 
