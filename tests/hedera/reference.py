@@ -11,9 +11,6 @@ from hedera.placement import LargeFlows, exceeded_capacity
 
 NO_FLOWS = LargeFlows(*(np.empty(0, dtype=kind) for kind in "qiidii"))
 
-TOLERANCE = 1e-12
-"""Two demands closer than this, as fractions of a NIC's rate, are the same."""
-
 
 def flows_of(tree, src, dst, seed, demand=None):
     """Flows on random paths, which are their hashed ones, with their natural demand. ``seed``: a number or an rng."""
@@ -56,40 +53,3 @@ def plain_max_min(paths, capacity):
 def nic_max_min(flows, num_hosts):
     """Max-min fair rates on a non-blocking switch: the only links are the two directions of each NIC."""
     return plain_max_min([[s, num_hosts + d] for s, d in flows], [Fraction(1)] * (2 * num_hosts))
-
-
-def figure_7(src, dst, num_hosts):
-    """ESTIMATE-DEMANDS as the paper prints it (section 4.2, Figure 7)."""
-    demand = [0.0] * len(src)
-    converged = [False] * len(src)
-    while True:
-        before = list(demand)
-        for host in range(num_hosts):
-            _est_src([f for f in range(len(src)) if src[f] == host], demand, converged)
-        for host in range(num_hosts):
-            _est_dst([f for f in range(len(dst)) if dst[f] == host], demand, converged)
-        if all(abs(a - b) < TOLERANCE for a, b in zip(before, demand, strict=True)):
-            return demand
-
-
-def _est_src(flows, demand, converged):
-    """A sender shares what its converged flows leave equally among the others."""
-    free = [f for f in flows if not converged[f]]
-    used = sum(demand[f] for f in flows if converged[f])
-    for f in free:
-        demand[f] = (1.0 - used) / len(free)
-
-
-def _est_dst(flows, demand, converged):
-    """An oversubscribed receiver limits its largest flows to an equal share each; they have converged.
-
-    Flows that want less than this share are not limited by this receiver, which leaves more to the others.
-    """
-    if sum(demand[f] for f in flows) <= 1.0 + TOLERANCE:
-        return
-    limited, share = flows, 1.0 / len(flows)
-    while small := [f for f in limited if demand[f] < share - TOLERANCE]:
-        limited = [f for f in limited if f not in small]
-        share = (1.0 - sum(demand[f] for f in flows if f not in limited)) / len(limited)
-    for f in limited:
-        demand[f], converged[f] = share, True
