@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from classroom.cases import PUBLIC
+from classroom.cases import PUBLIC, cases
+from classroom.grading import POINTS
 from classroom.submission import NAMES, SCHEDULER
 from harness.cli.group import cli
 from tests.classroom.mistakes import SOLUTIONS
@@ -102,9 +103,6 @@ def test_bad_use_is_one_sentence(tmp_path):
 
 
 def test_the_rubric_counts_the_checks():
-    from classroom.cases import cases
-    from classroom.grading import POINTS
-
     page = (DOCS / "rubric.md").read_text()
     asked = cases(1)
     for file in MILESTONES:

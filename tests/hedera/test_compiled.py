@@ -11,9 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedera.compiled import KEPT_S, below, choice_links, code_folder, two_below
-from topos.fattree import FatTree
-from topos.links import path_links
+from hedera.compiled import KEPT_S, below, code_folder, two_below
 
 ROOT = Path(__file__).parents[2]
 CALL = "import numpy as np; from hedera.compiled import below; print(below(1000, np.uint64(1 << 63)))"
@@ -78,16 +76,6 @@ def test_two_different_numbers_are_every_ordered_pair_once(bound):
 
     pairs = [two_below(bound, a, b) for a, b in itertools.product(middles(bound), middles(bound - 1))]
     assert sorted(pairs) == [pair for pair in itertools.product(range(bound), repeat=2) if pair[0] != pair[1]]
-
-
-@pytest.mark.parametrize("k", [4, 6])
-def test_the_links_that_a_core_decides(k):
-    tree = FatTree(k)
-    for src, dst, core in itertools.product(range(tree.num_hosts), range(tree.num_hosts), range(tree.num_cores)):
-        if src != dst and (src + dst + core) % 7 == 0:
-            assert (
-                list(choice_links(src, dst, core, tree.half)) == path_links(tree, [src], [dst], [core])[0, 1:5].tolist()
-            )
 
 
 def test_what_a_sweep_may_go_on_with_stays(tmp_path, monkeypatch):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -12,7 +10,7 @@ TREE = FatTree(4)
 PAIRS = [(s, d) for s, d in itertools.product(range(16), repeat=2) if s != d]
 
 
-def test_canonical_cores_name_the_same_path_by_one_number() -> None:
+def test_canonical_cores_name_the_same_path_by_one_number():
     for s, d in PAIRS:
         for core in range(4):
             one = int(canonical_cores(TREE, [s], [d], [core])[0])
@@ -20,7 +18,7 @@ def test_canonical_cores_name_the_same_path_by_one_number() -> None:
             assert TREE.path(s, d, one) == TREE.path(s, d, core)
 
 
-def test_usable_is_what_the_path_says() -> None:
+def test_usable_is_what_the_path_says():
     links = LinkState(TREE)
     links.fail([*links_between(TREE, "0_0_1", "0_2_1"), links_between(TREE, "4_2_1", "3_3_1")[0]])
     failed = np.flatnonzero(~links.up)
@@ -31,28 +29,8 @@ def test_usable_is_what_the_path_says() -> None:
         assert (links.usable([s] * 4, [d] * 4, range(4)) == expected).all()
 
 
-def test_host_links_argue_against_no_path() -> None:
+def test_host_links_argue_against_no_path():
     links = LinkState(TREE)
     links.fail([0, 5 * 16 + 4])
     assert not links.intact
     assert links.usable_cores([0], [4]).all()
-
-
-def test_detour_leaves_working_paths_alone_and_mends_the_others() -> None:
-    links = LinkState(TREE)
-    src, dst = np.array(PAIRS).T
-    core = canonical_cores(TREE, src, dst, np.arange(src.size) % 4)
-    assert (links.detour(src, dst, core) == core).all()
-    links.fail(links_between(TREE, "0_2_1", "4_1_1"))
-    links.fail(links_between(TREE, "1_0_1", "1_3_1"))
-    detour = links.detour(src, dst, core)
-    working = links.usable(src, dst, core)
-    assert not working.all()
-    assert (detour[working] == core[working]).all()
-    assert links.usable(src, dst, detour).all()
-
-
-def test_no_path_left() -> None:
-    links = LinkState(TREE)
-    links.fail(range(16, 32))
-    assert links.detour([0], [4], [2]).tolist() == [2]

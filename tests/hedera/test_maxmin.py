@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np
@@ -23,7 +21,7 @@ HOSTS = np.arange(16)
     st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True), max_size=15),
     st.lists(st.integers(0, 8), min_size=6, max_size=6),
 )
-def test_agrees_with_fractions(paths: list[list[int]], capacity: list[int]) -> None:
+def test_agrees_with_fractions(paths, capacity):
     links = np.full((len(paths), 4), -1, dtype=np.int32)
     for flow, path in enumerate(paths):
         links[flow, 4 - len(path) :] = path
@@ -35,7 +33,7 @@ def test_agrees_with_fractions(paths: list[list[int]], capacity: list[int]) -> N
     assert rates.tolist() == plain.tolist() == fast.tolist()
 
 
-def test_a_flow_without_links_has_no_limit() -> None:
+def test_a_flow_without_links_has_no_limit():
     assert max_min_rates([[-1, -1], [0, -1]], [2.0]).tolist() == [np.inf, 2.0]
 
 

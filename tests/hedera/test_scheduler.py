@@ -1,12 +1,9 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from hedera.global_first_fit import GlobalFirstFit
 from hedera.linkstate import LinkState
-from hedera.placement import LargeFlows, Placement
-from hedera.scheduler import ActiveFlows, Round, Scheduler
+from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.simulated_annealing import SimulatedAnnealing
 from tests.hedera.test_demand import FIGURE_4, FIGURE_4_DEMANDS
 from topos.fattree import FatTree
@@ -18,34 +15,36 @@ TREE = FatTree(4)
 class Recorder:
     """A placement that moves nothing and keeps what it was given."""
 
-    def place(self, flows: LargeFlows, links: LinkState) -> np.ndarray:
+    def place(self, flows, links):
         self.flows = flows
         return flows.core
 
 
-def table(
-    pairs: list[tuple[int, int]], rate: object = 0.0, core: object = 0, hashed: object = 0, first_key: int = 0
-) -> ActiveFlows:
+def table(pairs, rate=0.0, core=0, hashed=0, first_key=0):
     n = len(pairs)
     src, dst = zip(*pairs, strict=True) if pairs else ((), ())
     wide = (np.broadcast_to(np.asarray(x), n) for x in (rate, core, hashed))
     return ActiveFlows(np.arange(first_key, first_key + n), np.array(src), np.array(dst), *wide)
 
 
-def changes(round_: Round) -> dict[int, int]:
+def changes(round_):
     """The new cores, by the flows' keys."""
     return dict(zip(round_.changed.tolist(), round_.new_core.tolist(), strict=True))
 
 
-def stride(step: int = 4) -> list[tuple[int, int]]:
+def stride(step=4):
     return [(h, (h + step) % 16) for h in range(16)]
 
 
-def both() -> list[Placement]:
-    return [GlobalFirstFit(TREE), SimulatedAnnealing(TREE, np.random.default_rng(1))]
+PLACEMENTS = {"gff": lambda: GlobalFirstFit(TREE), "sa": lambda: SimulatedAnnealing(TREE, np.random.default_rng(1))}
 
 
-def test_one_period_of_figure_4() -> None:
+@pytest.fixture(params=PLACEMENTS)
+def scheduler(request):
+    return Scheduler(TREE, PLACEMENTS[request.param]())
+
+
+def test_one_period_of_figure_4():
     """Four hosts of as many pods. H0 to H3 are hosts 0, 4, 8, 12; all flows start on core 0."""
     flows = table([(4 * s, 4 * d) for s, d in FIGURE_4])
     round_ = Scheduler(TREE, GlobalFirstFit(TREE)).round(2.0, flows)
@@ -57,7 +56,7 @@ def test_one_period_of_figure_4() -> None:
     assert changes(round_) == {}
 
 
-def test_large_is_above_a_tenth_by_rate_or_by_demand() -> None:
+def test_large_is_above_a_tenth_by_rate_or_by_demand():
     placement = Recorder()
     scheduler = Scheduler(TREE, placement)
     # Host 0 has eleven flows, of demand 1/11 each; one of them is measured at 0.2, one at exactly the threshold.
@@ -71,15 +70,13 @@ def test_large_is_above_a_tenth_by_rate_or_by_demand() -> None:
     assert round_.index.tolist() == list(range(10))
 
 
-def test_by_measured_rates_alone_a_flow_held_down_by_others_is_small() -> None:
+def test_by_measured_rates_alone_a_flow_held_down_by_others_is_small():
     flows = table([(0, 4), (1, 4)], rate=[0.5, 0.1])
     for estimated, large in ((False, [0]), (True, [0, 1])):
         assert Scheduler(TREE, Recorder(), estimated=estimated).round(0, flows).large.tolist() == large
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_only_changed_routes_and_then_none(number: int) -> None:
-    scheduler = Scheduler(TREE, both()[number])
+def test_only_changed_routes_and_then_none(scheduler):
     flows = table(stride())
     round_ = scheduler.round(0, flows)
     changed = changes(round_)
@@ -92,9 +89,7 @@ def test_only_changed_routes_and_then_none(number: int) -> None:
     assert changes(again) == {}
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_two_numbers_of_one_path_are_no_change(number: int) -> None:
-    scheduler = Scheduler(TREE, both()[number])
+def test_two_numbers_of_one_path_are_no_change(scheduler):
     below_edge = scheduler.round(0, table([(0, 1)], core=3))
     assert changes(below_edge) == {}
     inside_pod = scheduler.round(0, table([(0, 2)], core=[1]))
@@ -102,20 +97,16 @@ def test_two_numbers_of_one_path_are_no_change(number: int) -> None:
     assert len(changes(inside_pod)) == (inside_pod.core[0] == 2)
 
 
-@pytest.mark.parametrize("number", [0, 1])
-def test_flows_come_and_go(number: int) -> None:
+def test_flows_come_and_go(scheduler):
     """A full-rate flow finds the place of one that left: reservations do not outlive their flows."""
-    scheduler = Scheduler(TREE, both()[number])
     for period in range(50):
         flows = table(stride(4 + 4 * (period % 3)), first_key=16 * period)
         round_ = scheduler.round(period, flows)
         assert np.bincount(round_.core, minlength=4).tolist() == [4] * 4
 
 
-@pytest.mark.parametrize("number", [0, 1])
 @pytest.mark.parametrize("switch", ["4_1_1", "0_2_1"])
-def test_flows_on_failed_links_are_moved_at_once(number: int, switch: str) -> None:
-    scheduler = Scheduler(TREE, both()[number])
+def test_flows_on_failed_links_are_moved_at_once(scheduler, switch):
     flows = table(stride(), hashed=3, core=3)
     before = scheduler.round(0, flows)
     failed = links_of_switch(TREE, switch)
@@ -128,7 +119,7 @@ def test_flows_on_failed_links_are_moved_at_once(number: int, switch: str) -> No
     assert all(before.core[key] != core for key, core in changes(after).items())
 
 
-def test_small_flows_leave_failed_paths_too_and_return_to_their_hash() -> None:
+def test_small_flows_leave_failed_paths_too_and_return_to_their_hash():
     scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
     many = [(0, 4 + i) for i in range(11)]
     assert scheduler.round(0, table(many)).large.size == 0
@@ -139,7 +130,7 @@ def test_small_flows_leave_failed_paths_too_and_return_to_their_hash() -> None:
     assert set(changes(scheduler.round(2, table(many, core=0, hashed=3))).values()) == {3}
 
 
-def test_keys_need_not_be_small_nor_sorted() -> None:
+def test_keys_need_not_be_small_nor_sorted():
     keys = np.array([2**62, 5, 2**40])
     scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
     flows = ActiveFlows(keys, [0, 1, 2], [4, 5, 6], [0.0] * 3, [0] * 3, [0] * 3)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
@@ -14,13 +12,13 @@ from topos.fattree import FatTree
 from topos.links import canonical_cores, links_between, links_of_switch
 
 
-def assert_one_to_one(tree: FatTree, core_of: np.ndarray) -> None:
+def assert_one_to_one(tree, core_of):
     pods = np.sort(core_of.reshape(tree.k, tree.num_cores), axis=1)
     assert (pods == np.arange(tree.num_cores)).all()
 
 
 @pytest.mark.parametrize("k", [4, 8, 16])
-def test_first_state_is_one_to_one_and_spreads_edge_switches(k: int) -> None:
+def test_first_state_is_one_to_one_and_spreads_edge_switches(k):
     tree = FatTree(k)
     core_of = first_cores(tree)
     assert_one_to_one(tree, core_of)
@@ -30,7 +28,7 @@ def test_first_state_is_one_to_one_and_spreads_edge_switches(k: int) -> None:
 
 @pytest.mark.parametrize("k", [4, 8, 16])
 @pytest.mark.parametrize("broken", [False, True])
-def test_incremental_energy_is_the_full_one_after_thousands_of_moves(k: int, broken: bool) -> None:
+def test_incremental_energy_is_the_full_one_after_thousands_of_moves(k, broken):
     tree, links = FatTree(k), LinkState(FatTree(k))
     if broken:
         links.fail([*links_between(tree, "0_0_1", f"0_{k // 2}_1"), *links_between(tree, f"1_{k // 2}_1", f"{k}_1_1")])
@@ -45,7 +43,7 @@ def test_incremental_energy_is_the_full_one_after_thousands_of_moves(k: int, bro
         assert (core == canonical_cores(tree, flows.src, flows.dst, annealing.core_of[flows.dst])).all()
 
 
-def test_the_search_goes_down_to_temperature_0_where_one_move_more_is_tried() -> None:
+def test_the_search_goes_down_to_temperature_0_where_one_move_more_is_tried():
     """Figure 6: T0 + 1 moves. With T0 = 0 that is one, which now and then finds a better state."""
     tree = FatTree(4)
     flows = random_flows(tree, 64, 1)
@@ -59,7 +57,7 @@ def test_the_search_goes_down_to_temperature_0_where_one_move_more_is_tried() ->
     assert 0 < better < 20
 
 
-def test_there_is_room_for_every_move_that_may_have_to_be_undone(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_room_for_every_move_that_may_have_to_be_undone(monkeypatch):
     """Compiled code writes beyond an array's end without a word, so this runs as Python does. Two hosts that receive
     nothing may always be swapped."""
     monkeypatch.setattr(module, "_anneal", getattr(module._anneal, "py_func", module._anneal))
@@ -73,7 +71,7 @@ def test_there_is_room_for_every_move_that_may_have_to_be_undone(monkeypatch: py
 
 
 @pytest.mark.parametrize("k", [4, 8, 16])
-def test_never_returns_a_worse_state_than_it_was_given(k: int) -> None:
+def test_never_returns_a_worse_state_than_it_was_given(k):
     tree = FatTree(k)
     annealing = SimulatedAnnealing(tree, np.random.default_rng(1), iterations=30)
     for seed in range(30):  # a new set of flows each period, on the last period's best state
@@ -84,7 +82,7 @@ def test_never_returns_a_worse_state_than_it_was_given(k: int) -> None:
         assert annealing.initial_energy == excess(tree, flows, given)
 
 
-def test_a_state_without_excess_is_left_alone() -> None:
+def test_a_state_without_excess_is_left_alone():
     """Continuing flows are not disturbed: stride fits the first state, and stays."""
     tree = FatTree(4)
     src = np.arange(16, dtype=np.int32)
@@ -96,13 +94,13 @@ def test_a_state_without_excess_is_left_alone() -> None:
     assert annealing.place(flows, LinkState(tree)).tolist() == first
 
 
-def test_the_constant_of_the_paper() -> None:
+def test_the_constant_of_the_paper():
     assert acceptance_constant(16) == 0.5
     assert acceptance_constant(1024) == acceptance_constant(8192) == 1000
 
 
 @pytest.mark.parametrize("k", [4, 6])
-def test_three_kinds_of_move_with_equal_probability(k: int) -> None:
+def test_three_kinds_of_move_with_equal_probability(k):
     """Expected shares of swaps below one edge switch, by one aggregation switch, both, and neither."""
     tree = FatTree(k)
     half, cores, draws = tree.half, tree.num_cores, 60_000
@@ -130,14 +128,14 @@ def test_three_kinds_of_move_with_equal_probability(k: int) -> None:
     assert np.bincount(np.concatenate([one, other])) / draws == pytest.approx(2 / tree.num_hosts, rel=0.1)
 
 
-def test_worse_states_are_accepted_as_the_formula_says() -> None:
+def test_worse_states_are_accepted_as_the_formula_says():
     loss, temperature = 2.0, 4
     taken = [module._accepted(loss, temperature, np.uint64(3), np.uint64(8 * i)) for i in range(20_000)]
     assert np.mean(taken) == pytest.approx(np.exp(-loss / temperature), abs=0.01)
     assert not module._accepted(1e-300, 0, np.uint64(3), np.uint64(0))
 
 
-def test_no_flows_and_flows_that_never_leave_their_edge_switch() -> None:
+def test_no_flows_and_flows_that_never_leave_their_edge_switch():
     tree = FatTree(4)
     annealing = SimulatedAnnealing(tree, np.random.default_rng(1))
     assert annealing.place(NO_FLOWS, LinkState(tree)).size == 0
@@ -148,7 +146,7 @@ def test_no_flows_and_flows_that_never_leave_their_edge_switch() -> None:
 
 @pytest.mark.parametrize("k", [4, 8, 16])
 @pytest.mark.parametrize("broken", [False, True])
-def test_with_a_core_per_flow_incremental_energy_is_the_full_one(k: int, broken: bool) -> None:
+def test_with_a_core_per_flow_incremental_energy_is_the_full_one(k, broken):
     tree = FatTree(k)
     links = LinkState(tree)
     if broken:

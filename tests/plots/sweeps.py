@@ -14,13 +14,13 @@ WIRE = (1514 + 66 / 2) / 1448
 SHARES = dict(zip(SCHEMES, (0.95, 0.62, 0.55, 0.3, 0.6, 0.86, 0.9), strict=True))
 
 
-def run_document(traffic="published:stride4", scheme="hedera-sa", trial=1, *, seconds=30, share=None, **changes):
-    """One run.json: a ramp up, noise, and for Hedera a step when the first round moves flows."""
+def run_document(traffic="published:stride4", scheme="hedera-sa", trial=1, *, seconds=30, settings=None, **changes):
+    """One run.json, with ``settings`` in its spec: a ramp up, noise, and for Hedera a step at the first round."""
     rng = random.Random(f"{traffic} {scheme} {trial}")
     capacity = 160.0
     own = SHARES.get(scheme, 0.5)
     locality = 0.35 if "stag" in traffic else 0.0
-    level = share or min(0.96, own + (1 - own) * locality) + rng.uniform(-0.025, 0.015)
+    level = min(0.96, own + (1 - own) * locality) + rng.uniform(-0.025, 0.015)
     hedera = scheme.startswith("hedera")
     total = []
     for second in range(seconds):
@@ -53,6 +53,7 @@ def run_document(traffic="published:stride4", scheme="hedera-sa", trial=1, *, se
             "queue": 50,
             "flows_per_host": 1,
             "keep": 1.0,
+            **(settings or {}),
         },
         "rates": {
             "t": [second + 1.0 for second in range(seconds)],

@@ -182,26 +182,23 @@ def test_accessibility(page, theme, rules):
     }, "the rules were tried on something"
 
 
-@pytest.mark.parametrize("kind", ["empty", "no control", "invalid", "not judged", "broken off", "six pods", "ten pods"])
+RULES = [{"rule": "full links", "found": 0.9, "least": 0.97, "why_not": "a long reason " * 20}]
+FLOWS = [{"src": 0, "dst": 20, "mbps": 9.0, "paths": [{"t": 0.1, "core": 7}]}]
+ALONE = {
+    "invalid": run_document(verdict="invalid", reasons=["<b>slow</b>"]),
+    "not judged": run_document(verdict="not judged", reasons=["too short"], rules=RULES, remarks=["TCP"]),
+    "broken off": failed(scheme="hedera-sa"),
+    "six pods": run_document("stride:20", "hedera-gff", flows=FLOWS, settings={"k": 6}),
+    "ten pods": run_document(scheme="ecmp", settings={"k": 10}),
+}
+
+
+@pytest.mark.parametrize("kind", ["empty", "no control", *ALONE])
 def test_what_is_missing_breaks_nothing(browser, tmp_path, kind):
     if kind == "no control":
         kept_sweep(tmp_path, ["published:stride4"], ["ecmp", "hedera-gff"])
-    elif kind == "invalid":
-        store(tmp_path, run_document(verdict="invalid", reasons=["<b>slow</b>"]))
-    elif kind == "not judged":
-        rules = [{"rule": "full links", "found": 0.9, "least": 0.97, "why_not": "a long reason " * 20}]
-        store(tmp_path, run_document(verdict="not judged", reasons=["too short"], rules=rules, remarks=["TCP"]))
-    elif kind == "broken off":
-        store(tmp_path, failed(scheme="hedera-sa"))
-    elif kind == "six pods":
-        flows = [{"src": 0, "dst": 20, "mbps": 9.0, "paths": [{"t": 0.1, "core": 7}]}]
-        document = run_document("stride:20", "hedera-gff", flows=flows)
-        document["spec"]["k"] = 6
-        store(tmp_path, document)
-    elif kind == "ten pods":
-        document = run_document(scheme="ecmp")
-        document["spec"]["k"] = 10
-        store(tmp_path, document)
+    elif kind in ALONE:
+        store(tmp_path, ALONE[kind])
     write_page(load_sweep(tmp_path))
     page = opened(browser, tmp_path, 375)
     assert page.get_log("browser") == []

@@ -18,9 +18,7 @@ def sweep(folder, shares, trials=1, first_seed=1, **settings):
             own = share[trial - 1] if isinstance(share, list) else share
             bad = {"verdict": "invalid", "reasons": ["too slow"]} if own is None else {}
             changes = {"bisection_mbps": 1.5 * (own or 7), "seed": first_seed + trial - 1, **bad}
-            document = run_document(pattern, scheme, trial, **changes)
-            document["spec"] |= settings
-            store(folder, document)
+            store(folder, run_document(pattern, scheme, trial, settings=settings, **changes))
     return folder
 
 

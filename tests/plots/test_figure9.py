@@ -97,9 +97,7 @@ def test_a_sweep_of_published_families_has_two_pictures_of_bars(tmp_path, patter
 def test_another_network_stands_beside_no_published_bar_and_on_no_fat_tree(tmp_path):
     for topology in (None, "leaf-spine:4,2,4"):
         for scheme in ("nonblocking", "ecmp", "hedera-gff"):
-            document = run_document("stride:4", scheme)
-            document["spec"]["topology"] = topology
-            store(tmp_path / str(topology), document)
+            store(tmp_path / str(topology), run_document("stride:4", scheme, settings={"topology": topology}))
         sweep = load_sweep(tmp_path / str(topology))
         (figure,) = figure9.figures(sweep)
         outlines = [bar for axes in figure.axes for bar in bars_of(axes) if bar.get_facecolor()[:3] == (1, 1, 1)]

@@ -33,9 +33,7 @@ def test_a_sweep_lists_what_it_skips(tmp_path):
 
 def test_the_minority_with_other_settings_is_left_out(tmp_path):
     write_sweep(tmp_path, ["stride:4"], ["ecmp", "random", "nonblocking"])
-    slow = run_document("stride:8", "ecmp")
-    slow["spec"] |= {"link_mbps": 5.0}
-    store(tmp_path, slow)
+    store(tmp_path, run_document("stride:8", "ecmp", settings={"link_mbps": 5.0}))
     sweep = load_sweep(tmp_path)
     assert len(sweep.runs) == 3
     assert [one.reason for one in sweep.skipped] == ["has other settings than most runs here: link_mbps 5.0"]
@@ -77,9 +75,9 @@ def sweep(tmp_path):
     return folder
 
 
-def test_a_row_for_each_run_that_counts_and_its_share_is_the_summary_s(sweep, tmp_path):
+def test_a_row_for_each_run_that_counts_with_the_summary_s_share_and_one_for_each_of_its_flows(sweep, tmp_path):
     export(sweep, tmp_path / "out")
-    found = rows(tmp_path / "out" / "runs.csv")
+    found, flows = (rows(tmp_path / "out" / name) for name in ("runs.csv", "flows.csv"))
     assert len({row["run"] for row in found}) == len(found) == 7
     bars = summarise(load_sweep(sweep)).bars
     for scheme in ("nonblocking", "ecmp", "hedera-sa", "random"):
@@ -89,13 +87,8 @@ def test_a_row_for_each_run_that_counts_and_its_share_is_the_summary_s(sweep, tm
     assert (moved["moves"], moved["dropped_packets"], moved["flows"]) == ("2", "7", "2")
     assert (moved["link_mbps"], moved["queue"], moved["disturb"]) == ("10.0", "50", "")
     assert float(moved["published_share"]) == pytest.approx(0.966, abs=0.05)
-
-
-def test_a_row_for_each_flow_that_its_run_is_found_by(sweep, tmp_path):
-    export(sweep, tmp_path / "out")
-    runs, flows = (rows(tmp_path / "out" / name) for name in ("runs.csv", "flows.csv"))
-    assert len(flows) == sum(int(run["flows"]) for run in runs) == 8
-    assert {flow["run"] for flow in flows} == {run["run"] for run in runs}
+    assert len(flows) == sum(int(run["flows"]) for run in found) == 8
+    assert {flow["run"] for flow in flows} == {run["run"] for run in found}
     moved, other = (row for row in flows if (row["scheme"], row["trial"]) == ("hedera-sa", "2"))
     assert (moved["flow"], moved["src"], moved["dst"], moved["mbps"]) == ("0", "0", "4", "9.1")
     assert (moved["first_core"], moved["last_core"], moved["moves"]) == ("2", "2", "2")

@@ -60,9 +60,7 @@ def test_before_a_failure_and_after_it(tmp_path):
 
 
 def test_jumbo_packets_raise_the_payload_that_links_can_deliver(tmp_path):
-    document = run_document("stride:4", "ecmp")
-    document["spec"]["mtu"] = 9000
-    store(tmp_path, document)
+    store(tmp_path, run_document("stride:4", "ecmp", settings={"mtu": 9000}))
     assert summarise(load_sweep(tmp_path)).payload_capacity_mbps == 160 * 8948 / 9014
 
 

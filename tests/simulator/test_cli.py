@@ -11,14 +11,18 @@ from simulator.config import Config
 from simulator.driver import bisection_mbps
 
 
-def run(command, *arguments):
-    return CliRunner().invoke(command, [str(a) for a in arguments])
+def run(*arguments):
+    return CliRunner().invoke(simulate, [str(a) for a in arguments])
+
+
+def found_by(*arguments):
+    done = run(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
 
 
 def test_json_is_one_object_with_the_agreed_keys():
-    done = run(simulate, "--scheme", "hedera-gff", "--traffic", "published:rand0", "--seconds", 12, "--json")
-    assert done.exit_code == 0
-    found = json.loads(done.stdout)
+    found = found_by("--scheme", "hedera-gff", "--traffic", "published:rand0", "--seconds", 12)
     assert {"scheme", "traffic", "bisection_mbps", "capacity_mbps", "verdict", "reasons", "flows"} <= set(found)
     assert found["verdict"] == "ok"
     assert found["reasons"] == []
@@ -32,7 +36,7 @@ def test_json_is_one_object_with_the_agreed_keys():
 
 def test_json_of_flows_that_come_and_go_has_their_times():
     options = ("--scheme", "ecmp", "--traffic", "poisson:exponential:2000000,0.03 to randbij", "--seconds", 6)
-    found = json.loads(run(simulate, *options, "--engine", "maxmin", "--json").stdout)
+    found = found_by(*options, "--engine", "maxmin")
     assert found["completed"] > 10
     assert found["mean_completion_s"] > 0
     ended = [flow for flow in found["flows"] if flow["end_s"] is not None]
@@ -41,11 +45,11 @@ def test_json_of_flows_that_come_and_go_has_their_times():
 
 
 def test_what_is_recorded_gives_the_same_completion_times(tmp_path):
-    options = ("--scheme", "ecmp", "--seconds", 2, "--bw", 100, "--json")
+    options = ("--scheme", "ecmp", "--seconds", 2, "--bw", 100)
     recorded = tmp_path / "flows.csv"
     traffic = "stride:4 + poisson:web-search,0.3"
     first, again = (
-        json.loads(run(simulate, *options, *more).stdout)
+        found_by(*options, *more)
         for more in (("--traffic", traffic, "--record", recorded), ("--traffic", f"file:{recorded}"))
     )
     assert first["completion"] == again["completion"]
@@ -56,8 +60,8 @@ def test_what_is_recorded_gives_the_same_completion_times(tmp_path):
 
 def test_a_lower_link_rate_takes_its_increase_along_and_without_json_the_result_is_told_in_words():
     options = ("--scheme", "nonblocking", "--traffic", "stride:1", "--bw", 10)
-    assert json.loads(run(simulate, *options, "--json").stdout)["bisection_mbps"] == pytest.approx(125.33, abs=0.02)
-    assert "125.3 Mb/s" in run(simulate, *options).stdout
+    assert found_by(*options)["bisection_mbps"] == pytest.approx(125.33, abs=0.02)
+    assert "125.3 Mb/s" in run(*options).stdout
 
 
 def test_a_call_with_json_imports_no_drawing():
@@ -70,10 +74,10 @@ def test_a_call_with_json_imports_no_drawing():
 
 
 def test_large_flows_may_be_those_that_are_measured_alone():
-    arguments = ["--scheme", "hedera-gff", "--traffic", "random", "--flows-per-host", 8, "--seconds", 12, "--json"]
+    arguments = ["--scheme", "hedera-gff", "--traffic", "random", "--flows-per-host", 8, "--seconds", 12]
     rounds = {}
     for rule in ("measured", "measured-or-estimated"):
-        found = json.loads(run(simulate, *arguments, "--large-flows", rule).stdout)
+        found = found_by(*arguments, "--large-flows", rule)
         assert found["config"]["large_flows"] == rule
         rounds[rule] = sum(one["large"] for one in found["rounds"])
     assert 0 < rounds["measured"] < rounds["measured-or-estimated"]
@@ -81,8 +85,8 @@ def test_large_flows_may_be_those_that_are_measured_alone():
 
 def test_trials_are_runs_with_seeds_of_their_own_and_their_intervals(tmp_path):
     options = ("--scheme", "ecmp", "--traffic", "poisson:web-search,0.3", "--seconds", 2, "--seed", 4)
-    found = json.loads(run(simulate, *options, "--trials", 3, "--json").stdout)
-    alone = [json.loads(run(simulate, *options[:-1], seed, "--json").stdout) for seed in (4, 5, 6)]
+    found = found_by(*options, "--trials", 3)
+    alone = [found_by(*options[:-1], seed) for seed in (4, 5, 6)]
     assert [one["flows"] for one in found["runs"]] == [one["flows"] for one in alone]
     values = [one["bisection_mbps"] for one in alone]
     assert found["bisection_mbps"] == pytest.approx(np.mean(values), abs=0.01)
@@ -92,13 +96,13 @@ def test_trials_are_runs_with_seeds_of_their_own_and_their_intervals(tmp_path):
         assert row["p99_s"] == pytest.approx(np.mean([one["completion"][n]["p99_s"] for one in alone]))
         assert row["low_p99_s"] < row["p99_s"] < row["high_p99_s"]
     assert [row["size_class"] for row in found["completion"]] == ["all", "small", "medium", "large"]
-    words = run(simulate, *options, "--trials", 3).stdout
+    words = run(*options, "--trials", 3).stdout
     assert f"{1000 * found['completion'][0]['median_s']:.3g} (" in words
-    assert run(simulate, *options, "--trials", 3, "--record", tmp_path / "f.csv").exit_code != 0
+    assert run(*options, "--trials", 3, "--record", tmp_path / "f.csv").exit_code != 0
 
 
 def test_trials_of_a_collective_tell_how_many_ended():
     options = ("--scheme", "ecmp", "--traffic", "ring:4,1000000", "--engine", "maxmin", "--trials", 3)
-    assert "done in 3 of 3 seeds, after 0.012 (0.012 to 0.012) s" in run(simulate, *options).stdout
-    done = run(simulate, *options, "--seconds", 0.01, "--tick", 0.0001, "--interval", 0.01).stdout
+    assert "done in 3 of 3 seeds, after 0.012 (0.012 to 0.012) s" in run(*options).stdout
+    done = run(*options, "--seconds", 0.01, "--tick", 0.0001, "--interval", 0.01).stdout
     assert "done in 0 of 3 seeds;" in done

@@ -48,12 +48,6 @@ def test_a_flow_alone_on_links_of_several_rates_has_a_slowdown_of_1(listed, engi
     assert found.p99_s > 1.9 * found.median_s / 1.5, "the first takes the slow links"
 
 
-def test_flows_that_share_a_link_slow_each_other_down(listed):
-    spec = listed((0, 4, 0.2, 10_000_000), (1, 4, 0.2, 10_000_000))
-    found = simulate(Config("nonblocking", spec, seconds=1.0, tick_s=TICK, engine="maxmin"))
-    assert found.completion()[0].mean_slowdown == pytest.approx(2.0, rel=0.01)
-
-
 def test_flows_cut_off_by_the_end_count_with_their_bound(listed):
     spec = listed((0, 4, 0.2, 10_000_000), (1, 4, 0.2, 200_000_000), (2, 5, 0.2, 1000), (3, 6, 0.95, 1000))
     found = simulate(Config("nonblocking", spec, seconds=1.0, tick_s=TICK, engine="maxmin"))

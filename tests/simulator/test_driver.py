@@ -5,6 +5,7 @@ from hedera.schemes import SCHEMES
 from simulator import config as settings
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
+from tests.refused import refused
 from traffic.patterns import PUBLISHED, published
 
 PERMUTATIONS = [n for n in PUBLISHED if len(set(published(n).dst)) == len(published(n)) == 16]
@@ -175,9 +176,8 @@ def test_a_shuffle_takes_turns_and_ends():
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(change, sentence):
-    with pytest.raises(ValueError, match=sentence) as caught:
+    with refused(sentence):
         Simulation(Config(**{"scheme": "ecmp", "traffic": "stride:1", **change}))
-    assert "\n" not in str(caught.value)
     assert Config("ecmp", "stride:1", seconds=1e8, tick_s=1.0).ticks == 100_000_000, "the most"
 
 

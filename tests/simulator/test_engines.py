@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from simulator.config import Config
 from simulator.driver import Simulation
-from simulator.engines import AimdEngine, MaxMinEngine, starts, ticks_until
+from simulator.engines import AimdEngine, MaxMinEngine
 from topos.links import num_links, path_links
 from topos.network import NonBlocking
-from traffic.flows import LASTING, NOBODY, WAITS, Flows, Matrix, columns
-from traffic.patterns import draw, published
+from traffic.flows import LASTING, NOBODY, WAITS, Flows, columns
+from traffic.patterns import published
 
 CYCLE = [500.0, 620.0, 740.0, 860.0, 980.0, 1000.0]
 
@@ -114,18 +114,11 @@ def test_no_link_ever_carries_more_than_its_rate_and_books_balance(data):
     assert (net.sent_bytes <= np.array(size) + 1e6).all()
 
 
-def test_a_seed_fixes_everything_and_another_changes_it():
-    runs = [on_nonblocking(published("rand0"), seed).advance(500) for seed in (7, 7, 8)]
-    assert (runs[0] == runs[1]).all()
-    assert (runs[0] != runs[2]).any()
-
-
-def test_ticks_may_come_in_any_portions():
-    whole = on_nonblocking(published("rand0"))
-    parts = on_nonblocking(published("rand0"))
+def test_a_seed_fixes_everything_in_whatever_portions_ticks_come():
+    whole, parts, other = (on_nonblocking(published("rand0"), seed) for seed in (7, 7, 8))
     expected = whole.advance(1000)
-    found = np.concatenate([parts.advance(n) for n in (1, 9, 90, 900)])
-    assert (expected == found).all()
+    assert (expected == np.concatenate([parts.advance(n) for n in (1, 9, 90, 900)])).all()
+    assert (expected != other.advance(1000)).any()
 
 
 @pytest.mark.parametrize("name", ["rand0", "rand2", "randx2", "randx4", "hotspot"])
@@ -192,24 +185,11 @@ def test_a_run_goes_on_to_its_end_when_nothing_moves(kind, tmp_path):
 @pytest.mark.parametrize("kind", [AimdEngine, MaxMinEngine])
 def test_a_flow_has_begun_when_it_arrived(kind):
     src = np.zeros(3, dtype=np.int32)
-    work = columns(src, src + 1, np.array([0.0, 0.25, 9.0]), np.full(3, 100_000.0))
+    work = columns(src, src + 1, np.array([0.25, 0.0, 9.0]), np.full(3, 100_000.0))
     seed = {"seed": 1} if kind is AimdEngine else {}
     engine = kind(work, np.zeros((3, 1), dtype=np.int32), np.ones(1), tick_s=0.001, **seed)
     engine.advance(2000)
-    assert engine.began_s.tolist() == pytest.approx([0.0, 0.25, np.nan], nan_ok=True)
-
-
-def test_turns_wait_for_each_other():
-    sizes, turns = np.array([10, 20, 30, 40]), np.array([2, 0, 1, 0])
-    matrix = Matrix(np.array([0, 0, 0, 1]), np.array([1, 2, 3, 0]), 4, size_bytes=sizes, turn=turns)
-    work = matrix.flows()
-    _, _, known, first, follower, missing, delay = starts(work, None)
-    assert known == 2
-    assert [follower[first[n] : first[n + 1]].tolist() for n in range(4)] == [[], [2], [0], []]
-    assert missing.tolist() == [1, 0, 1, 0]
-    assert not delay.any()
-    assert work.start_s.tolist() == [WAITS, 0.0, WAITS, 0.0]
-    assert work.size_bytes.tolist() == [10.0, 20.0, 30.0, 40.0]
+    assert engine.began_s.tolist() == pytest.approx([0.25, 0.0, np.nan], nan_ok=True)
 
 
 def test_max_min_rates_know_no_ticks():
@@ -225,15 +205,3 @@ def test_max_min_rates_know_no_ticks():
         assert engine.began_s == pytest.approx(0.0002 + 0.00004 * np.arange(10), rel=1e-9)
         assert total.mean() == pytest.approx(400.0, rel=1e-9)
         assert total.max() <= 1000 + 1e-6
-
-
-def test_the_start_queue_is_in_the_order_of_starts_and_leaves_room_for_those_that_wait():
-    work = draw("shuffle:100", 4).flows()
-    work.start_s[:] = WAITS
-    work.start_s[[5, 1]] = [0.0101, 0.02]
-    queue, due, known, *_ = starts(work, None)
-    assert known == 2
-    assert queue[:2].tolist() == [5, 1]
-    assert due[:2].tolist() == [0.0101, 0.02]
-    assert ticks_until(due[:2], 0.01).tolist() == [2, 2]
-    assert queue.size == due.size == len(work)

@@ -75,13 +75,3 @@ def test_the_report_s_faults_cost_what_its_scheduler_would_gain():
     assert [found[one] for one in found if one[1] == "1xstride1"] == pytest.approx([160] * 4)
     assert found["Mended", "1xstag1111(0.2,0.3)"] == pytest.approx(90)
     assert found["BothFaults", "1xstag1111(0.2,0.3)"] < found["EveryEntry", "1xstag1111(0.2,0.3)"] < 88
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"), [(["6"], "'6'"), (["2"], "--suite replication"), (["2", "."], "no run")]
-)
-def test_what_does_not_exist_is_refused(arguments, words, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    done = run(replication, *arguments)
-    assert done.exit_code == 2
-    assert words in done.output

@@ -7,7 +7,11 @@ import pytest
 from rich.console import Console
 
 from simulator.config import Config
-from studies import study
+from studies import replication, study
+from studies.paper.beyond import completion, flows_per_host
+from studies.paper.figures import figure_9, figure_10
+from studies.paper.tables import table_2, table_3, table_5
+from tests.studies.commands import run
 
 
 def test_cases_over_seeds_come_in_their_order_whatever_is_begun_first():
@@ -25,12 +29,6 @@ def test_cases_over_seeds_come_in_their_order_whatever_is_begun_first():
     assert [case.scheme for case in begun] == ["random", "random", "ecmp", "ecmp"]
 
 
-def test_rows_are_grouped_in_their_order():
-    rows = [{"x": 2, "y": "b"}, {"x": 1, "y": "a"}, {"x": 2, "y": "a"}]
-    assert list(study.grouped(rows, "x")) == [2, 1]
-    assert study.grouped(rows, "x", "y")[2, "a"] == rows[2:]
-
-
 def test_the_mean_over_seeds_and_its_interval():
     rows = [{"scheme": "a", "share": share} for share in (1.0, 2.0, 3.0)] + [{"scheme": "b", "share": 5.0}]
     first, second = study.means(rows, "share", "scheme")
@@ -45,3 +43,35 @@ def test_rows_on_a_terminal():
     console.print(study.table("Title", [{"a_scheme": "x", "mbps": 12533.4, "share": 0.78331, "flows": 16, "no": None}]))
     text = console.export_text()
     assert all(word in text for word in ("Title", "a scheme", "12,533", "0.7833", "16"))
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "cause"),
+    [
+        (figure_9, "", "--simulated"),
+        (figure_10, "--schemes hedera-best", "'hedera-best'"),
+        (figure_10, "--engines aimd,tcp", "'tcp'"),
+        (figure_10, f"--out {__file__}/figures", f"{__file__}/figures cannot be written"),
+        (table_2, "", "--simulated"),
+        (table_3, "--hosts 17", "17 hosts"),
+        (table_3, "--iterations many", "--iterations"),
+        (table_3, "--intervals 0,1", "--intervals"),
+        (table_5, "--seconds -1", "--seconds"),
+        (replication, "6", "'6'"),
+        (replication, "2", "--suite replication"),
+        (replication, "2 .", "no run"),
+        (completion, "--loads 0.5,0", "--loads takes numbers above 0"),
+        (completion, "--loads 1.5", "at most 1"),
+        (completion, "--sizes web", "'web'"),
+        (completion, "--sizes fixed:1 --loads 1", "is the limit"),
+        (flows_per_host, "--flows-per-host 1.5", "--flows-per-host"),
+        (flows_per_host, "--thresholds x", "--thresholds"),
+        (flows_per_host, "-k 5", "k"),
+        (flows_per_host, "--flows-per-host 1000000000", "more than"),
+    ],
+)
+def test_a_mistake_is_refused_before_the_first_simulation(command, arguments, cause, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run(command, "--out", "out", *arguments.split())
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert cause in done.stderr.replace("\n", " ")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.refused import refused
 from topos.fattree import FatTree
 from topos.links import (
     NO_LINK,
@@ -113,9 +114,8 @@ def test_a_switch_is_all_its_cables():
     ],
 )
 def test_what_makes_no_sense_is_one_sentence(text, words):
-    with pytest.raises(ValueError, match=words) as error:
+    with refused(words):
         parse(text, TREE, 10)
-    assert "\n" not in str(error.value)
 
 
 def test_what_is_down_when():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.refused import refused
 from topos.fattree import FatTree
 from topos.network import NonBlocking
 from traffic import flowfile, textfile
@@ -75,14 +76,26 @@ def test_what_is_written_is_read(write, pairs):
         ("src_host,dst_host,size_bytes\n0,1,1.5\n", "line 2: '1.5' is not a flow's size in whole bytes"),
         ("10.0.0.2 10.0.0.3 5001 tcp 1 x 60 0\n", "line 1: a flow cannot start at 'x' seconds"),
         (b"\x00\x01\x02", "line 1: "),
+        # in another form, which is named
+        ("[[0, 1], [1, 2]]", "it is JSON"),
+        ('{"0": {"1": 5}}', "it is JSON"),
+        ("{}", "it is JSON"),
+        ("[(0, 1), (1, 2)]", "list of Python's"),
+        ("import numpy\npairs = [(0, 1)]", "it is Python"),
+        ("pairs = [(0, 1)]", "it is Python"),
+        ('"""Pairs."""\npairs = 1', "it is Python"),
+        ("0 0.5 0\n1 0 0\n0 0 0", "it is a matrix"),
+        ("0 -1 0\n1 0 0\n0 0 0", "it is a matrix"),
+        ('{"0": [16]}', "flow 0: there is no host '16'"),
+        ('{"0": [1, 0]}', "flow 1: the flow goes from host 0 to itself"),
+        ("0,4,1\n1,5,1\n2,6,1", "header of a CSV file"),
     ],
 )
 def test_errors_name_file_and_line(write, content, message):
     path = write(content)
-    with pytest.raises(ValueError, match=message) as error:
+    with refused(message) as error:
         read_listed(path, TREE)
-    assert str(path) in str(error.value)
-    assert "\n" not in str(error.value)
+    assert str(error.value).startswith(str(path))
 
 
 @pytest.mark.parametrize(
@@ -104,31 +117,6 @@ def test_receivers_by_sender_and_matrices_are_read(write, content):
     assert np.isinf(read.size_bytes).all()
 
 
-@pytest.mark.parametrize(
-    ("content", "form"),
-    [
-        ("[[0, 1], [1, 2]]", "it is JSON"),
-        ('{"0": {"1": 5}}', "it is JSON"),
-        ("{}", "it is JSON"),
-        ("[(0, 1), (1, 2)]", "list of Python's"),
-        ("import numpy\npairs = [(0, 1)]", "it is Python"),
-        ("pairs = [(0, 1)]", "it is Python"),
-        ('"""Pairs."""\npairs = 1', "it is Python"),
-        ("0 0.5 0\n1 0 0\n0 0 0", "it is a matrix"),
-        ("0 -1 0\n1 0 0\n0 0 0", "it is a matrix"),
-        ('{"0": [16]}', "flow 0: there is no host '16'"),
-        ('{"0": [1, 0]}', "flow 1: the flow goes from host 0 to itself"),
-        ("0,4,1\n1,5,1\n2,6,1", "header of a CSV file"),
-    ],
-)
-def test_a_file_in_another_form_is_named_by_what_it_is(write, content, form):
-    path = write(content)
-    with pytest.raises(ValueError, match=form) as error:
-        read_listed(path, FatTree(4))
-    assert str(error.value).startswith(str(path))
-    assert "\n" not in str(error.value)
-
-
 def test_the_control_network_reads_the_same_file(write):
     path = write("10.0.0.2 10.3.1.3 5001\n")
     assert flows(read_listed(path, NonBlocking(16))) == [(0, 15)]
@@ -138,12 +126,6 @@ def test_the_control_network_reads_the_same_file(write):
 
 ROOT = Path(__file__).parents[2]
 RING = ROOT / "docs/examples/ring.py"
-
-
-def written(folder, text):
-    path = folder / "mine.py"
-    path.write_text(text)
-    return path
 
 
 def test_lasting_flows_are_a_matrix_and_the_seed_fixes_them():
@@ -177,11 +159,10 @@ def test_flows_with_times_come_in_order_and_are_of_the_size_that_was_given():
         ("class B(BaseException): pass\ndef f(tree, rng): raise B('x')", "B: x"),
     ],
 )
-def test_what_makes_no_sense_is_one_sentence(tmp_path, body, sentence):
-    path = written(tmp_path, body)
-    with pytest.raises(ValueError, match=sentence) as caught:
+def test_what_makes_no_sense_is_one_sentence(write, body, sentence):
+    path = write(body, "mine.py")
+    with refused(sentence) as caught:
         workload(f"{path}:f", FatTree(4), seconds=5.0)
-    assert "\n" not in str(caught.value)
     assert str(path) in str(caught.value)
 
 
@@ -192,25 +173,26 @@ def test_a_file_that_is_not_there_and_numbers_of_flows_that_are_not_its_to_chang
         workload(f"{RING}:ring", FatTree(4), seconds=5.0, keep=0.5)
 
 
-def test_endless_rows_have_an_end(tmp_path, monkeypatch):
-    path = written(tmp_path, "import itertools\nf = lambda t, r: itertools.repeat((0, 1))\n")
+def test_endless_rows_have_an_end(write, monkeypatch):
+    path = write("import itertools\nf = lambda t, r: itertools.repeat((0, 1))\n", "mine.py")
     monkeypatch.setattr(flowfile, "MAX_ROWS", 1000)
     with pytest.raises(ValueError, match="more than 1,000 flows"):
         workload(f"{path}:f", FatTree(4), seconds=5.0)
 
 
-def test_a_job_carries_the_rows(tmp_path, monkeypatch):
-    spec = f"stride:4 + {written(tmp_path, 'def f(tree, rng): return [(0, 1, 0.5, 7)]')}:f"
+def test_a_job_carries_the_rows(write, monkeypatch):
+    path = write("def f(tree, rng): return [(0, 1, 0.5, 7)]", "mine.py")
+    spec = f"stride:4 + {path}:f"
     taken = read_files(spec, FatTree(4), 1)
-    (tmp_path / "mine.py").unlink()
+    path.unlink()
     for name, content in taken.items():
         monkeypatch.setitem(textfile.given, name, content)
     (flow,) = [flow for flow in workload(spec, FatTree(4), 1, seconds=5.0) if flow.size_bytes is not None]
     assert (flow.src, flow.dst, flow.start_s, flow.size_bytes) == (0, 1, 0.5, 7)
 
 
-def test_it_is_asked_again_when_the_file_changes(tmp_path):
-    path = written(tmp_path, "def f(tree, rng): return [(0, 1)]")
+def test_it_is_asked_again_when_the_file_changes(write):
+    path = write("def f(tree, rng): return [(0, 1)]", "mine.py")
     assert workload(f"{path}:f", FatTree(4), seconds=5.0).matrix.dst.tolist() == [1]
     path.write_text("def f(tree, rng): return [(0, 2)]")
     os.utime(path, ns=(1, 1))

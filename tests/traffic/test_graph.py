@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from record.completion import completed
+from tests.refused import refused
 from tests.traffic.graphs import graph
 from topos.fattree import FatTree
 from traffic.collectives import collective
@@ -30,9 +31,8 @@ def test_levels_are_those_of_the_longest_way():
     ],
 )
 def test_what_makes_no_sense_is_refused_in_one_sentence(rows, edges, says):
-    with pytest.raises(ValueError, match=says) as told:
+    with refused(says):
         graph(*rows, edges=edges)
-    assert "\n" not in str(told.value)
 
 
 @pytest.mark.parametrize("size", [(MAX_NODES + 1, 0), (1, MAX_EDGES + 1)])
@@ -79,13 +79,6 @@ def test_sub_flows_start_together_and_are_waited_for_together():
     edges = set(zip(found.waiting.tolist(), found.before.tolist(), strict=True))
     assert edges == {(7, 0), (7, 2), (7, 4), (1, 7), (3, 7), (5, 7), (8, 1), (8, 3), (8, 5), (6, 8)}
     assert len(found.waiting) == len(edges)
-
-
-def test_each_sub_flow_is_a_connection():
-    found = graph((0, 1, 10, 0.0), (0, 1, 7, 0.0), edges=[(1, 0)]).split(2)
-    senders, number = found.connections()
-    assert senders.tolist() == [0, 0]
-    assert number.tolist() == [0, 0, 1, 1, -1]
 
 
 def carried_out(programs):
@@ -236,9 +229,8 @@ def test_random_placement_is_the_seed_s():
     ],
 )
 def test_collectives_that_make_no_sense_are_refused(spec, says):
-    with pytest.raises(ValueError, match=says) as told:
+    with refused(says):
         workload(spec, FatTree(4), seconds=1.0)
-    assert "\n" not in str(told.value)
 
 
 def test_an_all_to_all_of_thousands_is_told_before_it_is_made():

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, chisquare
 
+from tests.refused import refused
 from topos.fattree import FatTree
 from topos.network import NonBlocking
 from traffic.patterns import MAX_FLOWS, PUBLISHED, REPLICATION, draw, published, split_specs
@@ -139,9 +140,8 @@ def test_shuffle_sends_to_every_other_host_in_an_order_of_its_own(seed):
     ],
 )
 def test_a_wrong_spec_gets_one_sentence_that_teaches(spec, message):
-    with pytest.raises(ValueError, match=message) as error:
+    with refused(message):
         draw(spec, FatTree(4))
-    assert "\n" not in str(error.value)
 
 
 @given(st.text(max_size=30))

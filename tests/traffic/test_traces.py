@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.config import Config
-from simulator.driver import Simulation, simulate
+from simulator.driver import simulate
+from tests.refused import refused
 from tests.traffic.encoded import (
     ALL_GATHER,
     ALL_REDUCE,
@@ -126,9 +127,8 @@ def test_ends_are_marked_by_sends_to_nobody_and_a_line_s_comment_opens_no_other(
     ],
 )  # fmt: skip
 def test_goal_that_makes_no_sense_is_refused(goal, first, second, says):
-    with pytest.raises(ValueError, match=says) as told:
+    with refused(says):
         goal(first, second)
-    assert "\n" not in str(told.value)
 
 
 def test_goal_text_is_traffic_like_any_other(tmp_path):
@@ -196,9 +196,8 @@ def test_flows_of_htsim_are_connections_of_their_own(tmp_path):
     ],
 )
 def test_a_connection_matrix_that_makes_no_sense_is_refused(htsim, old, new, says):
-    with pytest.raises(ValueError, match=says) as told:
+    with refused(says):
         htsim(FLOWS.replace(old, new, 1))
-    assert "\n" not in str(told.value)
 
 
 def lay(folder, *files):
@@ -339,9 +338,8 @@ def dims(*flags):
     ],
 )  # fmt: skip
 def test_traces_that_make_no_sense_are_refused(read, ranks, says):
-    with pytest.raises(ValueError, match=says) as told:
+    with refused(says):
         read(*ranks)
-    assert "\n" not in str(told.value)
 
 
 def test_a_collective_over_all_dimensions_is_one(read):
@@ -355,16 +353,8 @@ def test_a_collective_over_all_dimensions_is_one(read):
      delimited(METADATA) + b"\x80", trace(content(4, b"\xff"))],
 )  # fmt: skip
 def test_what_is_no_trace_is_refused_in_one_sentence(tmp_path, data):
-    with pytest.raises(ValueError, match=r"t\.0\.et is no Chakra trace: ") as told:
+    with refused(r"t\.0\.et is no Chakra trace: "):
         read_chakra(lay(tmp_path, data))
-    assert "\n" not in str(told.value)
-
-
-GOOD = trace(
-    node(0, COMP, micros=5), send(1, 1, data=[0]), recv(2, 1, ctrl=[1]), together(3, ALL_REDUCE, data=[2], pg_name="0")
-) + delimited(node(4, 1) + dims(1))
-
-OTHER = trace(recv(1, 0), send(2, 0), together(3, ALL_REDUCE))
 
 
 @pytest.mark.parametrize(
@@ -421,12 +411,3 @@ def test_traces_are_traffic_like_any_other(tmp_path):
     lay(tmp_path, *[trace(together(0, ALL_REDUCE))] * 17)
     with pytest.raises(ValueError, match="has 17 ranks, and the network 16 hosts"):
         collective(f"chakra:{prefix}", FatTree(4), 3)
-
-
-@pytest.mark.parametrize("engine", ["maxmin", "aimd"])
-def test_what_depends_on_the_network_and_on_computing_runs_to_its_end(tmp_path, engine):
-    prefix = lay(tmp_path, GOOD, OTHER)
-    config = Config("hedera-gff", f"chakra:{prefix}", seconds=0.001, tick_s=1e-7, engine=engine)
-    found = Simulation(config).run()
-    assert found.collective().ended == found.collective().flows == 6
-    assert found.collective().completion_s is not None

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from studies.hull.packets import engine, run_scenario
+from tests.refused import refused
 from tests.studies.hull.scenes import START_NS, answered, scene
 from topos.fattree import FatTree
 
@@ -169,9 +170,8 @@ def test_a_server_works_on_one_query_at_a_time():
     ],
 )
 def test_a_scenario_that_makes_no_sense_is_refused_in_one_sentence(change, words):
-    with pytest.raises(ValueError, match=words) as refusal:
+    with refused(words):
         run_scenario(scene(exchanges=[(0, 0, 100, 100)]) | change)
-    assert "\n" not in str(refusal.value)
 
 
 def test_hederas_fat_tree_carries_every_flow_at_full_rate_when_no_two_collide():

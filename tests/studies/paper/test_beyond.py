@@ -64,22 +64,3 @@ def test_seeds_are_rows_of_their_own_and_a_table_of_percentiles(tmp_path):
     assert {**alone, "seed": 2} in found
     mean = 1000 * sum(row["p95_s"] for row in found if row["size_class"] == "all") / 3
     assert f"{mean:.3g} (" in run(completion, *options, "--seeds", 3).stdout
-
-
-@pytest.mark.parametrize(
-    ("module", "options", "words"),
-    [
-        (completion, ["--loads", "0.5,0"], "--loads takes numbers above 0"),
-        (completion, ["--loads", "1.5"], "at most 1"),
-        (completion, ["--sizes", "web"], "no law of flow sizes"),
-        (completion, ["--sizes", "fixed:1", "--loads", "1"], "is the limit"),
-        (flows_per_host, ["--flows-per-host", "1.5"], "--flows-per-host takes whole numbers above 0"),
-        (flows_per_host, ["--thresholds", "x"], "--thresholds takes numbers above 0"),
-        (flows_per_host, ["-k", "5"], "k"),
-        (flows_per_host, ["--flows-per-host", "1000000000"], "more than"),
-    ],
-)
-def test_mistakes_come_to_light_before_the_first_simulation(module, options, words, tmp_path):
-    done = run(module, *options, "--out", tmp_path)
-    assert done.exit_code == 2
-    assert words in done.stderr.replace("\n", " ")

@@ -91,20 +91,6 @@ def test_table_3_has_cells_and_their_shares_of_the_control(tmp_path):
     assert len(rows(tmp_path / "table3.csv")) == len(found)
 
 
-@pytest.mark.parametrize(
-    ("module", "arguments"),
-    [
-        (table_2, []),
-        (table_3, ["--hosts", "17"]),
-        (table_3, ["--iterations", "many"]),
-        (table_3, ["--intervals", "0,1"]),
-        (tables.table_5, ["--seconds", "-1"]),
-    ],
-)
-def test_what_makes_no_sense_is_refused(module, arguments, tmp_path):
-    assert run(module, *arguments, "--out", tmp_path).exit_code == 2
-
-
 def test_table_4_times_demand_estimation(tmp_path):
     found = run_json(tables.table_4, "--seconds", 0, "--out", tmp_path)
     assert len(rows(tmp_path / "table4.csv")) == len(found) == len(TABLE_4)
@@ -140,9 +126,3 @@ def test_table_6_measures_and_models():
         assert row["model_with_100_ms"] == pytest.approx(row["messages_ms"] + 100)
         assert 0 < row["computed_ms"] < 5000
     assert len(tables.scheduling_rounds(Round(FatTree(4), 2))) == tables.MEASURED_ROUNDS
-
-
-def test_the_ports_of_a_size():
-    assert [ports_for(hosts) for hosts in (16, 1024, 27648)] == [4, 16, 48]
-    with pytest.raises(ValueError, match="no fat-tree has 17 hosts"):
-        ports_for(17)
