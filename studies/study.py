@@ -8,8 +8,7 @@ A row is a dictionary: its keys are the columns of the CSV file and of ``--json`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from itertools import chain
@@ -20,7 +19,7 @@ import click
 import numpy as np
 
 from hedera.schemes import scheme
-from plots.style import INK, MUTED, house_style, rounded, save
+from plots.style import rounded
 from plots.trials import Difference, difference
 from record.options import (
     OUT,
@@ -42,7 +41,6 @@ from simulator.config import ENGINES, Config
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from rich.table import Table
 
 Number = TypeVar("Number", int, float)
@@ -259,22 +257,3 @@ def at_scale(k: int) -> Command:
         schemes_option(AT_SCALE),
         field_options(Config, "k seconds tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000),
     )
-
-
-@contextmanager
-def picture(path: Path, width: float, height: float, title: str = "", subtitle: str = "") -> Iterator[Figure]:
-    """An empty figure, in inches; when it is filled it gets its heading, lines instead of ticks, and is saved as PNG;
-    without a title it is saved as it is. The quiet line below the title stands on the first axes."""
-    from matplotlib.figure import Figure
-
-    with house_style():
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
-            for axes in figure.axes:
-                axes.grid(axis="y")
-                axes.tick_params(length=0)
-        if subtitle:
-            figure.axes[0].set_title(subtitle, loc="left", fontsize=9, color=MUTED, pad=10)
-        save(figure, path)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 import numpy as np
@@ -15,11 +15,13 @@ from msgspec import Meta
 
 from hedera.compiled import below, bits, choice_links, compiled
 from hedera.maxmin import max_min_rates
-from plots.style import INK, MUTED, colour, scheme_label, scheme_order
+from plots.style import INK, MUTED, colour, picture, scheme_label, scheme_order
 from record.options import field_options
 from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL, TESTBED_ALONE
 from record.spec import described
 from simulator.config import MAX_FLOWS, Config
+from simulator.driver import simulate
+from simulator.result import Result
 from studies.study import (
     ENGINE_LABELS,
     SCHEMES,
@@ -37,7 +39,6 @@ from studies.study import (
     mbps,
     means,
     one_file,
-    picture,
     schemes_option,
     study,
     table,
@@ -46,10 +47,6 @@ from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
 from traffic.flows import Flows, Matrix, Stream, columns, generator
-
-if TYPE_CHECKING:
-    from simulator.result import Result
-
 
 # Figure 3: a Monte Carlo over randomly hashed paths (section 2.2). Every host sends equal shares of its link's rate to
 # ``flows_per_host`` random other hosts at once, each flow on a path by its own hash. "Each link is capped" can be read
@@ -412,12 +409,6 @@ def poisson(
     return columns(matrix.src[flow], matrix.dst[flow], start[order], rng.exponential(mean_bytes, flow.size))
 
 
-def whole(case: Config) -> Result:
-    from simulator.driver import simulate
-
-    return simulate(case)
-
-
 def series(result: Result) -> list[Row]:
     """The curve of one simulation, averaged over STEP_S around each time."""
     config = result.config
@@ -478,4 +469,4 @@ def figure_11(schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
     def tables(rows: Rows) -> Parts:
         return [table(title, rows[SHOWN])]
 
-    return Study(cases, whole, _curves, tables, draw, label=f"Figure 11, k={base.k}", seeds=seeds)
+    return Study(cases, simulate, _curves, tables, draw, label=f"Figure 11, k={base.k}", seeds=seeds)
