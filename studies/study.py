@@ -18,16 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 import numpy as np
 
-from hedera.schemes import scheme
 from plots.style import rounded
 from plots.trials import Difference, difference
 from record.options import (
     OUT,
     Command,
-    field_options,
     in_words,
     json_option,
-    names_option,
     options,
     output,
     parallel,
@@ -37,11 +34,12 @@ from record.options import (
 )
 from record.output import conclude, plain_table, write_csv
 from record.tasks import run_tasks
-from simulator.config import ENGINES, Config
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from simulator.config import Config
 
 Number = TypeVar("Number", int, float)
 Row = dict[str, Any]
@@ -50,12 +48,6 @@ Rows = Mapping[str, Sequence[Row]]
 SHOWN = ""
 Parts: TypeAlias = "list[Table | str]"
 """What the terminal shows."""
-
-SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
-"""The four columns of Figures 9, 10 and 11."""
-AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
-"""These, and a placement that shows what the network itself allows, which is not in the paper."""
-ENGINE_LABELS = {"aimd": "AIMD (section 5.5)", "maxmin": "max-min fair rates"}
 
 
 @dataclass(frozen=True)
@@ -239,21 +231,3 @@ def among(*names: str) -> Callable[[str], str]:
         return name
 
     return checked
-
-
-engines_option = names_option(
-    "--engines", ENGINES, among(*ENGINES), "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
-)
-
-
-def schemes_option(default: Sequence[str]) -> Command:
-    text = "Comma-separated; hedera-clos shows what the network itself allows."
-    return names_option("--schemes", default, lambda name: scheme(name).name, text)
-
-
-def at_scale(k: int) -> Command:
-    """The options of Figures 10 and 11 as one decorator; ``k`` is the default."""
-    return options(
-        schemes_option(AT_SCALE),
-        field_options(Config, "k seconds tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000),
-    )

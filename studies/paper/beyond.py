@@ -21,24 +21,8 @@ from record.completion import CLASSES, members
 from record.options import field_options
 from record.run import Completion
 from simulator.config import Config, bounded
-from studies.study import (
-    ENGINE_LABELS,
-    SCHEMES,
-    Parts,
-    Row,
-    Rows,
-    Study,
-    column,
-    engines_option,
-    grouped,
-    in_seeds,
-    interval,
-    numbers,
-    one_file,
-    schemes_option,
-    study,
-    table,
-)
+from studies.paper import ENGINE_LABELS, SCHEMES, engines_option, schemes_option
+from studies.study import Parts, Row, Rows, Study, column, grouped, in_seeds, interval, numbers, one_file, study, table
 from topos.arrays import Float64
 
 if TYPE_CHECKING:

@@ -16,30 +16,26 @@ from msgspec import Meta
 from hedera.compiled import below, bits, choice_links, compiled
 from hedera.maxmin import max_min_rates
 from plots.style import INK, MUTED, colour, picture, scheme_label, scheme_order
-from record.options import field_options
+from record.options import Command, field_options, options
 from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL, TESTBED_ALONE
 from record.spec import described
 from simulator.config import MAX_FLOWS, Config
 from simulator.driver import simulate
 from simulator.result import Result
+from studies.paper import ENGINE_LABELS, SCHEMES, engines_option, schemes_option
 from studies.study import (
-    ENGINE_LABELS,
-    SCHEMES,
     SHOWN,
     Parts,
     Row,
     Rows,
     Study,
-    at_scale,
     column,
     compared,
-    engines_option,
     grouped,
     in_seeds,
     mbps,
     means,
     one_file,
-    schemes_option,
     study,
     table,
 )
@@ -271,6 +267,18 @@ def figure_9(schemes: Sequence[str], seeds: int, simulated: bool = True, **field
     rows, draw = one_file("figure9_simulated", _bar), partial(_draw_bars, seeds)
     title = f"Figure 9: the paper's and our simulation ({seeds} seeds)"
     return Study(cases, mbps, rows, title, draw, label="Figure 9", seeds=seeds)
+
+
+AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
+"""SCHEMES, and a placement that shows what the network itself allows, which is not in the paper."""
+
+
+def at_scale(k: int) -> Command:
+    """The options of Figures 10 and 11 as one decorator; ``k`` is the default."""
+    return options(
+        schemes_option(AT_SCALE),
+        field_options(Config, "k seconds tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000),
+    )
 
 
 def suite(tree: FatTree) -> tuple[str, ...]:

@@ -30,20 +30,8 @@ from record.published import TABLE_2, TABLE_2_BYTES, TABLE_3, TABLE_4, TABLE_5, 
 from record.run import Run
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
-from studies.study import (
-    Parts,
-    Row,
-    Rows,
-    Study,
-    column,
-    engines_option,
-    grouped,
-    numbers,
-    one_file,
-    schemes_option,
-    study,
-    table,
-)
+from studies.paper import engines_option, schemes_option
+from studies.study import Parts, Row, Rows, Study, column, grouped, numbers, one_file, study, table
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import canonical_cores
