@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import asdict
 
-from plots.style import colour, house_style, label, logarithmic, rounded, save, scheme_order
+from plots.style import colour, label, logarithmic, picture, rounded, scheme_order
 from plots.summary import as_csv
 from plots.trials import ALL_TRIES, VALID, difference
 from record.completion import CLASSES, STATISTICS
@@ -114,12 +114,9 @@ def completed(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:
 def draw(runs: Sequence[Run], path: Path) -> list[Path]:
     """For each pattern, the distribution of completion times: a curve for each scheme, all valid trials together.
     Flows that were cut off never complete here, so a curve may end below 1. Some valid run has such traffic."""
-    from matplotlib.figure import Figure
-
     shown = [run for run in runs if run.valid and run.completion]
     patterns = list(dict.fromkeys(run.pattern for run in shown))
-    with house_style():
-        figure = Figure(figsize=(8.4, 2.5 * len(patterns)), layout="constrained")
+    with picture(path, 8.4, 2.5 * len(patterns)) as figure:
         for axes, pattern in zip(figure.subplots(len(patterns), 1, squeeze=False)[:, 0], patterns, strict=True):
             of_pattern = [run for run in shown if run.pattern == pattern]
             cut_off = False
@@ -138,4 +135,4 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
             if axes.lines:
                 axes.legend(loc="lower right")
         axes.set_xlabel("seconds since the flow began")
-        return save(figure, path)
+    return [path]

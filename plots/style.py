@@ -8,8 +8,8 @@ from __future__ import annotations
 import base64
 import io
 import math
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -176,6 +176,25 @@ def save(figure: Figure, path: Path, formats: Iterable[str] = ("png",)) -> list[
         figure.set_layout_engine("none")  # it is laid out
         files.append(file)
     return files
+
+
+@contextmanager
+def picture(path: Path, width: float, height: float, title: str = "", subtitle: str = "") -> Iterator[Figure]:
+    """An empty figure, in inches; when it is filled it gets its heading, lines instead of ticks, and is saved as PNG;
+    without a title it is saved as it is. The quiet line below the title stands on the first axes."""
+    from matplotlib.figure import Figure
+
+    with house_style():
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
+            for axes in figure.axes:
+                axes.grid(axis="y")
+                axes.tick_params(length=0)
+        if subtitle:
+            figure.axes[0].set_title(subtitle, loc="left", fontsize=9, color=MUTED, pad=10)
+        save(figure, path)
 
 
 def image(svg: bytes, words: str) -> Markup:

@@ -14,7 +14,6 @@ import click
 import numpy as np
 from msgspec.structs import asdict
 
-from record import completion
 from record.files import write_whole
 from record.options import field_options, in_words, json_option, quiet_option
 from record.output import progress_bar
@@ -59,7 +58,9 @@ def simulate(as_json: bool, record: Path | None, trials: int, **fields: Any) -> 
         result = simulation.run(done)
     what = _what(config)
     if (told := result.collective()) is not None:
-        click.echo(f"{what} {completion.in_words(told)}")
+        from record.completion import in_words
+
+        click.echo(f"{what} {in_words(told)}")
     if told is None or np.isinf(result.size_bytes).any():
         share = result.bisection_mbps / result.capacity_mbps
         click.echo(
@@ -68,6 +69,8 @@ def simulate(as_json: bool, record: Path | None, trials: int, **fields: Any) -> 
     if bound := result.bound_mbps:
         share = result.bisection_mbps / bound
         click.echo(f"the network's own bound for this traffic is {bound:,.1f} Mb/s: {share:.1%}")
+    if np.isinf(result.size_bytes).all():
+        return result
     if result.completion_s.size:
         mean, slowest = result.completion_s.mean(), result.completion_s.max()
         click.echo(

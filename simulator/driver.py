@@ -20,7 +20,6 @@ from hedera.linkstate import LinkState
 from hedera.maxmin import most_possible, sprayed_rates
 from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.scheduler import ActiveFlows, Scheduler
-from record.run import Failure, Phase
 from record.spec import phases
 from simulator.config import Config
 from simulator.engines import AimdEngine, MaxMinEngine
@@ -34,6 +33,7 @@ from traffic.graph import FlowGraph
 
 if TYPE_CHECKING:
     from hedera.clos import ClosColouring
+    from record.run import Failure, Phase
 
 Engine = AimdEngine | MaxMinEngine
 
@@ -197,6 +197,8 @@ class Simulation:
     def _phases(self, total_mbps: Float64) -> tuple[Phase, ...]:
         """What arrived before, during and after each failure, and the most that could have: no bound for flows that
         come and go. ``total_mbps``: the sum of rates in every tick, float64 (ticks,)."""
+        from record.run import Phase
+
         config, tick_s, network = self.config, self.config.tick_s, self.paths.network
         lasting = bool(np.isinf(self.work.size_bytes).all() and not self.work.start_s.any())
         faults = config.faults if network.num_cores > 1 else ()
@@ -383,6 +385,8 @@ class Breakage:
 
     def strike(self, t: float, src: Int32, dst: Int32, core: Int32) -> None:
         """Break and mend what is due at ``t``; of the flows under way: int32 (flows,)."""
+        from record.run import Failure
+
         tree = self.links.tree
         before = frozenset(np.flatnonzero(~self.links.up).tolist())
         now = links_down(self._faults, tree, t)

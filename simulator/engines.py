@@ -68,15 +68,16 @@ def starts(flows: Flows, graph: FlowGraph | None) -> Starts:
     queue = np.argsort(flows.start_s, kind="stable").astype(np.int32)
     start_s = flows.start_s[queue]
     known = np.isfinite(start_s)
+    times = queue, np.where(known, start_s, 0.0), int(known.sum())
     waiting = np.flatnonzero(flows.after != NOBODY)
     before = flows.after[waiting]
     delay = np.zeros(len(flows))
+    if graph is None and not waiting.size:
+        return Starts(*times, np.zeros(len(flows) + 1, np.int64), np.zeros(0, np.int32), np.zeros_like(queue), delay)
     if graph is not None:
         waiting, before = np.concatenate([graph.waiting, waiting]), np.concatenate([graph.before, before])
         delay[: len(graph)] = graph.delay_s
-    return Starts(
-        queue, np.where(known, start_s, 0.0), int(known.sum()), *followers(before, waiting, len(flows)), delay
-    )
+    return Starts(*times, *followers(before, waiting, len(flows)), delay)
 
 
 def ticks_until(seconds: Float64, tick_s: float) -> Int64:

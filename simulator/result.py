@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import structs, to_builtins
 
 from hedera.maxmin import alone_rates
-from record.completion import by_class, completed
-from record.run import Collective, Completion, Failure, Phase
 from simulator.config import Config
 from simulator.engines import AimdEngine
 from topos.arrays import Float64, Int32
 from traffic.flows import LASTING, columns
 from traffic.graph import FlowGraph
+
+if TYPE_CHECKING:
+    from record.run import Collective, Completion, Failure, Phase
 
 _SLACK = 1000  # ticks of congestion avoidance beyond the longest flow, whose mean says how it would go on
 _MAX_TICKS = 1_000_000
@@ -88,6 +89,8 @@ class Result:
         Time counts from the tick in which a flow starts. A flow that the end of the run has cut off counts with what
         it would have taken had it gone on at what it has alone. Classes are by the size at 1 Gb/s.
         """
+        from record.completion import by_class
+
         config = self.config
         begin, end = config.window_s
         sized = np.isfinite(self.size_bytes) & (self.size_bytes > 0)  # 0: it only computes
@@ -101,8 +104,11 @@ class Result:
         return by_class(size / config.size_scale, seconds, alone_s(config, size, alone_mbps), ended)
 
     def collective(self) -> Collective | None:
-        link_mbps = self.config.link_mbps
-        return None if self.graph is None else completed(self.graph, self.start_s, self.end_s, link_mbps)
+        if self.graph is None:
+            return None
+        from record.completion import completed
+
+        return completed(self.graph, self.start_s, self.end_s, self.config.link_mbps)
 
     @property
     def mbps_per_second(self) -> list[float]:

@@ -19,12 +19,12 @@ import numpy as np
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from plots.load import load_sweep
-from plots.style import DASHES, INK, MUTED, colour, scheme_label
+from plots.style import DASHES, INK, MUTED, colour, picture, scheme_label
 from plots.trials import in_a_sentence
 from record.options import field_options
 from record.run import Run
 from simulator.config import Config
-from studies.study import Parts, Row, Rows, Study, grouped, interval, mbps, picture, study, table
+from studies.study import Parts, Row, Rows, Study, grouped, interval, mbps, study, table
 from traffic.patterns import REPLICATION
 
 COMMAND = "./test.sh 5 60 --suite replication"

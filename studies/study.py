@@ -8,8 +8,7 @@ A row is a dictionary: its keys are the columns of the CSV file and of ``--json`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from itertools import chain
@@ -19,16 +18,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 import numpy as np
 
-from hedera.schemes import scheme
-from plots.style import INK, MUTED, house_style, rounded, save
+from plots.style import rounded
 from plots.trials import Difference, difference
 from record.options import (
     OUT,
     Command,
-    field_options,
     in_words,
     json_option,
-    names_option,
     options,
     output,
     parallel,
@@ -38,12 +34,12 @@ from record.options import (
 )
 from record.output import conclude, plain_table, write_csv
 from record.tasks import run_tasks
-from simulator.config import ENGINES, Config
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from rich.table import Table
+
+    from simulator.config import Config
 
 Number = TypeVar("Number", int, float)
 Row = dict[str, Any]
@@ -52,12 +48,6 @@ Rows = Mapping[str, Sequence[Row]]
 SHOWN = ""
 Parts: TypeAlias = "list[Table | str]"
 """What the terminal shows."""
-
-SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
-"""The four columns of Figures 9, 10 and 11."""
-AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
-"""These, and a placement that shows what the network itself allows, which is not in the paper."""
-ENGINE_LABELS = {"aimd": "AIMD (section 5.5)", "maxmin": "max-min fair rates"}
 
 
 @dataclass(frozen=True)
@@ -241,40 +231,3 @@ def among(*names: str) -> Callable[[str], str]:
         return name
 
     return checked
-
-
-engines_option = names_option(
-    "--engines", ENGINES, among(*ENGINES), "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
-)
-
-
-def schemes_option(default: Sequence[str]) -> Command:
-    text = "Comma-separated; hedera-clos shows what the network itself allows."
-    return names_option("--schemes", default, lambda name: scheme(name).name, text)
-
-
-def at_scale(k: int) -> Command:
-    """The options of Figures 10 and 11 as one decorator; ``k`` is the default."""
-    return options(
-        schemes_option(AT_SCALE),
-        field_options(Config, "k seconds tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000),
-    )
-
-
-@contextmanager
-def picture(path: Path, width: float, height: float, title: str = "", subtitle: str = "") -> Iterator[Figure]:
-    """An empty figure, in inches; when it is filled it gets its heading, lines instead of ticks, and is saved as PNG;
-    without a title it is saved as it is. The quiet line below the title stands on the first axes."""
-    from matplotlib.figure import Figure
-
-    with house_style():
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
-            for axes in figure.axes:
-                axes.grid(axis="y")
-                axes.tick_params(length=0)
-        if subtitle:
-            figure.axes[0].set_title(subtitle, loc="left", fontsize=9, color=MUTED, pad=10)
-        save(figure, path)

@@ -1,19 +1,13 @@
-"""Collectives as graphs of flows: what a group of accelerators sends, step by step.
+"""Collectives as graphs of flows: what a group of accelerators sends, step by step (SPELLINGS).
 
-All hosts are ranks, in groups of the
-size asked for (what is left over is idle); all groups are at work at once. A rank is the host of its number
-(``compact``), or hosts are drawn from the seed (``random``): what a scheduler of jobs leaves one with. BYTES is the
-size of every rank's buffer. In all of them a flow waits for what its sender has to get before, and for the flow that
-its sender sends before.
+All hosts are ranks, in groups of the size asked for (what is left over is idle); all groups are at work at once. A
+rank is the host of its number (``compact``), or hosts are drawn from the seed (``random``): what a scheduler of jobs
+leaves one with. BYTES is the size of every rank's buffer. A flow waits for what its sender has to get before, and for
+the flow that its sender sends before.
 
-* ``ring``: an all-reduce in 2 (GROUP - 1) steps; in each, every rank sends 1/GROUP of the buffer to the next.
-* ``halving-doubling``: an all-reduce in 2 log2(GROUP) steps with partners half the group away, a quarter and so on,
-  of a half of the buffer, a quarter and so on; and back.
-* ``all-to-all``: every rank sends 1/GROUP of its buffer to every other one, all at once.
-* ``pipeline``: GROUP stages; as many micro-batches of BYTES go through them forward, and back.
-* ``goal:FILE``: what a file of GOAL text says (`traffic.traces`).
-* ``htsim:FILE.cm``: what a connection matrix of htsim says (`traffic.traces`).
-* ``chakra:PREFIX``: what Chakra's traces say, PREFIX.0.et for rank 0 and so on (`traffic.traces`).
+A ring takes 2 (GROUP - 1) steps, in each of which every rank sends 1/GROUP of its buffer to the next. Halving and
+doubling takes 2 log2(GROUP) steps: partners half the group away exchange half of the buffer, those a quarter away a
+quarter, and so on, and back. A pipeline sends as many micro-batches as it has stages. `traffic.traces` reads files.
 """
 
 from __future__ import annotations
@@ -38,13 +32,6 @@ SPELLINGS = {
     "chakra:PREFIX": "what Chakra's traces say, as ASTRA-sim runs them: PREFIX.0.et for rank 0 and so on",
 }
 """How each is spelled, and what it means."""
-_SPELLED = {spelling.partition(":")[0]: spelling for spelling in SPELLINGS}
-
-
-def is_collective(text: str) -> bool:
-    """Whether a traffic's spec is one of these; ``all-to-all`` without a size is a pattern that lasts."""
-    name, colon, _ = text.partition(":")
-    return name in _SPELLED and bool(colon)
 
 
 def collective(
@@ -60,7 +47,8 @@ def collective(
     else:
         found = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,15})", argument)
         if not found or int(found[2]) == 0:
-            raise ValueError(f"traffic {text!r} is not spelled right: write it as {_SPELLED[name]}, two whole numbers")
+            spelling = f"{name}:{'STAGES' if name == 'pipeline' else 'GROUP'},BYTES"
+            raise ValueError(f"traffic {text!r} is not spelled right: write it as {spelling}, two whole numbers")
         group, size = int(found[1]), int(found[2])
         if not 2 <= group <= network.num_hosts:
             raise ValueError(f"traffic {text!r}: a group has from 2 to {network.num_hosts:,} ranks here, not {group:,}")
@@ -125,3 +113,5 @@ _GRAPHS: dict[str, Callable[[str, int, int, int], FlowGraph]] = {
     "halving-doubling": _halving_doubling,
     "all-to-all": all_to_all,
 }
+NAMES = frozenset((*_GRAPHS, "pipeline", *READERS))
+"""The part of a spec before its colon; ``all-to-all`` without a size is a pattern that lasts."""

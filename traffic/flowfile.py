@@ -119,7 +119,7 @@ def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> F
 def _in_another_form(text: str, first: str) -> list[str] | None:
     """The flows of JSON or a matrix as rows of CSV; None where it is neither. ``first``: the first line that is none of
     comment. ValueError that names the form where it is one that is not read."""
-    hint = "flows are lines below a header src_host,dst_host (docs/own-traffic.md)"
+    hint = "flows are lines below a header src_host,dst_host (docs/workloads.md)"
     if first[0] in "{[":
         try:
             told = json.loads(text)

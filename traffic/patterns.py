@@ -19,6 +19,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import NamedTuple
@@ -36,8 +37,6 @@ MAX_FLOWS = 2_000_000
 
 _SENDERS_PER_HOT_HOST = 3
 _HOSTS_PER_HOT_HOST = 8
-
-
 PUBLISHED_HOSTS = 16
 
 
@@ -72,15 +71,10 @@ def published(name: str, whose: str = "published") -> Matrix:
     return Matrix(flows[:, 0], flows[:, 1], PUBLISHED_HOSTS, f"{whose}:{name}")
 
 
-class _Pairs(NamedTuple):
-    src: Int32
-    dst: Int32
-
-
 class _Pattern(NamedTuple):
     spelling: str
     meaning: str
-    flows: Callable[[str, Network, np.random.Generator], _Pairs | Matrix]
+    flows: Callable[[str, Network, np.random.Generator], Matrix]
 
 
 def draw(spec: str, topology: Network | int, seed: int = 0, flows_per_host: int = 1, keep: float = 1.0) -> Matrix:
@@ -104,7 +98,7 @@ def draw(spec: str, topology: Network | int, seed: int = 0, flows_per_host: int 
     rng = generator(seed, Stream.PATTERN)
     try:
         first = _PATTERNS[name].flows(argument, network, rng)
-        if isinstance(first, Matrix) and first.sequential:
+        if first.sequential:
             if flows_per_host != 1 or keep != 1:
                 raise ValueError(
                     "it fixes the number of flows itself, so 1 flow per host and keep 1 are the only choice"
@@ -168,13 +162,13 @@ def _bounded(flows: int, network: Network) -> None:
         raise ValueError(f"these would be {flows:,} flows on {network.num_hosts:,} hosts; {MAX_FLOWS:,} is the limit")
 
 
-def _stride(argument: str, network: Network, _: np.random.Generator) -> _Pairs:
+def _stride(argument: str, network: Network, _: np.random.Generator) -> Matrix:
     step = _whole(argument, "a stride", 1, network.num_hosts - 1)
     src = _hosts(network)
-    return _Pairs(src, (src + step) % np.int32(network.num_hosts))
+    return Matrix(src, (src + step) % np.int32(network.num_hosts), network.num_hosts)
 
 
-def _staggered(argument: str, network: Network, rng: np.random.Generator) -> _Pairs:
+def _staggered(argument: str, network: Network, rng: np.random.Generator) -> Matrix:
     edge, pod = _probabilities(argument)
     tree = _fat_tree(network)
     half, pod_size, total = tree.half, tree.num_cores, tree.num_hosts
@@ -190,7 +184,7 @@ def _staggered(argument: str, network: Network, rng: np.random.Generator) -> _Pa
     start = src // span * span
     dst = start + rng.integers(0, span - hole)
     dst += np.where(dst >= src // hole * hole, hole, 0)
-    return _Pairs(src.astype(np.int32), dst.astype(np.int32))
+    return Matrix(src.astype(np.int32), dst.astype(np.int32), network.num_hosts)
 
 
 def _fat_tree(network: Network) -> FatTree:
@@ -202,21 +196,21 @@ def _fat_tree(network: Network) -> FatTree:
     return network.tree
 
 
-def _random(_: str, network: Network, rng: np.random.Generator) -> _Pairs:
+def _random(_: str, network: Network, rng: np.random.Generator) -> Matrix:
     src = _hosts(network)
     dst = rng.integers(0, network.num_hosts - 1, network.num_hosts, dtype=np.int32)
-    return _Pairs(src, dst + (dst >= src))
+    return Matrix(src, dst + (dst >= src), network.num_hosts)
 
 
-def _randbij(_: str, network: Network, rng: np.random.Generator) -> _Pairs:
+def _randbij(_: str, network: Network, rng: np.random.Generator) -> Matrix:
     src = _hosts(network)
     while True:  # about e = 2.7 rounds; each permutation without a fixed point is equally likely
         dst = rng.permutation(src)
         if not (dst == src).any():
-            return _Pairs(src, dst)
+            return Matrix(src, dst, network.num_hosts)
 
 
-def _randx(argument: str, network: Network, rng: np.random.Generator) -> _Pairs:
+def _randx(argument: str, network: Network, rng: np.random.Generator) -> Matrix:
     others = network.num_hosts - 1
     count = _whole(argument, "a number of flows per host", 1, others)
     _bounded(network.num_hosts * count, network)
@@ -228,10 +222,10 @@ def _randx(argument: str, network: Network, rng: np.random.Generator) -> _Pairs:
         chosen[:, column] = np.where(taken, top, pick)
     src = np.repeat(_hosts(network), count)
     dst = np.sort(chosen, axis=1).ravel()
-    return _Pairs(src, dst + (dst >= src))
+    return Matrix(src, dst + (dst >= src), network.num_hosts)
 
 
-def _hotspot(_: str, network: Network, rng: np.random.Generator) -> _Pairs:
+def _hotspot(_: str, network: Network, rng: np.random.Generator) -> Matrix:
     src = _hosts(network)
     hot_hosts = max(1, src.size // _HOSTS_PER_HOT_HOST)
     if src.size <= _SENDERS_PER_HOT_HOST:
@@ -241,30 +235,28 @@ def _hotspot(_: str, network: Network, rng: np.random.Generator) -> _Pairs:
         receivers = np.concatenate([np.repeat(hot, _SENDERS_PER_HOT_HOST), other])[: src.size]
         dst = rng.permutation(receivers)
         if not (dst == src).any():
-            return _Pairs(src, dst)
+            return Matrix(src, dst, network.num_hosts)
 
 
-def _all_to_all(_: str, network: Network, __: np.random.Generator) -> _Pairs:
+def _all_to_all(_: str, network: Network, __: np.random.Generator) -> Matrix:
     others = network.num_hosts - 1
     _bounded(network.num_hosts * others, network)
     src = np.repeat(_hosts(network), others)
     dst = np.tile(np.arange(others, dtype=np.int32), network.num_hosts)
-    return _Pairs(src, dst + (dst >= src))
+    return Matrix(src, dst + (dst >= src), network.num_hosts)
 
 
 def _shuffle(argument: str, network: Network, rng: np.random.Generator) -> Matrix:
     size = _whole(argument, "a number of bytes", 1, 10**15)
-    src, dst = _all_to_all("", network, rng)
-    others = network.num_hosts - 1
+    matrix, others = _all_to_all("", network, rng), network.num_hosts - 1
     order = np.tile(np.arange(others, dtype=np.int32), (network.num_hosts, 1))
     turn = rng.permuted(order, axis=1).ravel()
-    by_turn = np.lexsort((turn, src))
-    return Matrix(
-        src,
-        dst[by_turn],
-        network.num_hosts,
-        f"shuffle:{argument}",
-        size_bytes=np.full(src.size, size, dtype=np.int64),
+    by_turn = np.lexsort((turn, matrix.src))
+    return replace(
+        matrix,
+        dst=matrix.dst[by_turn],
+        name=f"shuffle:{argument}",
+        size_bytes=np.full(len(matrix), size, dtype=np.int64),
         turn=turn[by_turn],
     )
 

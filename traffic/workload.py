@@ -150,8 +150,8 @@ def workload(
     as_drawn = flows_per_host == 1 and keep == 1
     parts: list[Part] = []
     for text in _terms(spec):
-        name, _, argument = text.partition(":")
-        if collectives.is_collective(text):
+        name, colon, argument = text.partition(":")
+        if colon and name in collectives.NAMES:
             if not as_drawn or any(isinstance(part, FlowGraph) for part in parts):
                 raise ValueError(
                     f"traffic {text!r}: there is one collective at a time, with 1 flow per host and keep 1"
@@ -163,10 +163,10 @@ def workload(
         elif name == "poisson":
             number = sum(isinstance(part, Arrivals) for part in parts)
             parts.append(_arrivals(text, argument, network, seed, number, link_mbps, scale))
+        elif name in patterns.NAMES and name != "file":
+            parts.append(patterns.draw(text, network, seed, flows_per_host, keep))
         elif name == "file" or flowfile.file_of_own(text):
             parts.append(_of_file(text, network, seed, seconds, flows_per_host, keep))
-        elif name in patterns.NAMES:
-            parts.append(patterns.draw(text, network, seed, flows_per_host, keep))
         else:
             raise ValueError(f"there is no traffic pattern {text!r}; traffic is spelled {'  '.join(SPELLINGS)}")
     return Workload(spec, network.num_hosts, seed, seconds, scale, tuple(parts), *_with_ports(parts, seed))

@@ -13,10 +13,11 @@ import click
 import msgspec
 import numpy as np
 
-from plots.style import DASHES, INK, MUTED, logarithmic
+from plots.style import DASHES, INK, MUTED, logarithmic, picture
 from record.output import plain_table
 from studies.hifi.scene import KEPT, Flow, Scene, Seen, packets_for, played
-from studies.study import Parts, Row, Rows, Study, column, grouped, picture, study
+from studies.study import Parts, Row, Rows, Study, column, grouped, study
+from topos.wire import DEFAULT_MTU
 
 COLOURS = {"dctcp": "#0072b2", "reno": "#d55e00", "cubic": "#009e73"}
 Times = tuple[float, float]
@@ -241,7 +242,6 @@ def fidelity(seeds: int | None, quick: bool) -> Study:
 # min(beta (1 + B / (RTT C)), 1) of the link; beta, the share of the window that remains after a loss, is 0.5 for Reno
 # and 717/1024 for cubic in Linux.
 
-MTU = 1500
 CONTROLS = ("reno", "cubic")
 TARGETS = (0.98, 0.99, 0.999)
 FLOWS = (10, 50, 200)
@@ -267,7 +267,7 @@ class Link(NamedTuple):
 
     @property
     def product(self) -> int:
-        return round(self.mbps * 1e3 * self.rtt_ms / (8 * MTU))
+        return round(self.mbps * 1e3 * self.rtt_ms / (8 * DEFAULT_MTU))
 
     def rule(self, flows: int) -> float:
         """RTT C / sqrt(n), in packets."""

@@ -19,7 +19,7 @@ from harness.hosts.connections import BIN_S
 from harness.network.shaping import MARK_PACKETS, Shape
 from record.files import write_whole
 from topos.arrays import Float64
-from topos.wire import ETHERNET_HEADER, payload_share
+from topos.wire import DEFAULT_MTU, ETHERNET_HEADER, payload_share
 from traffic.textfile import read_regular
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ LONGEST_S = 1800.0
 MOST_BYTES = 1 << 28
 
 
-def packets_for(frames: int, mtu: int = 1500) -> int:
-    """As a queue counts packets, of ``mtu`` bytes each, so many that ``frames`` whole frames fit in."""
-    return -(-frames * (mtu + ETHERNET_HEADER) // mtu)
+def packets_for(frames: int) -> int:
+    """As a queue counts packets, of an MTU each, so many that ``frames`` whole frames fit in."""
+    return -(-frames * (DEFAULT_MTU + ETHERNET_HEADER) // DEFAULT_MTU)
 
 
 class Flow(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seed: int = 1
     access: float = 1.0
     queue_packets: int = 50
-    mtu: int = 1500
+    mtu: int = DEFAULT_MTU
     congestion_control: str = "cubic"
     rto_min_ms: int | None = None
     every_s: float = 0.005

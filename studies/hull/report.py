@@ -16,14 +16,14 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from plots.style import logarithmic
+from plots.style import logarithmic, picture
 from record.options import field_options, in_words, json_option, names_option, options, parallel
 from record.output import read_csv
 from record.spec import options_of
 from record.tasks import run_tasks
 from studies.hull.packets import KINDS, Result, Task, engine, keep, kept_or_run, parse, run_scenario, turn
 from studies.hull.scenario import FAN_OUTS, SCHEMES, STATIC, UNITS, VARIANTS, Experiment, Parameters, Quantity, written
-from studies.study import Parts, Row, Rows, Study, among, grouped, interval, picture, study, table
+from studies.study import Parts, Row, Rows, Study, among, grouped, interval, study, table
 from topos.arrays import Float64
 
 if TYPE_CHECKING:

@@ -1,1 +1,23 @@
-"""The paper's figures and tables, and questions that it leaves open."""
+"""The paper's figures and tables, what it leaves open, and collectives; and the options that these share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hedera.schemes import scheme
+from record.options import Command, names_option
+from simulator.config import ENGINES
+from studies.study import among
+
+SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
+"""The four columns of Figures 9, 10 and 11."""
+ENGINE_LABELS = {"aimd": "AIMD (section 5.5)", "maxmin": "max-min fair rates"}
+
+engines_option = names_option(
+    "--engines", ENGINES, among(*ENGINES), "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
+)
+
+
+def schemes_option(default: Sequence[str]) -> Command:
+    text = "Comma-separated; hedera-clos shows what the network itself allows."
+    return names_option("--schemes", default, lambda name: scheme(name).name, text)

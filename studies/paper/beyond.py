@@ -16,30 +16,13 @@ from msgspec import structs
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from plots.completion import PERCENTILES, over_seeds, percentiles
-from plots.style import colour, logarithmic, scheme_label, scheme_order
+from plots.style import colour, logarithmic, picture, scheme_label, scheme_order
 from record.completion import CLASSES, members
 from record.options import field_options
 from record.run import Completion
 from simulator.config import Config, bounded
-from studies.study import (
-    ENGINE_LABELS,
-    SCHEMES,
-    Parts,
-    Row,
-    Rows,
-    Study,
-    column,
-    engines_option,
-    grouped,
-    in_seeds,
-    interval,
-    numbers,
-    one_file,
-    picture,
-    schemes_option,
-    study,
-    table,
-)
+from studies.paper import ENGINE_LABELS, SCHEMES, engines_option, schemes_option
+from studies.study import Parts, Row, Rows, Study, column, grouped, in_seeds, interval, numbers, one_file, study, table
 from topos.arrays import Float64
 
 if TYPE_CHECKING:

@@ -12,11 +12,11 @@ from typing import Any
 import click
 import numpy as np
 
-from plots.style import MUTED
+from plots.style import MUTED, picture
 from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import ENGINES, Config
-from studies.study import Parts, Row, Rows, Study, column, compared, grouped, in_seeds, mbps, picture, study, table
+from studies.study import Parts, Row, Rows, Study, column, compared, grouped, in_seeds, mbps, study, table
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import click
 import numpy as np
@@ -15,30 +15,27 @@ from msgspec import Meta
 
 from hedera.compiled import below, bits, choice_links, compiled
 from hedera.maxmin import max_min_rates
-from plots.style import INK, MUTED, colour, scheme_label, scheme_order
-from record.options import field_options
+from plots.style import INK, MUTED, colour, picture, scheme_label, scheme_order
+from record.options import Command, field_options, options
 from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL, TESTBED_ALONE
 from record.spec import described
 from simulator.config import MAX_FLOWS, Config
+from simulator.driver import simulate
+from simulator.result import Result
+from studies.paper import ENGINE_LABELS, SCHEMES, engines_option, schemes_option
 from studies.study import (
-    ENGINE_LABELS,
-    SCHEMES,
     SHOWN,
     Parts,
     Row,
     Rows,
     Study,
-    at_scale,
     column,
     compared,
-    engines_option,
     grouped,
     in_seeds,
     mbps,
     means,
     one_file,
-    picture,
-    schemes_option,
     study,
     table,
 )
@@ -46,10 +43,6 @@ from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
 from traffic.flows import Flows, Matrix, Stream, columns, generator
-
-if TYPE_CHECKING:
-    from simulator.result import Result
-
 
 # Figure 3: a Monte Carlo over randomly hashed paths (section 2.2). Every host sends equal shares of its link's rate to
 # ``flows_per_host`` random other hosts at once, each flow on a path by its own hash. "Each link is capped" can be read
@@ -276,6 +269,18 @@ def figure_9(schemes: Sequence[str], seeds: int, simulated: bool = True, **field
     return Study(cases, mbps, rows, title, draw, label="Figure 9", seeds=seeds)
 
 
+AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
+"""SCHEMES, and a placement that shows what the network itself allows, which is not in the paper."""
+
+
+def at_scale(k: int) -> Command:
+    """The options of Figures 10 and 11 as one decorator; ``k`` is the default."""
+    return options(
+        schemes_option(AT_SCALE),
+        field_options(Config, "k seconds tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000),
+    )
+
+
 def suite(tree: FatTree) -> tuple[str, ...]:
     """The patterns of Hedera section 6.1 and Figure 9, scaled: strides of 1, 2, 4 and 8 hosts at k = 4 become, for
     any k, one host, one edge switch, one pod and half of the network.
@@ -412,12 +417,6 @@ def poisson(
     return columns(matrix.src[flow], matrix.dst[flow], start[order], rng.exponential(mean_bytes, flow.size))
 
 
-def whole(case: Config) -> Result:
-    from simulator.driver import simulate
-
-    return simulate(case)
-
-
 def series(result: Result) -> list[Row]:
     """The curve of one simulation, averaged over STEP_S around each time."""
     config = result.config
@@ -478,4 +477,4 @@ def figure_11(schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
     def tables(rows: Rows) -> Parts:
         return [table(title, rows[SHOWN])]
 
-    return Study(cases, whole, _curves, tables, draw, label=f"Figure 11, k={base.k}", seeds=seeds)
+    return Study(cases, simulate, _curves, tables, draw, label=f"Figure 11, k={base.k}", seeds=seeds)

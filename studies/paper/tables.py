@@ -29,20 +29,9 @@ from record.options import field_options
 from record.published import TABLE_2, TABLE_2_BYTES, TABLE_3, TABLE_4, TABLE_5, TABLE_6
 from record.run import Run
 from simulator.config import Config
-from studies.study import (
-    Parts,
-    Row,
-    Rows,
-    Study,
-    column,
-    engines_option,
-    grouped,
-    numbers,
-    one_file,
-    schemes_option,
-    study,
-    table,
-)
+from simulator.driver import Simulation, simulate
+from studies.paper import engines_option, schemes_option
+from studies.study import Parts, Row, Rows, Study, column, grouped, numbers, one_file, study, table
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import canonical_cores
@@ -449,8 +438,6 @@ def shuffle_config(scheme: str, transfer_bytes: int = TABLE_2_BYTES, **fields: A
 
 def shuffled(base: Config) -> Shuffle:
     """Simulate a shuffle to its end; RuntimeError if it does not end."""
-    from simulator.driver import simulate
-
     result = simulate(base)
     if not np.isfinite(result.end_s).all():
         raise RuntimeError(f"under {base.scheme} the shuffle did not end within {base.seconds:,.0f} s")
@@ -521,8 +508,6 @@ MAX_WORK = 400_000
 
 def window_and_end(case: Config) -> tuple[float, float]:
     """Percent of all hosts' links: the mean over the measuring window, and over the end of it."""
-    from simulator.driver import Simulation
-
     total = 100 * Simulation(case).window() / case.capacity_mbps
     return float(total.mean()), float(total[-max(1, round(FINAL_S / case.tick_s)) :].mean())
 
