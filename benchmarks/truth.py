@@ -147,12 +147,12 @@ def lasting(seen: Seen) -> dict[str, Any]:
 def incasts(seen: Seen) -> list[dict[str, Any]]:
     """A row for each incast of a scene: all senders' blocks at once. ``ideal_ms``: all bytes at the payload rate, and
     a frame's time on a sender's link before. ``timeouts``: of all of the scene."""
-    scene, found = seen.scene, []
+    scene, results = seen.scene, []
     ideal = BLOCK_BYTES * scene.senders * 8e-6 / scene.payload_mbps + scene.frame_ms * 1e-3
     for time in range(len(scene.flows) // scene.senders):
         ours = [flow for flow in seen.flows if time <= flow.start_s / APART_S < time + 1]
         took = max(flow.last for flow in ours) - min(flow.start_s for flow in ours)
-        found.append(
+        results.append(
             {
                 "mbps": scene.mbps, "queue_packets": scene.queue_packets, "senders": scene.senders,
                 "rto_min_ms": scene.rto_min_ms or 200, "time": 1 + time, "ideal_ms": 1e3 * ideal,
@@ -162,7 +162,7 @@ def incasts(seen: Seen) -> list[dict[str, Any]]:
                 "timeouts": seen.tcp.get("timeouts", 0),
             }
         )  # fmt: skip
-    return found
+    return results
 
 
 # ns-3. One recorded workload in a guest and in ns-3, flow by flow, along the same paths.
@@ -258,13 +258,13 @@ def times(run: Run) -> tuple[dict[str, Times], Times]:
     }
     frame_ns = (SEGMENT + BARE_FRAME) * 8e3 / run.spec.link_mbps
     shaken = {**asked, "seed": asked["seed"] + 1, "jitter_ns": round(frame_ns / 2)}
-    found = {"guest": guest}
+    of_each = {"guest": guest}
     for name, one in (("ns-3", asked), ("ns-3, shaken", shaken)):
         _, arrays = parse(run_scenario(one))
         took = (arrays["finished_ns"] - np.array(asked["exchanges"]["start_ns"])) * 1e-9
         done = arrays["finished_ns"] >= 0
-        found[name] = {keys[n]: float(s) for n, s, ok in zip(flows, took, done, strict=True) if ok}
-    return found, {keys[n]: float(run.flows[n].size_bytes or 0) for n in flows}
+        of_each[name] = {keys[n]: float(s) for n, s, ok in zip(flows, took, done, strict=True) if ok}
+    return of_each, {keys[n]: float(run.flows[n].size_bytes or 0) for n in flows}
 
 
 def flow_rows(run: Run, backends: Mapping[str, Times], size_bytes: Times) -> list[Row]:
@@ -297,8 +297,10 @@ def compare(run: Run, backends: Mapping[str, Times], size_bytes: Times) -> list[
             alone = [len(ours & one.keys() - other.keys()) for one, other in ((a, b), (b, a))]
             if both or any(alone):
                 ended = {"both": len(both), "first_alone": alone[0], "second_alone": alone[1]}
-                told = _statistics(np.array([(a[flow], b[flow]) for flow in both]).reshape(-1, 2))
-                rows.append({**_where(run), "first": first, "second": second, "size_class": name, **ended, **told})
+                statistics = _statistics(np.array([(a[flow], b[flow]) for flow in both]).reshape(-1, 2))
+                rows.append(
+                    {**_where(run), "first": first, "second": second, "size_class": name, **ended, **statistics}
+                )
     return rows
 
 

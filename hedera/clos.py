@@ -152,7 +152,7 @@ def _trail(
     trail[0], length = flow, 1
     moved[flow] = True
     end = flow + far * flows
-    found = True
+    extended = True
     while room[link[end] + a] < 0:
         over, most = -room[link[end] + a], room[link[end] + b]
         out = _NOBODY  # the smallest end that makes enough room, and has room elsewhere
@@ -163,7 +163,7 @@ def _trail(
                 out, most = other, amount - 1
             other = after[other]
         if out == _NOBODY:
-            found = False
+            extended = False
             break
         going = out % flows
         _recolour(going, b, colour, size, link, room, first, after, before)
@@ -174,12 +174,12 @@ def _trail(
         a, b = b, a
     for i in range(length):
         moved[trail[i]] = False
-    if not found:
+    if not extended:
         for i in range(length - 1, 0, -1):
             back = a + b - colour[trail[i]]
             _recolour(trail[i], back, colour, size, link, room, first, after, before)
         _recolour(flow, NO_COLOUR, colour, size, link, room, first, after, before)
-    return found
+    return extended
 
 
 @compiled
@@ -285,9 +285,9 @@ def _move_by_first_fit(src: Int32, dst: Int32, size: Int64, core: Cores, room: I
         for link in links:
             if link != NO_LINK and room[link] < 0:
                 take(room, links, -size[flow])
-                found = first_path(src[flow], dst[flow], size[flow], room, half)
-                if found == UNASSIGNED:
+                chosen = first_path(src[flow], dst[flow], size[flow], room, half)
+                if chosen == UNASSIGNED:
                     take(room, links, size[flow])
                 else:
-                    core[flow] = found
+                    core[flow] = chosen
                 break

@@ -146,5 +146,5 @@ def most_possible(network: Network, src: ArrayLike, dst: ArrayLike, capacity: Fl
     links = np.unique(links, axis=0)
     path, tier = np.nonzero(links >= 0)
     use = csr_array((np.ones(path.size), (links[path, tier], path)), shape=(capacity.size, links.shape[0]))
-    found = linprog(-np.ones(links.shape[0]), A_ub=use, b_ub=capacity, method="highs")
-    return float(-found.fun)
+    optimum = linprog(-np.ones(links.shape[0]), A_ub=use, b_ub=capacity, method="highs")
+    return float(-optimum.fun)

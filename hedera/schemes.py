@@ -191,14 +191,14 @@ def scheme(name: str) -> Scheme:
             "for your own"
         )
     absolute = f"{path.resolve()}:{name.rpartition(':')[2]}"
-    found = _own_class(name, path)
+    chosen = _own_class(name, path)
     what = f"scheme {name!r}"
 
     def make(*given: object) -> Any:
         from traffic.textfile import running_own_code
 
         with running_own_code(what):
-            return found(*given)
+            return chosen(*given)
 
     def scheduler(*given: object) -> Placement:
         from hedera.placement import OwnPlacement
@@ -211,7 +211,7 @@ def scheme(name: str) -> Scheme:
 
         return OwnRouting(what, make(tree, generator(seed, Stream.PLACEMENT), options or Options()), tree)
 
-    routes, places = hasattr(found, "route"), hasattr(found, "place")
+    routes, places = hasattr(chosen, "route"), hasattr(chosen, "place")
     return Scheme(
         name,
         f"a {'routing' if routes else 'scheduler'} of the user's own",
@@ -240,16 +240,16 @@ def _own_class(name: str, path: Path) -> type:
     if only_given():
         return _Elsewhere
     what, attribute = f"scheme {name!r}", name.rpartition(":")[2]
-    found = own_code(what, path, attribute)
-    methods = [one for one in ("place", "route") if callable(getattr(found, one, None))]
-    if not isinstance(found, type) or not methods:
-        said = "not a class with a method place or route"
-        raise ValueError(f"{what}: {attribute or 'an empty name'} is {said} in {path}")
+    cls = own_code(what, path, attribute)
+    methods = [one for one in ("place", "route") if callable(getattr(cls, one, None))]
+    if not isinstance(cls, type) or not methods:
+        reason = "not a class with a method place or route"
+        raise ValueError(f"{what}: {attribute or 'an empty name'} is {reason} in {path}")
     try:
-        inspect.signature(found).bind(None, None, None)
+        inspect.signature(cls).bind(None, None, None)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what}: {attribute} cannot be made from (tree, rng, options): {error}") from None
-    return found
+    return cls
 
 
 class _Elsewhere:

@@ -161,8 +161,8 @@ def _title(sweep: Sweep, schemes: Sequence[str], of_figure_9: int) -> str:
     """What the page is about: schemes of the user's own, the published figure, or whatever was run."""
     patterns = summarise(sweep).patterns
     what = label(patterns[0]) if len(patterns) == 1 else f"{len(patterns)} traffic patterns"
-    if own := [label(scheme) for scheme in schemes if trials.is_own(scheme)]:
-        return f"{' and '.join(own)} on {what}"
+    if labels := [label(scheme) for scheme in schemes if trials.is_own(scheme)]:
+        return f"{' and '.join(labels)} on {what}"
     if of_figure_9 == len(patterns):
         return "Hedera’s Figure 9, reproduced" if of_figure_9 > 1 else f"{what} of Hedera’s Figure 9, reproduced"
     return f"{', '.join(summarise(sweep).schemes)} on {what}"

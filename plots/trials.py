@@ -144,8 +144,8 @@ def asked_first(compared: Iterable[Pair]) -> list[Pair]:
     """Of all comparisons those that a reader asks for: the user's own schemes beside BASE and RIVAL, else all schemes
     beside BASE, else all; never the control, which does not compete."""
     pairs = [pair for pair in compared if pair.first != CONTROL and pair.patterns]
-    own = [pair for rival in (BASE, RIVAL) for pair in pairs if is_own(pair.first) and pair.second == rival]
-    return own or [pair for pair in pairs if pair.second == BASE] or pairs
+    asked = [pair for rival in (BASE, RIVAL) for pair in pairs if is_own(pair.first) and pair.second == rival]
+    return asked or [pair for pair in pairs if pair.second == BASE] or pairs
 
 
 def _certain(rows: Sequence[Difference]) -> tuple[int, int, int]:

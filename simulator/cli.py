@@ -57,11 +57,11 @@ def simulate(as_json: bool, record: Path | None, trials: int, **fields: Any) -> 
     with progress_bar(f"{config.scheme}  {config.traffic}", config.seconds) as done:
         result = simulation.run(done)
     what = _what(config)
-    if (told := result.collective()) is not None:
+    if (collective := result.collective()) is not None:
         from record.completion import in_words
 
-        click.echo(f"{what} {in_words(told)}")
-    if told is None or np.isinf(result.size_bytes).any():
+        click.echo(f"{what} {in_words(collective)}")
+    if collective is None or np.isinf(result.size_bytes).any():
         share = result.bisection_mbps / result.capacity_mbps
         click.echo(
             f"{what} bisection bandwidth {result.bisection_mbps:,.1f} Mb/s, {share:.1%} of {result.capacity_mbps:,.0f}"
@@ -100,25 +100,28 @@ def _trials(config: Config, trials: int, as_json: bool) -> Any:
     results = run_tasks(f"{config.scheme}  {config.traffic}", simulate, configs)
     rows = []
     for result in results:
-        told, whole = result.collective(), {"size_class": "", "flows": 1, "cut_off": 0}
-        rows.append(whole | {"bisection_mbps": result.bisection_mbps, "completion_s": told and told.completion_s})
+        collective, whole = result.collective(), {"size_class": "", "flows": 1, "cut_off": 0}
+        rows.append(
+            whole | {"bisection_mbps": result.bisection_mbps, "completion_s": collective and collective.completion_s}
+        )
     (mean,) = over_seeds(rows, ("bisection_mbps", "completion_s"))
     classes = [asdict(one) for result in results for one in result.completion()]
     by_class = over_seeds(classes, PERCENTILES)
     if as_json:
-        first, found = results[0].as_json(), {name: mean[name] for name in mean if name.endswith(("mbps", "_s"))}
+        first, means = results[0].as_json(), {name: mean[name] for name in mean if name.endswith(("mbps", "_s"))}
         same = {name: first[name] for name in ("scheme", "traffic", "capacity_mbps", "verdict", "reasons", "engine")}
         runs = [result.as_json() for result in results]
-        click.echo(json.dumps({**same, "trials": trials, **found, "completion": by_class, "runs": runs}))
+        click.echo(json.dumps({**same, "trials": trials, **means, "completion": by_class, "runs": runs}))
         return results
     over = f"{trials} seeds, 95 % intervals" if trials > 2 else f"{trials} seeds"
-    if (told := results[0].collective()) is not None:
+    if (collective := results[0].collective()) is not None:
         ended = sum(row["completion_s"] is not None for row in rows)
         after = f", after {in_words(mean, 'completion_s')} s" * bool(ended)
         click.echo(
-            f"{_what(config)} done in {ended} of {trials} seeds{after}; {told.least_s:.6g} s are the least possible"
+            f"{_what(config)} done in {ended} of {trials} seeds{after}; "
+            f"{collective.least_s:.6g} s are the least possible"
         )
-    if told is None or np.isinf(results[0].size_bytes).any():
+    if collective is None or np.isinf(results[0].size_bytes).any():
         click.echo(f"{_what(config)} bisection bandwidth {in_words(mean, 'bisection_mbps')} Mb/s, {over}")
     if by_class:
         conclude([], [percentiles(f"FCT by size class, {over}", by_class)], [], False)

@@ -425,7 +425,7 @@ def planned_cores(graph: FlowGraph, nodes: NDArray[np.intp], core: Cores, links:
     from hedera.clos import ClosColouring
 
     assert isinstance(links.tree, FatTree)
-    placement, found = ClosColouring(links.tree), core.copy()
+    placement, planned = ClosColouring(links.tree), core.copy()
     known: dict[bytes, Cores] = {}  # rings send the same way in every step
     level = np.where(graph.computes[nodes], -1, graph.level[nodes])
     order = np.argsort(level, kind="stable")
@@ -436,9 +436,9 @@ def planned_cores(graph: FlowGraph, nodes: NDArray[np.intp], core: Cores, links:
         same = src.tobytes() + dst.tobytes()
         if same not in known:
             busy = np.maximum(np.bincount(src)[src], np.bincount(dst)[dst])
-            known[same] = _coloured(placement, src, dst, 1.0 / busy, found[step], links)
-        found[step] = known[same]
-    return found
+            known[same] = _coloured(placement, src, dst, 1.0 / busy, planned[step], links)
+        planned[step] = known[same]
+    return planned
 
 
 def _coloured(

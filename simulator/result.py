@@ -141,7 +141,7 @@ class Result:
         if np.isfinite(self.end_s).any():
             for flow, start, end, sent in zip(flows, self.start_s, self.end_s, self.sent_bytes, strict=True):
                 flow |= {"start_s": _seconds(start), "end_s": _seconds(end), "sent_bytes": round(sent)}
-        collective, told = self.collective(), asdict(config)
+        collective, settings = self.collective(), asdict(config)
         return {
             "scheme": config.scheme,
             "traffic": config.traffic,
@@ -152,7 +152,7 @@ class Result:
             "reasons": [],
             "engine": config.engine,
             "seed": config.seed,
-            "config": {name: value for name, value in told.items() if value is not None},
+            "config": {name: value for name, value in settings.items() if value is not None},
             "window_s": [tick * config.tick_s for tick in config.window_ticks],
             "total_mbps_per_second": self.mbps_per_second,
             "completed": int(self.completion_s.size),

@@ -80,16 +80,16 @@ def _fulfils(row: Row, where: str) -> bool:
 def wrong(claim: Row, root: Path | None = None) -> str:
     """What is wrong with a claim, in a sentence; empty when its document says what its data does."""
     root = root or ROOT
-    said, value = claim["said"], claim["value"]
-    words, text = (" ".join(text.split()) for text in (claim["words"], (root / said).read_text(encoding="utf-8")))
+    page, value = claim["said"], claim["value"]
+    words, text = (" ".join(text.split()) for text in (claim["words"], (root / page).read_text(encoding="utf-8")))
     if words not in text:
-        return f"{said} does not say: {words}"
+        return f"{page} does not say: {words}"
     if not re.search(rf"(?<![\d.]){re.escape(value)}(?![\d]|\.\d)", words):
-        return f"the words of {said} have no {value}: {words}"
+        return f"the words of {page} have no {value}: {words}"
     held = computed(claim, root / "results" / claim["data"])
     spelled = 0.5 * 10.0 ** -len(value.partition(".")[2])
     if abs(held - float(value)) > (float(claim["tolerance"]) if claim["tolerance"] else spelled * (1 + 1e-9)):
-        return f"{said} says {value} where {claim['data']} has {held:.4g}: {words}"
+        return f"{page} says {value} where {claim['data']} has {held:.4g}: {words}"
     return ""
 
 
@@ -135,10 +135,10 @@ def _of_the_links(summary: Summary, runs: Sequence[Run]) -> str:
     if CONTROL not in bars.index:
         return ""
     ours = bars[["median_payload_mbps", "median_mbps"]].groupby("scheme").mean() / runs[0].capacity_mbps * 100
-    theirs = {scheme: [100 * own[scheme] / CAPACITY_MBPS for own in published] for scheme in (CONTROL, *COLUMNS)}
+    theirs = {scheme: [100 * values[scheme] / CAPACITY_MBPS for values in published] for scheme in (CONTROL, *COLUMNS)}
     means = [
-        f"`{scheme}` {ours.median_payload_mbps[scheme]:.0f} / {mean(own):.0f}"
-        for scheme, own in theirs.items()
+        f"`{scheme}` {ours.median_payload_mbps[scheme]:.0f} / {mean(values):.0f}"
+        for scheme, values in theirs.items()
         if scheme in ours.index
     ]
     return (
@@ -169,8 +169,8 @@ def _gains(every: Family) -> str:
     """What Hedera has beyond ECMP in the mean over all patterns, in points of the control."""
     ecmp = every.means.get("ecmp", {})
     gains = [
-        f"`{scheme}` {100 * (own['ours'] - ecmp['ours']):.0f} / {100 * (own['published'] - ecmp['published']):.0f}"
-        for scheme, own in every.means.items()
+        f"`{scheme}` {100 * (means['ours'] - ecmp['ours']):.0f} / {100 * (means['published'] - ecmp['published']):.0f}"
+        for scheme, means in every.means.items()
         if ecmp and scheme in HEDERA
     ]
     return f"Beyond ECMP, in points of the control, ours / published: {', '.join(gains)}." if gains else ""
@@ -206,18 +206,20 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
     """On how many patterns, bijective ones and all, shares have the order that one expects, and where they do not."""
     schemes = [scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes]
     known = {p: [our_share(summary, p, scheme) or 0.0 for scheme in schemes] for p in summary.patterns}
-    shares = {p: own for p, own in known.items() if all(own)}
+    shares = {p: of_schemes for p, of_schemes in known.items() if all(of_schemes)}
     missed = [
         {
             p: f"`{short(p)}`: `{one}` {a:.3f}, `{other}` {b:.3f}"
-            for p, own in shares.items()
-            for (one, a), (other, b) in pairwise(zip(schemes, own, strict=True))
+            for p, of_schemes in shares.items()
+            for (one, a), (other, b) in pairwise(zip(schemes, of_schemes, strict=True))
             if a < least * b
         }
         for least in (1, 1 - NOTICEABLE)
     ]
     bijections = [pattern for pattern in bijective(runs, summary.patterns) if pattern in shares]
-    single, every = ([len({*patterns} - own.keys()) for own in missed] for patterns in (bijections, shares))
+    single, every = (
+        [len({*patterns} - of_schemes.keys()) for of_schemes in missed] for patterns in (bijections, shares)
+    )
     exceptions = f", not on {'; '.join(missed[1].values())}" if missed[1] else ""
     expected = " >= ".join(f"`{scheme}`" for scheme in schemes)
     return (
@@ -269,9 +271,9 @@ def command(write: bool) -> None:
     if write:
         write_section(ROOT)
     shown = ("claim", "said", "data", "command", "tolerance")
-    for (claim, said, data, how, tolerance), rows in grouped(claims, *shown).items():
+    for (claim, page, data, how, tolerance), rows in grouped(claims, *shown).items():
         differ = f"; another run may differ by {tolerance}" if tolerance else ""
-        click.echo(f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {said}, results/{data}\n    {how}")
+        click.echo(f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {page}, results/{data}\n    {how}")
     faults = [*filter(None, map(wrong, claims)), *unsaid(ROOT)]
     for fault in faults:
         click.echo(fault)

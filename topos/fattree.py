@@ -65,17 +65,17 @@ class Cabling:
 
     @cached_property
     def _at(self: Any) -> dict[str, list[int]]:
-        found: dict[str, list[int]] = {name: [] for name in (*self.hosts, *self.switches)}
+        numbers: dict[str, list[int]] = {name: [] for name in (*self.hosts, *self.switches)}
         for number, link in enumerate(self.links()):
-            found[link.lower].append(number)
-            found[link.upper].append(number)
-        return found
+            numbers[link.lower].append(number)
+            numbers[link.upper].append(number)
+        return numbers
 
     @cached_property
     def ports(self: Any) -> dict[tuple[str, str], int]:
         """The port of a node to its neighbour, by the names of both."""
-        found = {(link.lower, link.upper): link.lower_port for link in self.links()}
-        return found | {(link.upper, link.lower): link.upper_port for link in self.links()}
+        ports = {(link.lower, link.upper): link.lower_port for link in self.links()}
+        return ports | {(link.upper, link.lower): link.upper_port for link in self.links()}
 
     def cables_at(self, name: str) -> list[int]:
         """The numbers of a node's cables, ascending; KeyError when there is no such node."""

@@ -198,20 +198,24 @@ class Fault:
 def parse(text: str, tree: Network, seconds: float) -> Fault:
     """One failure of a run of ``seconds`` on a fat-tree. Raises ValueError, one sentence, for any mistake: an unknown
     switch or cable, a cable to a host, a time outside the run."""
-    found = _FORM.fullmatch(text)
-    if found is None:
+    match = _FORM.fullmatch(text)
+    if match is None:
         raise ValueError(f"{HOW}, not {_shown(text)}")
-    ends = tuple(found["what"].split("-"))
-    if len(ends) != (2 if found["kind"] == "link" else 1):
+    ends = tuple(match["what"].split("-"))
+    if len(ends) != (2 if match["kind"] == "link" else 1):
         raise ValueError(f"{HOW}, not {_shown(text)}")
     for name in ends:
         if name in tree and tree.layer(name) == "host":
             raise ValueError(f"{name} is a host; it has only one cable, which nothing can replace")
         if name not in tree:
             like = {tree.layer(one): one for one in reversed(tree.switches)}
-            told = ", ".join(f"{like[layer]} ({layer})" for layer in ("edge", "aggregation", "core") if layer in like)
-            raise ValueError(f"there is no switch {_shown(name)} in this network; its switches are named like {told}")
-    times = [word for word in (found["at"], found["until"]) if word is not None]
+            examples = ", ".join(
+                f"{like[layer]} ({layer})" for layer in ("edge", "aggregation", "core") if layer in like
+            )
+            raise ValueError(
+                f"there is no switch {_shown(name)} in this network; its switches are named like {examples}"
+            )
+    times = [word for word in (match["at"], match["until"]) if word is not None]
     if not all(map(_NUMBER.fullmatch, times)):
         raise ValueError(f"{HOW}, and SECONDS a number, not {_shown(text)}")
     if not all(0 <= float(time) < seconds for time in times):

@@ -98,10 +98,12 @@ class PlannedNetwork(Cabling):
     def _lay(self, plan: Any) -> None:
         rows = [(*row, 1.0)[:3] for row in plan.links()]
         between = [row for row in rows if isinstance(row[0], str)]
-        own = sorted((row for row in rows if not isinstance(row[0], str)), key=lambda row: row[0])
-        if [(row[0], row[2]) for row in own] != [(host, 1.0) for host in range(self.num_hosts)]:
+        attached = sorted((row for row in rows if not isinstance(row[0], str)), key=lambda row: row[0])
+        if [(row[0], row[2]) for row in attached] != [(host, 1.0) for host in range(self.num_hosts)]:
             raise ValueError(f"each of the hosts 0 to {self.num_hosts - 1} needs one cable, of rate 1, to its switch")
-        self.switches = tuple(dict.fromkeys([*(row[1] for row in own), *(end for row in between for end in row[:2])]))
+        self.switches = tuple(
+            dict.fromkeys([*(row[1] for row in attached), *(end for row in between for end in row[:2])])
+        )
         taken = {*self.hosts, "all", "control", "default", "lo"}  # names of interfaces, and of none
         for name in self.switches:
             if not isinstance(name, str) or not _NAME.fullmatch(name) or name in taken:
@@ -111,9 +113,9 @@ class PlannedNetwork(Cabling):
         if len({frozenset(row[:2]) for row in between} - {frozenset(row[:1]) for row in between}) < len(between):
             raise ValueError("two switches have one cable at most, and none has one to itself")
         self._number = {name: number for number, name in enumerate(self.switches)}
-        self._edges = len({row[1] for row in own})
-        self.edge: Int32 = np.array([self._number[row[1]] for row in own], dtype=np.int32)
-        self._laid = [(row[0] if isinstance(row[0], str) else int(row[0]), *row[1:]) for row in (*own, *between)]
+        self._edges = len({row[1] for row in attached})
+        self.edge: Int32 = np.array([self._number[row[1]] for row in attached], dtype=np.int32)
+        self._laid = [(row[0] if isinstance(row[0], str) else int(row[0]), *row[1:]) for row in (*attached, *between)]
         self.rates: Float64 = np.array([float(row[2]) for row in self._laid])
         """float64 (cables,): those of both directions, over that of the hosts' cables."""
         self._cables: list[Link] = []
@@ -131,13 +133,13 @@ class PlannedNetwork(Cabling):
         self._paths: dict[tuple[int, int], list[tuple[str, ...]]] = {}
         for a, b in product(range(self._edges), repeat=2):
             given = plan.paths(first[a], first[b]) if a != b else [self.switches[a : a + 1]]
-            found = self._paths[a, b] = [tuple(map(str, path)) for path in given]
-            ends, said = (self.switches[a], self.switches[b]), f"from host {first[a]} to host {first[b]}"
-            if not found or len(set(found)) < len(found):
-                raise ValueError(f"{said} there is no path, or one of them twice")
-            if self._edges**2 * len(found) > MAX_PATHS:
-                raise ValueError(f"{said} it has {len(found)} paths, too many for {self._edges} switches with hosts")
-            for path in found:
+            paths = self._paths[a, b] = [tuple(map(str, path)) for path in given]
+            ends, between = (self.switches[a], self.switches[b]), f"from host {first[a]} to host {first[b]}"
+            if not paths or len(set(paths)) < len(paths):
+                raise ValueError(f"{between} there is no path, or one of them twice")
+            if self._edges**2 * len(paths) > MAX_PATHS:
+                raise ValueError(f"{between} it has {len(paths)} paths, too many for {self._edges} switches with hosts")
+            for path in paths:
                 wrong = ""
                 if (path[0], path[-1]) != ends:
                     wrong = f"begins at {path[0]} and ends at {path[-1]}, not at {ends[0]} and {ends[1]}"
@@ -148,14 +150,14 @@ class PlannedNetwork(Cabling):
                 elif gaps := [hop for hop in pairwise(path) if hop not in link]:
                     wrong = f"has no cable from {gaps[0][0]} to {gaps[0][1]}"
                 if wrong:
-                    raise ValueError(f"a path {said} {wrong}: {'-'.join(path)}")
+                    raise ValueError(f"a path {between} {wrong}: {'-'.join(path)}")
         self.num_cores = max(map(len, self._paths.values()))
         shape = (self._edges, self._edges)
-        self.count: Int32 = np.array([len(found) for found in self._paths.values()], dtype=np.int32).reshape(shape)
+        self.count: Int32 = np.array([len(paths) for paths in self._paths.values()], dtype=np.int32).reshape(shape)
         self.middle: Int32 = np.full((*shape, self.num_cores, BETWEEN), -1, dtype=np.int32)
-        for pair, found in self._paths.items():
+        for pair, paths in self._paths.items():
             for core in range(self.num_cores):
-                hops = [link[hop] for hop in pairwise(found[core % len(found)])]
+                hops = [link[hop] for hop in pairwise(paths[core % len(paths)])]
                 self.middle[pair][core, : len(hops)] = hops
 
     def _scale(self, oversubscribe: float) -> None:
@@ -220,7 +222,7 @@ class PlannedNetwork(Cabling):
     @cached_property
     def two_tiers(self) -> bool:
         """Whether each path goes by one switch without hosts, as in a leaf-spine: packets may take any at any time."""
-        middle = {path[1:-1] for (a, b), found in self._paths.items() if a != b for path in found}
+        middle = {path[1:-1] for (a, b), paths in self._paths.items() if a != b for path in paths}
         return all(len(one) == 1 and self._number[one[0]] >= self._edges for one in middle)
 
     def path_cores(self, src: int, dst: int) -> range:
@@ -230,8 +232,8 @@ class PlannedNetwork(Cabling):
         """As `topos.fattree.FatTree.path`, by the number of the path."""
         if src == dst:
             raise ValueError(f"host {src} has no path to itself")
-        found = self._paths[int(self.edge[src]), int(self.edge[dst])]
-        return (self.host_name(src), *found[core % len(found)], self.host_name(dst))
+        paths = self._paths[int(self.edge[src]), int(self.edge[dst])]
+        return (self.host_name(src), *paths[core % len(paths)], self.host_name(dst))
 
 
 @dataclass(frozen=True)

@@ -45,11 +45,11 @@ def collective(
     if name in READERS:
         graph = READERS[name](argument, text)
     else:
-        found = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,15})", argument)
-        if not found or int(found[2]) == 0:
+        match = re.fullmatch(r"([0-9]{1,9}),([0-9]{1,15})", argument)
+        if not match or int(match[2]) == 0:
             spelling = f"{name}:{'STAGES' if name == 'pipeline' else 'GROUP'},BYTES"
             raise ValueError(f"traffic {text!r} is not spelled right: write it as {spelling}, two whole numbers")
-        group, size = int(found[1]), int(found[2])
+        group, size = int(match[1]), int(match[2])
         if not 2 <= group <= network.num_hosts:
             raise ValueError(f"traffic {text!r}: a group has from 2 to {network.num_hosts:,} ranks here, not {group:,}")
         groups = network.num_hosts // group

@@ -89,11 +89,11 @@ def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> F
     number, first = head
     if not own:
         try:
-            told = _in_another_form(text, first)
+            converted = _in_another_form(text, first)
         except ValueError as error:
             raise ValueError(f"{path}: {error}") from None
-        if told is not None:
-            return listed_in("\n".join([",".join(_HEADER[:2]), *told]), path, network, own=True)
+        if converted is not None:
+            return listed_in("\n".join([",".join(_HEADER[:2]), *converted]), path, network, own=True)
     separator = next((mark for mark in ";," if mark in first), "")
     is_csv = bool(separator or re.search(r"\b(src|dst)(_host)?\b", first))
     rows = array("d")
@@ -122,13 +122,13 @@ def _in_another_form(text: str, first: str) -> list[str] | None:
     hint = "flows are lines below a header src_host,dst_host (docs/workloads.md)"
     if first[0] in "{[":
         try:
-            told = json.loads(text)
+            generator = json.loads(text)
         except (ValueError, RecursionError):
             raise ValueError(f"it looks like JSON or a list of Python's, and is no JSON; {hint}") from None
-        lists = list(told.values()) if isinstance(told, dict) else []
+        lists = list(generator.values()) if isinstance(generator, dict) else []
         if not lists or any(not isinstance(one, list) or any(type(to) is not int for to in one) for one in lists):
             raise ValueError(f'it is JSON, of which {{"0": [1, 2]}} is read, receivers by sender; {hint}')
-        return [f"{src},{dst}" for src, receivers in told.items() for dst in receivers]
+        return [f"{src},{dst}" for src, receivers in generator.items() for dst in receivers]
     if re.match(r"(import|from|def|class|@\w+|\w+ *=)[\s\[({]|\"{3}|'{3}", first):
         raise ValueError(f"it is Python, of which FILE.py:FUNCTION names a function that returns flows; {hint}")
     if not re.fullmatch(r"[\d.,;\s+-]+", first):
@@ -224,11 +224,11 @@ def own_rows(spec: str, network: Network, seed: int) -> str:
     """What the function returns, as CSV. ValueError as above."""
     what = f"traffic {spec!r}"
     file, function = spec.rsplit(":", 1)
-    found = own_code(what, Path(file), function)
-    if not callable(found):
+    flows_of = own_code(what, Path(file), function)
+    if not callable(flows_of):
         raise ValueError(f"{what}: there is no function {function} in {file}")
     with running_own_code(what):
-        return _rows(found, network.tree if isinstance(network, NonBlocking) else network, seed)
+        return _rows(flows_of, network.tree if isinstance(network, NonBlocking) else network, seed)
 
 
 @lru_cache(maxsize=16)

@@ -256,8 +256,8 @@ def in_steps(name: str, ranks: int, to: list[Int64], sizes: list[int]) -> FlowGr
     source = np.empty((steps - 1, ranks), dtype=np.int64)  # the flow of the step before that each rank gets
     for step in range(steps - 1):
         source[step, to[step]] = step * ranks + rank
-    own = np.arange((steps - 1) * ranks)
-    waiting, before = np.tile(own + ranks, 2), np.concatenate([source.ravel(), own])
+    nodes = np.arange((steps - 1) * ranks)
+    waiting, before = np.tile(nodes + ranks, 2), np.concatenate([source.ravel(), nodes])
     size = np.repeat(sizes, ranks)
     return FlowGraph.of(name, ranks, np.tile(rank, steps), np.concatenate(to), size, waiting=waiting, before=before)
 

@@ -145,10 +145,10 @@ def _row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval]:
 
 def _moment(stamp: str) -> float | None:
     """A time stamp as seconds since the epoch, in UTC unless it says otherwise; None when it has no fractions."""
-    found = _TIME.fullmatch(stamp)
-    if found is None:
+    match = _TIME.fullmatch(stamp)
+    if match is None:
         raise ValueError(stamp)
-    sign, hours, minutes, digits, fraction = found.groups()
+    sign, hours, minutes, digits, fraction = match.groups()
     if fraction is None:
         return None
     east = timedelta(hours=int(hours or 0), minutes=int(minutes or 0)) * (-1 if sign == "-" else 1)

@@ -105,15 +105,15 @@ def read_goal(path: str | Path, name: str = "") -> FlowGraph:
     if schedule.rank >= 0:
         raise ValueError(f"{path} ends within rank {schedule.rank}")
     if schedule.end_markers:
-        told = f"{path}: {schedule.end_markers:,} sends of 0 bytes to ranks that are not there only mark an end"
-        warnings.warn(told, stacklevel=2)
+        warning = f"{path}: {schedule.end_markers:,} sends of 0 bytes to ranks that are not there only mark an end"
+        warnings.warn(warning, stacklevel=2)
     if not schedule.ops:
         raise ValueError(f"{path} has no operation")
     return _graph(schedule, name or f"goal:{path}")
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    plain = _COMMENT.sub(lambda found: found[0] if found[1] == "" else "\n" * found[0].count("\n"), text)
+    plain = _COMMENT.sub(lambda match: match[0] if match[1] == "" else "\n" * match[0].count("\n"), text)
     for number, line in enumerate(plain.split("\n"), start=1):
         content = line.strip()
         if content:
@@ -141,14 +141,14 @@ class _Schedule:
             self._outside(line)
         elif line == "}":
             self.rank = -1
-        elif found := _OP.fullmatch(line):
-            self._operation(number, *found.groups())
-        elif found := _REQUIRES.fullmatch(line):
-            for label in (found[1], found[3]):
+        elif match := _OP.fullmatch(line):
+            self._operation(number, *match.groups())
+        elif match := _REQUIRES.fullmatch(line):
+            for label in (match[1], match[3]):
                 if label not in self._labels:
                     raise ValueError(f"no label {short(label)} before it in this rank")
-            pair = self._labels[found[1]], self._labels[found[3]]
-            (self.requires if found[2] == "requires" else self.starts).append(pair)
+            pair = self._labels[match[1]], self._labels[match[3]]
+            (self.requires if match[2] == "requires" else self.starts).append(pair)
         elif re.search(r"\b(from|tag)\s+-1\b", line):
             raise ValueError("receives from any rank or with any tag are not simulated")
         else:
@@ -157,14 +157,14 @@ class _Schedule:
 
     def _outside(self, line: str) -> None:
         if not self.num_ranks:
-            found = _RANKS.fullmatch(line)
-            if not found:
+            match = _RANKS.fullmatch(line)
+            if not match:
                 raise ValueError("it is no GOAL text, which begins with num_ranks and a number")
-            self.num_ranks = int(found[1])
+            self.num_ranks = int(match[1])
             if not 1 <= self.num_ranks <= MAX_RANKS:
                 raise ValueError(f"there are from 1 to {MAX_RANKS:,} ranks")
-        elif found := _RANK.fullmatch(line):
-            self.rank, self._labels = int(found[1]), {}
+        elif match := _RANK.fullmatch(line):
+            self.rank, self._labels = int(match[1]), {}
             if self.rank >= self.num_ranks or self.rank in self._seen:
                 raise ValueError(f"rank {self.rank} is there already, or not below num_ranks")
             self._seen.add(self.rank)
@@ -252,7 +252,7 @@ def matched(ops: list[Op], where: Callable[[Op], str]) -> dict[int, int]:
     for number, op in enumerate(ops):
         if op.kind == "send":
             unmatched[op.rank, op.peer, op.tag].append(number)
-    found = {}
+    receives = {}
     for number, op in enumerate(ops):
         if op.kind != "recv":
             continue
@@ -260,8 +260,8 @@ def matched(ops: list[Op], where: Callable[[Op], str]) -> dict[int, int]:
         waits = f"{where(op)}: rank {op.rank} waits for rank {op.peer} with tag {op.tag}"
         if not sends:
             raise ValueError(f"{waits}, which never sends: that would hang")
-        found[number] = sends.popleft()
-        sent = ops[found[number]].size
+        receives[number] = sends.popleft()
+        sent = ops[receives[number]].size
         if sent != op.size:
             raise ValueError(f"{waits} for {op.size} bytes, and {sent} are sent")
     for number in (number for sends in unmatched.values() for number in sends):
@@ -269,7 +269,7 @@ def matched(ops: list[Op], where: Callable[[Op], str]) -> dict[int, int]:
         raise ValueError(
             f"{where(op)}: rank {op.rank} sends to rank {op.peer} with tag {op.tag}, which never receives that"
         )
-    return found
+    return receives
 
 
 MAX_HOSTS = 1_000_000
@@ -293,14 +293,14 @@ def read_htsim(path: str | Path, name: str = "") -> FlowGraph:
     try:
         for number, line in enumerate(text.split("\n"), start=1):  # noqa: B007, which is in the sentence below
             words = " ".join(line.partition("#")[0].split())
-            if found := _HEAD.fullmatch(words):
-                head[found[1]] = int(found[2])
-                if found[1] in ("Triggers", "Failures") and head[found[1]]:
+            if match := _HEAD.fullmatch(words):
+                head[match[1]] = int(match[2])
+                if match[1] in ("Triggers", "Failures") and head[match[1]]:
                     raise ValueError("triggers and failures are not read: give waits as goal:FILE, failures by --fail")
                 if not 2 <= head.get("Nodes", 2) <= MAX_HOSTS:
                     raise ValueError(f"there are from 2 to {MAX_HOSTS:,} nodes")
-            elif found := _FLOW.fullmatch(words):
-                rows.append(_flow(found, head.get("Nodes", 0), lanes))
+            elif match := _FLOW.fullmatch(words):
+                rows.append(_flow(match, head.get("Nodes", 0), lanes))
                 bounded(name, len(rows), 0)
             elif words:
                 raise ValueError(f"{short(words)} is neither SRC->DST with start, size and id nor a part of the head")
@@ -313,17 +313,17 @@ def read_htsim(path: str | Path, name: str = "") -> FlowGraph:
 
 
 def _flow(
-    found: re.Match[str], nodes: int, lanes: defaultdict[tuple[int, int], dict[str, int]]
+    match: re.Match[str], nodes: int, lanes: defaultdict[tuple[int, int], dict[str, int]]
 ) -> tuple[int, int, int, float, int]:
     """Sender, receiver, bytes, seconds until the start, and lane, or ValueError."""
-    src, dst, said = int(found[1]), int(found[2]), dict(re.findall(r"([a-z]+) ([0-9.e]+)", found[3]))
+    src, dst, fields = int(match[1]), int(match[2]), dict(re.findall(r"([a-z]+) ([0-9.e]+)", match[3]))
     if max(src, dst) >= nodes or src == dst:
         raise ValueError(f"a flow from {src} to {dst}: there are {nodes} nodes, and none sends to itself")
-    if "start" not in said or int(said.get("size", 0)) == 0:
+    if "start" not in fields or int(fields.get("size", 0)) == 0:
         raise ValueError("a flow has a start, and a size above 0")
     of_pair = lanes[src, dst]
-    lane = of_pair.setdefault(said.get("id", f"own {len(of_pair)}"), len(of_pair))
-    return src, dst, int(said["size"]), float(said["start"]) / 1e12, lane
+    lane = of_pair.setdefault(fields.get("id", f"own {len(of_pair)}"), len(of_pair))
+    return src, dst, int(fields["size"]), float(fields["start"]) / 1e12, lane
 
 
 # --- Chakra ---
@@ -348,8 +348,10 @@ def traces_of(prefix: str) -> list[Path]:
     """The files of a trace that are there, by rank; PREFIX.0.et where there is none."""
     start = str(Path(prefix))
     names = list(given) or [str(path) for path in Path(prefix).parent.glob("*.et")]
-    found = [re.fullmatch(r"\.(0|[1-9][0-9]{0,6})\.et", name[len(start) :]) for name in names if name.startswith(start)]
-    ranks = {int(one[1]) for one in found if one}
+    matches = [
+        re.fullmatch(r"\.(0|[1-9][0-9]{0,6})\.et", name[len(start) :]) for name in names if name.startswith(start)
+    ]
+    ranks = {int(one[1]) for one in matches if one}
     return [Path(f"{start}.{rank}.et") for rank in sorted(ranks) or [0]]
 
 
@@ -440,8 +442,8 @@ class _Trace:
             return Op("calc", rank, -1, node.duration_micros * 1000 if node.type == _COMP else 0, 0, node.id)
         if node.type not in (_SEND, _RECV, _COLL):
             raise ValueError(f"{where}: there is no type {node.type} of nodes")
-        said = {one.name: one for one in node.attr}
-        kind, size, src, dst, tag = (_number(said.get(name)) for name in _NUMBERS)
+        attributes = {one.name: one for one in node.attr}
+        kind, size, src, dst, tag = (_number(attributes.get(name)) for name in _NUMBERS)
         if size is None or not 0 <= size <= MAX_FLOW_BYTES:
             raise ValueError(f"{where} has no comm_size that can be true")
         size = max(1, size)
@@ -452,9 +454,9 @@ class _Trace:
             return Op(what, rank, peer, size, tag or 0, node.id)
         if kind not in COLLECTIVES:
             raise ValueError(f"{where}: comm_type {kind} is not simulated, but {', '.join(COLLECTIVES.values())} are")
-        if b"involved_dim" in said and not all(said[b"involved_dim"].bool_list.values):
+        if b"involved_dim" in attributes and not all(attributes[b"involved_dim"].bool_list.values):
             raise ValueError(f"{where}: a collective over some dimensions of a network (involved_dim) is not simulated")
-        group = said[b"pg_name"].string_val.decode(errors="backslashreplace") if b"pg_name" in said else ""
+        group = attributes[b"pg_name"].string_val.decode(errors="backslashreplace") if b"pg_name" in attributes else ""
         ranks = self.groups.setdefault("" if group == "0" else group, {})
         ranks.setdefault(rank, []).append(len(self.ops))
         return Op(COLLECTIVES[kind], rank, -1, size, 0, node.id)
@@ -504,11 +506,11 @@ class _Trace:
 
     def _together(self) -> list[Int64]:
         """The nodes of each collective, by rank. ValueError where ranks do not agree on what they do together."""
-        found = []
+        nodes = []
         for group, by_rank in self.groups.items():
             ranks = sorted(by_rank) if group else range(len(self.paths))
-            own = [by_rank.get(rank, []) for rank in ranks]
-            for number, together in enumerate(zip_longest(*own), start=1):
+            of_ranks = [by_rank.get(rank, []) for rank in ranks]
+            for number, together in enumerate(zip_longest(*of_ranks), start=1):
                 did = ["nothing" if n is None else f"{self.ops[n].kind} of {self.ops[n].size} bytes" for n in together]
                 for rank, one in zip(ranks, did, strict=True):
                     if one != did[0]:
@@ -517,8 +519,8 @@ class _Trace:
                             f"{f'of group {short(group)}' if group else 'of all ranks'}: {one} in the first, and "
                             f"{did[0]} in the second"
                         )
-                found.append(np.array(together))
-        return found
+                nodes.append(np.array(together))
+        return nodes
 
 
 def _shape(name: str, kind: str, ranks: int) -> FlowGraph:

@@ -250,9 +250,9 @@ _CURVE = ("scheme", "interval_s", "detect_s")
 def overloaded(rows: Sequence[Row]) -> list[str]:
     missing = grouped((row for row in rows if row["flows"] and row["mean_slowdown"] is None), "scheme")
     return [
-        f"{scheme_label(scheme)}: not simulated from a load of {min(row['load'] for row in own):g} on, as flows would "
+        f"{scheme_label(scheme)}: not simulated from a load of {min(row['load'] for row in left):g} on, as flows would "
         "only pile up"
-        for scheme, own in missing.items()
+        for scheme, left in missing.items()
     ]
 
 
