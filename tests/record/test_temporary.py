@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from record.temporary import left_by, owner_name, remove_tree, temporary_folder, whose_pids
+from record.files import left_by, owner_name, remove_tree, temporary_folder, whose_pids
 
 ROOT = Path(__file__).resolve().parents[2]
 US = {os.geteuid()}
@@ -55,7 +55,7 @@ def test_who_counts_other_pids_takes_nothing_for_a_dead_one_s(place):
     inside = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
     if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this machine has no user namespaces for ordinary users")
-    look = "from record.temporary import left_by; print(left_by({0}))"
+    look = "from record.files import left_by; print(left_by({0}))"
     with temporary_folder("grade"):
         env, command = os.environ | {"TMPDIR": str(place)}, [*inside, sys.executable, "-c", look]
         said = subprocess.check_output(command, env=env, text=True, cwd=ROOT)
