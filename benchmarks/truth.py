@@ -15,13 +15,12 @@ from typing import Any
 import click
 import numpy as np
 
-from harness.cli.options import tell_user
 from harness.jobs import guests
 from harness.jobs.job import job_of
 from harness.jobs.publish import run as run_job
 from record.completion import members
 from record.files import write_whole
-from record.options import in_words
+from record.options import in_words, tell_user
 from record.output import write_csv
 from record.run import Run, read
 from record.spec import RunSpec

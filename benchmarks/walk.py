@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from types import FrameType, TracebackType
 
-from harness.cli.group import cli
+from harness.cli import cli
 from virtual.guest import Guest
 
 ROOT = Path(__file__).resolve().parents[1]

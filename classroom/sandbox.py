@@ -29,8 +29,7 @@ from typing import Any
 
 from classroom.submission import ONE_THREAD, READY, ROOT, START_S, Start, Unfit, answering, own
 from record.errors import one_line
-from record.files import write_whole
-from record.temporary import temporary_folder
+from record.files import temporary_folder, write_whole
 
 SYSTEM_PACKAGES = "/usr/lib/python3/dist-packages"
 PROCESSES = 64

@@ -87,8 +87,7 @@ def _of_guests(found: Finding) -> Finding:
 
 
 def _guests() -> list[Finding]:
-    """The kernel of virtual time, tested: which one it is, and how it holds its processes; and a guest that has as many
-    processes as a run of k = 4."""
+    """The kernel of virtual time, tested, and how it holds processes; a guest with as many as a run of k = 4 has."""
     item, size = "kernel for virtual time", "a guest of that size"
     try:
         booted = kernel.kernel(lambda sentence: None)

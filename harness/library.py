@@ -16,26 +16,28 @@ import hashlib
 import inspect
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import cache
 from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness.cli.options import carrier, tell_user, timed
-from harness.jobs.job import job_of
+from harness.jobs import root
+from harness.jobs.job import job_of, settled
 from harness.jobs.publish import require_writable, slug
 from record.errors import UserMistake
-from record.files import write_whole
-from record.options import silence
+from record.files import temporary_folder, write_whole
+from record.options import silence, tell_user
 from record.spec import Option, RunSpec, options_of
-from record.temporary import temporary_folder
 from simulator.config import Config
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from harness.jobs.job import Job
+    from harness.jobs.publish import Carrier
     from plots.compare_sweeps import Sweeps
     from record.run import Run
     from simulator.result import Result
@@ -47,6 +49,43 @@ Flows = Sequence[tuple[Any, ...]]
 RESULTS = Path("results/runs")
 FIXED = ("scheme", "traffic", "time", "disturb")
 """Fields of a run that a sweep does not vary."""
+
+
+def timed(spec: RunSpec, *, on_cluster: bool = False) -> RunSpec:
+    """The spec with what ``auto`` means here for time and platform. UserMistake and UnfitMachine as `settled`."""
+    if on_cluster and spec.time == "real":
+        raise UserMistake("a cluster makes runs in virtual time: real time takes a machine of one's own")
+    return settled(replace(spec, time="virtual") if on_cluster else spec, root.may_be_root())
+
+
+@contextmanager
+def carrier(
+    job: Job, at_once: int | None = None, cluster: str | None = None, *, asked: str = "auto"
+) -> Iterator[Carrier]:
+    """Who carries out jobs like this one while the block runs; everything they need is made now. UnfitMachine says
+    what is missing. ``asked``: the time that the user asked for; what ``auto`` became is told in one line."""
+    if cluster is not None:
+        from harness.jobs.guests import Workers
+        from record.tasks import cluster as workers_of
+
+        with workers_of(cluster) as (executor, threads):
+            yield Workers(executor, threads)
+    elif job.spec.time == "virtual":
+        from harness.jobs.guests import Guests, prepare
+        from harness.network.machine import processors
+        from virtual import cache
+
+        if cache.moved:
+            tell_user(cache.moved)
+        if asked == "auto":
+            why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"
+            tell_user(f"{why}: virtual time, in a Linux that is a process (docs/virtual-time.md)")
+        yield Guests(prepare(tell_user, job), at_once or processors())
+    else:
+        from harness.network.machine import require_tools
+
+        require_tools()
+        yield root.root()
 
 
 def _takes_options_of(owner: type) -> Callable[[Function], Function]:
@@ -74,8 +113,7 @@ def _by_name(owner: type) -> dict[str, Option]:
 
 
 def fields_of(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options as fields of a dataclass, of the fields' types. UserMistake for one that it has not, or of another
-    type."""
+    """Options as fields of a dataclass, of the fields' types. UserMistake for one that it lacks, or of another type."""
     known, values = _by_name(owner) | options_of(owner), {}  # as commands have them, too
     for name, value in options.items():
         if name not in known:
@@ -175,8 +213,7 @@ def sweep(
 
 
 def varied_fields(vary: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, tuple[Any, ...]]]:
-    """Varied options as `harness.sweep.plan_parts` takes them: by option the field and its values. UserMistake, one
-    sentence, for one that is none."""
+    """Varied options as `harness.sweep.plan_parts` takes them: by option the field and its values. UserMistake."""
     names = {name: option.field for name, option in _by_name(RunSpec).items() if option.field not in FIXED}
     varied = {}
     for option, values in vary.items():

@@ -26,7 +26,7 @@ from hedera.schemes import SCHEMES
 from plots.load import Sweep, load_sweep
 from plots.style import setting_text, short
 from record.errors import UserMistake, one_line
-from record.files import read_json, write_whole
+from record.files import read_json, remove_partial, write_whole
 from record.options import quiet
 from record.run import LOST, Run
 from record.spec import RunSpec
@@ -46,10 +46,7 @@ PAGE_EVERY_S = 10.0
 
 @dataclass(frozen=True)
 class TrafficSpec:
-    """A traffic pattern, how often each host sends it, and the fraction of flows kept.
-
-    ``scale_sizes``: False where sizes are as spelled at any rate (`traffic.workload`).
-    """
+    """A traffic pattern, as `record.spec.Experiment` has it; ``scale_sizes``: False where sizes are as spelled."""
 
     traffic: str
     flows_per_host: int = 1
@@ -131,11 +128,10 @@ def name_of(base: RunSpec, varied: Iterable[str]) -> str:
 def plan(
     base: RunSpec, workloads: Sequence[TrafficSpec], schemes: Sequence[str], trials: int, folder: Path
 ) -> list[Planned]:
-    """Every run of a sweep, trial by trial, so that a sweep cut short still has whole trials. What is named twice is
-    done once.
+    """Every run of a sweep, trial by trial, so that one cut short has whole trials; what is named twice is done once.
 
-    Trial t has seed ``base.seed + t - 1``, the same for all schemes: they face the same matrix and ports. Raises
-    UserMistake for more runs than a sweep is kept with.
+    Trial t has seed ``base.seed + t - 1``, the same for all schemes: they face the same matrix and ports. UserMistake
+    for more than MOST_RUNS.
     """
     if (runs := trials * len(workloads) * len(schemes)) > MOST_RUNS:
         raise UserMistake(f"these are {runs:,} runs, and a sweep has at most {MOST_RUNS:,}")
@@ -152,10 +148,8 @@ def plan(
 
 
 def keep_settings(base: RunSpec, folder: Path) -> None:
-    """Write down what all runs of a folder have in common.
-
-    Raises UserMistake when it cannot be written to, or holds a sweep with other settings.
-    """
+    """Write down what all runs of a folder have in common. UserMistake when it cannot be written to, or holds a sweep
+    with other settings."""
     publish.require_writable(folder)
     settings = {name: value for name, value in base.as_json().items() if name not in PER_RUN}
     settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
@@ -239,13 +233,11 @@ SUITE_SCHEMES = {"replication": "ecmp,hedera-gff,nonblocking,spanning-tree,rando
 
 def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrier) -> Sweep:
     """Run the jobs with a live line; then write the tables, figures and page, and return all runs of the folder.
-
-    Raises UserMistake at once when another sweep is at work in ``folder``.
-    """
+    UserMistake at once when another sweep is at work there."""
     from plots.report import write_all
 
     with publish.alone_in(folder):
-        publish.remove_partial(folder)
+        remove_partial(folder)
         console = Console(stderr=True, quiet=quiet())
         # Runs of which the files have been edited since, or which another emulator made, make room.
         for why, count in Counter(filter(None, (job.set_aside() for job in jobs))).items():
@@ -266,8 +258,7 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
 
 
 class Shown:
-    """The live line, which says how long the rest takes at the speed so far; a line for every run that is done; and the
-    page, which follows the sweep."""
+    """The live line, with the time that is left; a line for every run that is done; and the page, which follows."""
 
     def __init__(self, bar: Progress, left: Sequence[Planned], folder: Path) -> None:
         self._bar = bar

@@ -37,6 +37,11 @@ class UnfitMachine(HarnessError):
     exit_status = 3
 
 
+def is_full(error: BaseException) -> bool:
+    """Whether it says that the disk, or the user's share of it, has no room left."""
+    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+
+
 def printable(text: str) -> str:
     """The same lines without terminal control characters, and without characters that change the text's direction."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
@@ -64,8 +69,7 @@ def in_words(error: BaseException) -> str:
 
 
 def status_of(command: Callable[[], object]) -> int:
-    """The exit status of a command; what it could not say, on a full disk or to a reader that has gone, is not tried
-    again when Python ends."""
+    """The exit status of a command; what could not be written, as on a full disk, is not tried again as Python ends."""
     status = 1
     with suppress(OSError):  # standard error cannot be written
         status = _status(command)
@@ -100,8 +104,7 @@ def _status(command: Callable[[], object]) -> int:
     except OSError as error:
         print(end="", flush=True)
         named = f": {printable(str(error.filename))}" if error.filename else ""
-        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        return _said(f"{'no space left on the disk' if full else error.strerror or error}{named}")
+        return _said(f"{'no space left on the disk' if is_full(error) else error.strerror or error}{named}")
     except (KeyboardInterrupt, click.Abort):
         return _said("stopped; everything is torn down, finished results are kept", 130)
     return int(not getattr(found, "valid", True))

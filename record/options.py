@@ -36,6 +36,12 @@ def quiet() -> bool:
     return _SILENT.get()
 
 
+def tell_user(sentence: str) -> None:
+    """A line of progress on standard error, unless --quiet."""
+    if not quiet():
+        click.echo(sentence, err=True)
+
+
 def in_words(function: Command) -> Command:
     """Turn a user's mistake, or something missing, into one sentence instead of a traceback."""
 

@@ -48,8 +48,7 @@ def write_csv(path: Path, rows: Sequence[Row]) -> Path:
 
 
 def read_csv(path: Path) -> list[dict[str, str]]:
-    """Rows by the names of columns; lines that begin with # are words about them. ValueError, one sentence, for what is
-    no CSV."""
+    """Rows by the names of columns, without lines that begin with #. ValueError, one sentence, for what is no CSV."""
     try:
         lines = io.StringIO(read_regular(path, MAX_CSV).decode("utf-8"), newline="")
         return list(csv.DictReader(line for line in lines if not line.startswith("#")))

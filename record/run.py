@@ -62,8 +62,7 @@ T = TypeVar("T")
 
 
 def written(default: T) -> T:
-    """A field that is always written, although older runs lack it. Other fields are left out if they have their
-    default."""
+    """A field that is always written, although older runs lack it; others are left out if they have their default."""
     return msgspec.field(default_factory=lambda: default)
 
 
@@ -505,8 +504,7 @@ def encode(run: Run, indent: int = 1) -> bytes:
 
 
 def write(path: Path, run: Run) -> Run:
-    """Write a run atomically, and return it as it will be read. Raises ValueError, and writes nothing, if `decode`
-    would refuse it."""
+    """Write a run atomically; returns it as it will be read. ValueError if `decode` would refuse it."""
     data = encode(run)
     run = decode(data)
     write_whole(path, data)
@@ -583,8 +581,7 @@ _LINES = msgspec.json.Decoder(_Line)
 
 
 def pack(documents: Mapping[str, bytes]) -> bytes:
-    """An archive of these run.json by their paths. The same documents give the same bytes. Raises ValueError for what
-    is not JSON."""
+    """An archive of these run.json by their paths, always of the same bytes. ValueError for what is not JSON."""
     packed = lzma.LZMACompressor(preset=9 | lzma.PRESET_EXTREME)
     made = []
     for file, document in sorted(documents.items()):
@@ -597,11 +594,8 @@ def pack(documents: Mapping[str, bytes]) -> bytes:
 
 
 def unpacked(path: Path) -> Iterator[tuple[str, bytes]]:
-    """The path and the text of each run.json in an archive, which is not trusted: nothing is written; what would lie
-    outside its folder is left out.
-
-    Raises Unreadable, which is a ValueError, when it is not an archive or too large.
-    """
+    """The path and the text of each run.json in an archive, which is not trusted: what would lie outside its folder is
+    left out. Raises Unreadable, which is a ValueError, when it is not an archive or too large."""
     packed = lzma.LZMADecompressor(memlimit=MAX_MEMORY)
     try:
         plain = io.BytesIO(packed.decompress(read_regular(path, MAX_ARCHIVE_BYTES), MAX_ARCHIVE_BYTES))

@@ -27,14 +27,13 @@ from topos.fattree import FatTree, port_name
 from topos.links import link_rates
 from topos.network import LeafSpine, NonBlocking, PlannedNetwork
 from topos.wire import DEFAULT_MTU
-from traffic.graph import PLACEMENTS
+from traffic.graph import PLACEMENTS, ranks
 
 if TYPE_CHECKING:
     from topos.arrays import Int32
     from topos.links import Fault
     from topos.network import Network
     from traffic.flows import Matrix
-    from traffic.graph import FlowGraph
     from traffic.workload import Workload
 
 # --- options ----------------------------------------------------------------------------------------------------------
@@ -72,20 +71,23 @@ def described(help: str, **extra: str) -> Meta:
 class Option:
     """An option of the command line, as the type of its field describes it.
 
-    ``type`` has the range, ``kind`` is without one: float for ``Positive | None``. ``in_python``: as a controller's
-    flag and as an argument of the library, ``link_delay`` for ``--link-delay``. ``metavar``: the placeholder for a
+    ``type`` has the range, ``kind`` is without one: float for ``Positive | None``. ``metavar``: the placeholder for a
     value in the help.
     """
 
     field: str
     name: str
-    in_python: str
     type: Any
     kind: Any
     default: Any
     help: str
     choices: tuple[str, ...]
     metavar: str | None
+
+    @property
+    def in_python(self) -> str:
+        """As a controller's flag, and an argument of the library: ``link_delay`` for ``--link-delay``."""
+        return self.name.lstrip("-").replace("-", "_")
 
     @property
     def allowed(self) -> str:
@@ -121,9 +123,8 @@ def option_name(field: str) -> str:
 
 @cache
 def options_of(owner: type[Any]) -> dict[str, Option]:
-    """The options of a dataclass, by its fields: those with a description. A class that narrows the range of a field
-    leaves the description to the one it extends. The ``extra`` of a `Meta` may have ``option``, a name that does not
-    follow from the field's, ``metavar`` and ``choices``."""
+    """The options of a dataclass: its fields with a description, which a class that narrows a range inherits. ``extra``
+    of a `Meta` may have ``option``, a name that does not follow from the field's, ``metavar`` and ``choices``."""
     types = [get_type_hints(each, include_extras=True) for each in owner.__mro__ if dataclasses.is_dataclass(each)]
     described = {}
     for field in fields(owner):
@@ -131,11 +132,10 @@ def options_of(owner: type[Any]) -> dict[str, Option]:
         help = next((meta.description for meta in metas if meta.description), None)
         if help is not None:
             extra = {name: value for meta in reversed(metas) for name, value in (meta.extra or {}).items()}
-            name, type = extra.get("option") or option_name(field.name), types[0][field.name]
+            type = types[0][field.name]
             described[field.name] = Option(
                 field=field.name,
-                name=name,
-                in_python=name.lstrip("-").replace("-", "_"),
+                name=extra.get("option") or option_name(field.name),
                 type=type,
                 kind=_kind(type),
                 default=field.default,
@@ -238,16 +238,15 @@ class Experiment:
     def __post_init__(self) -> None:
         check(self)
         chosen, _ = self.chosen, self.topo  # raise for a scheme or a network that does not exist
-        if chosen.plans and not self._simulates:
-            raise ValueError(f"scheme {self.scheme!r} is for the simulator only (hedera simulate)")
-        if chosen.gap_us and self._simulates:
-            raise ValueError(f"scheme {self.scheme!r} is for emulation only (hedera run): a fluid has no gaps")
-        if chosen.clos and not self.plain:
-            raise ValueError(f"scheme {self.scheme!r} is for a fat-tree whose links all have one rate")
-        if self.scheme == "spanning-tree" and self.topology is not None:
-            raise ValueError(
-                f"scheme {self.scheme!r} is for a fat-tree: paths by number make no tree of another network"
-            )
+        tree_alone = self.scheme == "spanning-tree" and self.topology is not None
+        for wrong, where in (
+            (chosen.plans and not self._simulates, "the simulator only (hedera simulate)"),
+            (chosen.gap_us and self._simulates, "emulation only (hedera run): a fluid has no gaps"),
+            (chosen.clos and not self.plain, "a fat-tree whose links all have one rate"),
+            (tree_alone, "a fat-tree: paths by number make no tree of another network"),
+        ):
+            if wrong:
+                raise ValueError(f"scheme {self.scheme!r} is for {where}")
         try:
             _ = self.faults
         except ValueError as error:
@@ -263,8 +262,7 @@ class Experiment:
 
     @property
     def reading_s(self) -> float:
-        """How often a controller reads what switches have counted: with every round, and without rounds, which an
-        interval is for, always alike."""
+        """How often a controller reads what switches have counted: with every round, or without rounds READ_S."""
         return self.interval_s if self.chosen.scheduler else READ_S
 
     @property
@@ -316,9 +314,7 @@ class Experiment:
 
     def user_files(self) -> dict[str, str]:
         """What a job takes along: the content of the files that scheme and traffic name (`traffic.textfile.given`).
-
-        ValueError, one sentence, where one cannot be read.
-        """
+        ValueError, one sentence, where one cannot be read."""
         from traffic.textfile import MAX_CODE_BYTES, read_text
         from traffic.workload import read_files
 
@@ -375,8 +371,8 @@ OPEN = "/proc/self/fd/"
 
 def own(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
     """The network of that name: ``leaf-spine:LEAVES,SPINES,HOSTS``, or FILE.py:CLASS, which the user's own process
-    alone runs. Whoever was given its rows, and a controller, which has them in an open file, make it of these.
-    ValueError, one sentence, for one that is none."""
+    alone runs; others make it of its rows, which came with a job or, for a controller, in an open file. ValueError, one
+    sentence, for one that is none."""
     from traffic.textfile import MAX_CODE_BYTES, given, own_code, read_text, running_own_code
 
     if spelled in given or spelled.startswith(OPEN):
@@ -458,8 +454,7 @@ class Disturbance:
 
 @dataclass(frozen=True)
 class RunSpec(Experiment):
-    """One pattern, one scheme, one trial, in emulation. The period is the replication's, the rate what most machines
-    carry.
+    """One pattern, one scheme, one trial, in emulation; the period is the replication's, the rate what machines carry.
 
     Where ``new_flows`` is ``switch``, lasting flows take the paths that the simulator's hash gives, on every machine,
     and short ones do not wait for the controller. ``auto`` takes measured rates alone when flows come and go: many
@@ -602,7 +597,10 @@ class RunSpec(Experiment):
         try:
             found = super().workload().bounded(MAX_FLOWS)
             if found.graph is not None:
-                _alone(found, found.graph)
+                if len(found.parts) > 1:
+                    beside = "other traffic beside a collective is for the simulator only (hedera simulate)"
+                    raise ValueError(f"traffic {found.name!r}: {beside}")
+                ranks(found.graph, found.standing.src_port)  # raises for what the hosts' programs cannot carry out
             return found
         except (ValueError, OSError) as error:
             raise UserMistake(str(error)) from None
@@ -624,8 +622,7 @@ class RunSpec(Experiment):
         return self.congestion_control == "dctcp"
 
     def for_its_traffic(self, work: Workload | None = None) -> RunSpec:
-        """With what ``auto`` means for ``new_flows`` and ``large_flows`` under this traffic, ``work`` if it is drawn
-        already."""
+        """With what ``auto`` means for ``new_flows`` and ``large_flows``; ``work``: its traffic, if it is drawn."""
         work = work or self.workload()
         few = lasting(work) is not None or work.graph is not None  # a collective's connections stay
         new_flows, large_flows = self.new_flows, self.large_flows
@@ -639,17 +636,6 @@ class RunSpec(Experiment):
         """Plain data, for the result file. What few runs have is left out of those that do not have it."""
         asked = {**asdict(self), "sink": self.sink}
         return {name: value for name, value in asked.items() if value not in ((), None)}
-
-
-def _alone(work: Workload, graph: FlowGraph) -> None:
-    """ValueError for a collective that the hosts' programs cannot carry out."""
-    if len(work.parts) > 1:
-        raise ValueError(
-            f"traffic {work.name!r}: other traffic beside a collective is for the simulator only (hedera simulate)"
-        )
-    from traffic.graph import ranks
-
-    ranks(graph, work.standing.src_port)
 
 
 def lasting(workload: Workload) -> Matrix | None:

@@ -93,8 +93,7 @@ def workers(jobs: int, address: str | None = None) -> Iterator[Executor]:
 
 @contextmanager
 def cluster(address: str) -> Iterator[tuple[Executor, int]]:
-    """The workers of the scheduler at ``tls://HOST:PORT`` while the block runs, and how many threads they have; what is
-    unfinished then is cancelled.
+    """The workers of the scheduler at ``tls://HOST:PORT`` and their number of threads; at the end all is cancelled.
 
     Raises UserMistake for another address and where Dask's settings name no certificates; UnfitMachine without Dask or
     workers; OSError when no scheduler with the same authority answers.
@@ -129,8 +128,7 @@ def cluster(address: str) -> Iterator[tuple[Executor, int]]:
 
 
 def _die_with_caller() -> None:
-    """In a worker: end on Ctrl-C, instead of ending only the task, unless the caller ignores Ctrl-C; and end with the
-    caller, even if that is killed."""
+    """In a worker: Ctrl-C ends it, not the task alone, unless the caller ignores that; and it ends with the caller."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     caller = parent_process()

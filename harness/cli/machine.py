@@ -15,15 +15,13 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from harness.cli.options import tell_user, timed
 from harness.doctor import examine
 from harness.jobs import root
-from harness.jobs.publish import remove_partial
 from harness.network.footprint import Cleaned
 from record.errors import RunFailed, UserMistake, printable
-from record.options import field_options, json_option, quiet_option, to_write
+from record.files import is_alive, left_by, remove_partial, remove_tree
+from record.options import field_options, json_option, quiet_option, tell_user, to_write
 from record.spec import RunSpec
-from record.temporary import is_alive, left_by, remove_tree
 from virtual.kernel import shipped
 
 STILL_S = 60.0
@@ -59,6 +57,8 @@ def clean(results: tuple[Path, ...]) -> None:
 def doctor(as_json: bool, time: str) -> None:
     """List what this machine can do and what is missing, for real time or (without root) for virtual time."""
     if time == "auto":
+        from harness.library import timed
+
         time = timed(RunSpec(scheme="hedera-sa", traffic="stride:4", platform="os-ken")).time
     findings = examine(time, root.root().examine() if time == "real" and root.may_be_root() else ())
     first = next((finding for finding in findings if finding.ok is False), None)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from harness.cli.options import experiment_options, jobs_option, results_option, tell_user, timed
-from record.options import cluster_option, field_options, json_option, quiet_option
+from record.options import cluster_option, field_options, json_option, options, quiet_option, tell_user
 from record.spec import RunSpec
 from traffic.patterns import split_specs
 
@@ -24,14 +23,25 @@ SECONDS = 15.0
 SUITES = ("figure9", "replication", "several-flows", "dynamic", "table2", "all")
 """Of `harness.sweep.SUITES`, which is not imported for a help."""
 
+_results = click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    default=Path("results/runs"),
+    help="Folder that sweeps are kept in.",
+    show_default=True,
+)
+_of_an_experiment = options(
+    field_options(RunSpec, without="scheme traffic seconds disturb topology oversubscribe"), quiet_option
+)
+
 
 @click.command()
 @field_options(RunSpec, "scheme traffic seconds")
-@experiment_options
+@_of_an_experiment
 @field_options(RunSpec, "disturb topology oversubscribe")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result (default: a new one).")
 @json_option
-def run(out: Path | None, as_json: bool, **options: Any) -> Run:
+def run(out: Path | None, as_json: bool, **asked: Any) -> Run:
     """Make one run: one pattern, one scheme. Exit status 1 when it is invalid, or not judged.
 
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
@@ -39,8 +49,8 @@ def run(out: Path | None, as_json: bool, **options: Any) -> Run:
     from harness import library
     from record.run import QUEUES, encode
 
-    out = out or library.new_folder(options["scheme"], options["traffic"])
-    result = library.run(**options, out=out, show=True)
+    out = out or library.new_folder(asked["scheme"], asked["traffic"])
+    result = library.run(**asked, out=out, show=True)
     if (out / QUEUES).is_file():
         from plots.rates import draw_trace
 
@@ -93,12 +103,12 @@ def _outcome(result: Run) -> str:
     help="A sweep for each value of an option of runs, as in --vary bw=10,40. Can be repeated: every combination.",
 )
 @click.option("--name", help="Folder below results/runs (default: named after the settings).")
-@results_option
-@experiment_options
+@_results
+@_of_an_experiment
 @field_options(RunSpec, "topology oversubscribe")
 @cluster_option
-@jobs_option
-def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ...], **options: Any) -> Sweeps:
+@click.option("--jobs", type=click.IntRange(1), help="Guests at once in virtual time (default: one per core).")
+def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ...], **asked: Any) -> Sweeps:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
 
     Stop it at any time (Ctrl-C): the same command continues where it stopped. Finished valid runs are
@@ -120,7 +130,7 @@ def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ..
     from harness import library
 
     specs = None if patterns is None else split_specs(patterns)
-    return library.sweep(trials, seconds, patterns=specs, vary=_vary(vary), show=True, **options)
+    return library.sweep(trials, seconds, patterns=specs, vary=_vary(vary), show=True, **asked)
 
 
 def _vary(texts: tuple[str, ...]) -> dict[str, list[str]]:
@@ -138,7 +148,7 @@ def _vary(texts: tuple[str, ...]) -> dict[str, list[str]]:
 
 @click.command()
 @field_options(RunSpec, "time seed")
-@results_option
+@_results
 @quiet_option
 def demo(time: str, seed: int, results: Path) -> Sweeps:
     """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.
@@ -148,7 +158,7 @@ def demo(time: str, seed: int, results: Path) -> Sweeps:
     from harness import library
     from plots.report import FOLDER
 
-    kind = timed(RunSpec("ecmp", PATTERN, time=time)).time
+    kind = library.timed(RunSpec("ecmp", PATTERN, time=time)).time
     tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
     # A folder for each: unlike runs are not mixed.
     name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")

@@ -12,13 +12,14 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from harness.jobs.job import CODE, COMPILED, decoded
-from harness.jobs.publish import full, is_full, require_room
 from harness.network.footprint import run_folder, sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
 from harness.network.processes import deadline
 from harness.run.observation import Observation, Say, write_seen
 from harness.run.source import described
-from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, one_line, status_of
+from hedera.schemes import file_of
+from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, is_full, one_line, status_of
+from record.files import full, require_room
 from record.spec import RunSpec, longest_s
 
 GIVEN, OUT = (Path("/run/guest") / name for name in ("files/job.json", "results"))
@@ -37,11 +38,11 @@ def _carry_out_given() -> None:
         import setuptools  # noqa: F401
     job = decoded(GIVEN.read_bytes())
     os.chdir("/run")
-    if (name := job.scheduler) is not None and name in job.files:
+    if (path := file_of(job.spec.scheme)) is not None and str(path) in job.files:
         # Where its name says, for the controller, which is another process; what is written stays in this memory.
-        path = Path(name).absolute()
+        text, path = job.files[str(path)], path.absolute()
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(job.files[name], encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     run_experiment(job.spec, lambda raw: shutil.copytree(raw, OUT / "run"), lambda stage: print(stage, flush=True))
 
 

@@ -18,13 +18,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from traceback import extract_tb
 
-from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job, decoded
-from harness.jobs.job import _given as files_lock
-from harness.jobs.publish import require_room
+from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job, decoded, files_lock
 from harness.jobs.world import POX, World, code_of_runs, world
 from harness.network import machine
 from harness.run.source import first_source
 from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
+from record.files import require_room
 from record.run import Fact
 from virtual import cache, limits
 from virtual.apt import layer
@@ -40,8 +39,7 @@ SLOWEST = 400.0
 
 @dataclass(frozen=True)
 class Ground:
-    """What every guest stands on: the kernel, what is laid over this machine's files, what it is told so that it need
-    not look (`machine.told`), and what it sees."""
+    """What every guest has: its kernel, ``layers`` over this machine's files, facts (`machine.told`), what it sees."""
 
     kernel: Kernel
     layers: tuple[Path, ...]
@@ -50,10 +48,8 @@ class Ground:
 
 
 def prepare(say: Callable[[str], None], job: Job | None = None) -> Ground:
-    """What guests need, made now where it is not there yet. UnfitMachine, with what to install, where that fails.
-
-    ``job``: one that will be carried out; what its guest takes is asked for before anything else.
-    """
+    """What guests need, made now where it is missing; before it, the limits that the guest of ``job`` takes are
+    checked. UnfitMachine says what to install or raise."""
     if job is not None:
         limits.require(job.needs)
     kernel = booted_kernel(say)
@@ -75,10 +71,8 @@ class Guests:
     at_once: int
 
     def carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
-        """Put a run's files into the folder ``place``.
-
-        WorkerFailed where the guest fails, UnfitMachine where none can be booted, and what ``hear`` raises.
-        """
+        """Put a run's files into the folder ``place``. WorkerFailed where the guest fails, UnfitMachine where none
+        can be booted, and what ``hear`` raises."""
         ground = self.ground
         require_room(cache.folder("jobs"))
         seen, command = ground.world.of_run(job.spec), ground.world.command(job.spec)

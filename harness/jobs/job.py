@@ -20,7 +20,6 @@ import msgspec
 from controllers.pox_main import find_pox, pox_version, too_old
 from harness.network import machine
 from harness.run.source import EMULATOR
-from hedera.schemes import file_of
 from record.errors import UnfitMachine, UserMistake
 from record.run import Fact
 from record.spec import RunSpec, lasting, longest_s
@@ -37,12 +36,8 @@ MAX_BYTES = 64 << 20
 """Of a job; one file of flows may have 20 MB."""
 Hear = Callable[[str, "Progress | None"], None]
 """Hears the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
-
-
-_given = RLock()
+files_lock = RLock()
 """Whose files are in `traffic.textfile.given`: one job's at a time."""
-
-
 PROGRAMS, SPARE_MIB = 16, 512
 """Of a run beside what hosts have: 9 were measured."""
 LEAST_MIB = 1024
@@ -60,15 +55,13 @@ class Circumstances(msgspec.Struct, frozen=True):
 
 
 class Job(msgspec.Struct, frozen=True, dict=True):
-    """``spec``: without any ``auto``. ``files``: by the names in the spec; the rows of a pattern or a network of the
-    user's own."""
+    """``spec``: without any ``auto``. ``files``: by their names in it; an own pattern or network by its rows."""
 
     spec: RunSpec
     files: dict[str, str]
 
     def encoded(self) -> bytes:
-        """As two lines of JSON: the files, which reading the spec may take, and the spec. UserMistake where it is too
-        large."""
+        """Two lines of JSON: the files, then the spec, which may name them. UserMistake if that is too large."""
         data = msgspec.json.encode(self.files) + b"\n" + msgspec.json.encode(self.spec)
         if len(data) > MAX_BYTES:
             raise UserMistake(f"the files that a run names have more than {MAX_BYTES >> 20} MiB in all")
@@ -105,15 +98,10 @@ class Job(msgspec.Struct, frozen=True, dict=True):
         with self.files_given():
             return longest_s(self.spec)
 
-    @property
-    def scheduler(self) -> str | None:
-        path = file_of(self.spec.scheme)
-        return None if path is None else str(path)
-
     @contextmanager
     def files_given(self) -> Iterator[None]:
         """While the block runs, this process has these files in place of those on the disk."""
-        with _given:
+        with files_lock:
             given.update(self.files)
             try:
                 yield
@@ -123,9 +111,8 @@ class Job(msgspec.Struct, frozen=True, dict=True):
 
 
 def _needs(spec: RunSpec, workload: Workload) -> Needs:
-    """What a run's guest takes. Processes: one for each flow that lasts, or for each host (k = 4, 6, 8: 26, 64, 138).
-    Memory: some twice what was measured, 210 MiB and 3.4 for each host with its switches and its flow (k = 4, 8 and
-    16)."""
+    """Of processes one for each flow that lasts, or for each host (k = 4, 6, 8: 26, 64, 138); of memory twice what was
+    measured, 210 MiB and 3.4 for each host with its switches and its flow (k = 4, 8 and 16)."""
     from virtual.limits import Needs
 
     matrix = lasting(workload)
@@ -141,10 +128,9 @@ def _digits(content: bytes) -> str:
 
 
 def settled(spec: RunSpec, as_root: bool) -> RunSpec:
-    """With what ``auto`` means for time and platform on this machine; what depends on traffic is left. ``as_root``:
-    whether a process of ours is root, which real time takes.
+    """With what ``auto`` means for time and platform on this machine; what depends on traffic is left.
 
-    Raises UserMistake and UnfitMachine for what cannot be had.
+    ``as_root``: whether a process of ours is root, which real time takes. Raises UserMistake and UnfitMachine.
     """
     time = spec.time
     if time == "auto":
@@ -193,8 +179,7 @@ def job_of(spec: RunSpec) -> Job:
 
 
 def decoded(data: bytes) -> Job:
-    """A job that came from another process; from now on this process believes its files alone. UserMistake when it is
-    none."""
+    """A job that came from another process, which believes its files alone from now on. UserMistake if it is none."""
     if len(data) > MAX_BYTES:
         raise UserMistake("this job is too large")
     first, _, second = data.partition(b"\n")

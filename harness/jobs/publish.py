@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import re
-import secrets
 import shutil
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,22 +22,21 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job, job_of
+from harness.run.observation import SEEN
 from harness.run.source import first_source
+from harness.verdict.result import failed_run, judged
 from record import run as record
-from record.errors import RunFailed, UserMistake, WorkerFailed
-from record.files import make_folder
+from record.errors import RunFailed, UserMistake, WorkerFailed, is_full
+from record.files import full, make_folder, partial_name, require_room
 from record.run import OLDER, Run
 from record.spec import RunSpec, options_of
+from virtual.cache import taken
 
 if TYPE_CHECKING:
     from virtual.guest import Progress
 
 RESULT = "run.json"
-ROOM = 32 << 20
-"""Bytes that have to be free where results go: many times what one run writes."""
 LOCK = ".lock"
-PARTIAL = re.compile(r"\..+\.[0-9a-f]{16}\.partial")
-"""How what is being written is called; a process that was killed leaves it."""
 
 
 def slug(text: str) -> str:
@@ -49,8 +45,7 @@ def slug(text: str) -> str:
 
 
 def folder_of(name: str) -> str:
-    """The folder of a pattern or scheme, another one for each: what a user spells may have characters that `slug` makes
-    alike, our own names do not."""
+    """The folder of a pattern or scheme, another one for each, although `slug` may make users' own names alike."""
     return slug(name) + ("-" + hashlib.sha256(name.encode()).hexdigest()[:6] if re.search("[_/]", name) else "")
 
 
@@ -72,29 +67,11 @@ def alone_in(folder: Path) -> Iterator[None]:
     # Whoever can open a lock can hold it: nobody else opens this one.
     descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserMistake(
-                f"another sweep is at work in {folder}: wait for its end, or use another --name"
-            ) from None
+        if not taken(descriptor):
+            raise UserMistake(f"another sweep is at work in {folder}: wait for its end, or use another --name")
         yield
     finally:
         os.close(descriptor)
-
-
-def remove_partial(folder: Path, seconds: float = 0.0) -> list[Path]:
-    """Remove what killed processes left half-written below a folder, if unchanged for ``seconds``; returns it."""
-    gone = []
-    for place, inside, files in os.walk(folder):
-        for name in filter(PARTIAL.fullmatch, [*inside, *files]):
-            path = Path(place, name)
-            with contextlib.suppress(OSError):
-                if time.time() - path.lstat().st_mtime >= seconds:
-                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
-                    gone.append(path)
-        inside[:] = [name for name in inside if not name.startswith(".")]
-    return gone
 
 
 def read_run(folder: Path) -> Run | None:
@@ -107,8 +84,7 @@ def read_run(folder: Path) -> Run | None:
 
 @dataclass(frozen=True, eq=False)
 class Planned:
-    """One run to do and the folder it will be published in. A run of another key that lies there, as of a scheduler
-    that was edited since, moves aside (`set_aside`)."""
+    """A run to do, and its folder. A run of another key there, as of an edited scheduler, moves aside (`set_aside`)."""
 
     job: Job
     folder: Path
@@ -129,8 +105,6 @@ class Planned:
         there can be no other try, and none can be read, it is an invalid run that says so."""
         tries = [run for folder in self.attempts if (run := read_run(folder)) is not None]
         if not tries and all(map(os.path.lexists, self.attempts)):
-            from harness.verdict.result import failed_run
-
             names = " and ".join(str(folder / RESULT) for folder in self.attempts)
             return failed_run(self.spec, f"{names} cannot be read: remove one of these folders to run it again")
         return next((run for run in tries if run.valid), tries[-1] if tries else None)
@@ -184,15 +158,14 @@ def _free(folder: Path) -> Path:
 
 @contextmanager
 def new_folder(folder: Path) -> Iterator[Path]:
-    """A folder that becomes ``folder`` when the block ends without an exception, and is gone otherwise. What a machine
-    lost there makes room.
+    """A folder that becomes ``folder``, in place of a lost run, when the block ends without an exception, and is gone
+    otherwise.
 
-    Raises RunFailed when ``folder`` is already taken, and when the disk is full: tools that could not write all they
-    saw would make a result that looks like one.
+    RunFailed when ``folder`` is taken, and when the disk is full: what tools could not write would not be missed.
     """
     if os.path.lexists(folder) and not was_lost(folder):
         raise RunFailed(f"{folder} is already there, and results are never overwritten")
-    partial = folder.with_name(f".{folder.name[:200]}.{secrets.token_hex(8)}.partial")
+    partial = folder.with_name(partial_name(folder))
     try:
         make_folder(partial)
         require_room(partial)
@@ -209,23 +182,6 @@ def new_folder(folder: Path) -> Iterator[Path]:
         raise
     finally:
         shutil.rmtree(partial, ignore_errors=True)
-
-
-def require_room(folder: Path) -> None:
-    """RunFailed where the disk has less than ROOM: the run on it is not kept."""
-    if shutil.disk_usage(folder).free < ROOM:
-        raise full(folder)
-
-
-def is_full(error: BaseException) -> bool:
-    return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
-
-
-def full(folder: Path) -> RunFailed:
-    return RunFailed(
-        f"the disk of {folder} is full: this run is not kept, finished results are; "
-        f"with {ROOM >> 20} MiB free the same command goes on"
-    )
 
 
 # --- the loop ---------------------------------------------------------------------------------------------------------
@@ -253,10 +209,6 @@ def stage_words(stage: str, progress: Progress | None) -> str:
     return f"{stage}, {progress.simulated_s:.0f} s of virtual time in {progress.real_s:.0f} s"
 
 
-class Stopped(Exception):
-    """Nobody waits for this run any more."""
-
-
 def run(job: Job, folder: Path, carrier: Carrier, hear: Hear = lambda stage, progress: None) -> Run:
     """Carry out one run, judge what was seen of it, and publish it in ``folder``.
 
@@ -271,8 +223,6 @@ def run(job: Job, folder: Path, carrier: Carrier, hear: Hear = lambda stage, pro
             if result.environment.get("source") != first_source().fingerprint:
                 raise WorkerFailed("what came was made with other code: it has changed since this command began")
         except WorkerFailed as reason:
-            from harness.verdict.result import failed_run
-
             for path in place.iterdir():
                 path.unlink()
             made = {"source": first_source().fingerprint, "time": job.spec.time}
@@ -281,8 +231,6 @@ def run(job: Job, folder: Path, carrier: Carrier, hear: Hear = lambda stage, pro
         try:
             return record.write(place / RESULT, result)
         except ValueError as error:
-            from harness.verdict.result import failed_run
-
             failed = failed_run(job.spec, *result.reasons, f"its result is not what it should be: {error}")
             kept = ("key", "inputs", "emulator", "started", "timing", "environment")
             return record.write(place / RESULT, replace(failed, **{name: getattr(result, name) for name in kept}))
@@ -290,8 +238,6 @@ def run(job: Job, folder: Path, carrier: Carrier, hear: Hear = lambda stage, pro
 
 def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
     """WorkerFailed where what came tells of no run."""
-    from harness.verdict.result import judged
-
     try:
         with job.files_given():
             result = judged(job.spec, place)
@@ -306,13 +252,8 @@ def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
 
 def judge_again(path: Path) -> tuple[Run, Run]:
     """The run of a run.json as it is stored, and as it is judged today by the raw files beside it; where these differ,
-    the file is written anew.
-
-    Raises ValueError or RunFailed, one sentence, where the run, its raw files or the user's files that it was made of
-    cannot be read or are not those of then: it is left as it is.
-    """
-    from harness.run.observation import SEEN
-
+    the file is written anew. ValueError or RunFailed, one sentence, where it, its raw files or the user's files that it
+    was made of cannot be read or have changed: it is left as it is."""
     stored = record.read(path)
     if not (path.parent / SEEN).exists():
         raise RunFailed(f"has no {SEEN}, which tells what was seen of it")
@@ -343,7 +284,7 @@ def carry_out(
 
         def hear(stage: str, progress: Progress | None) -> None:
             if stop.is_set():
-                raise Stopped
+                raise CancelledError
             if stage:
                 doing[planned] = (stage, progress)
 

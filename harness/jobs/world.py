@@ -55,8 +55,8 @@ COMPILE = (
 
 @dataclass(frozen=True)
 class World:
-    """``folders``: of the host, by their places in the guest. ``python``: the interpreter there. ``others``: where the
-    environment's other packages are, which a scheduler of the user's own may want."""
+    """``folders``: of the host, by their places in the guest. ``python``: the interpreter there. ``others``: where all
+    packages of the environment are, for a scheduler of the user's own."""
 
     folders: Mapping[str, Path]
     python: str

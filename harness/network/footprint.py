@@ -19,7 +19,7 @@ from pathlib import Path
 
 from harness.network import hosts
 from record.errors import UnfitMachine
-from record.temporary import is_alive, is_owner, left_by, owner_name, remove_tree
+from record.files import is_alive, is_owner, left_by, owner_name, remove_tree
 from virtual.cache import taken
 
 HOME = Path("/run/hedera")

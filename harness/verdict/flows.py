@@ -36,8 +36,8 @@ SAME_MOMENT_S = 1e-9
 
 @dataclass(frozen=True)
 class RoutedFlow:
-    """A flow's hosts and the path it had from when to when, oldest first; none: its path is not known. It is there from
-    ``start`` on, until it has sent ``mbit`` (None: it lasts)."""
+    """A flow's hosts and its paths, oldest first; none: they are not known. It is there from ``start`` on, until it has
+    sent ``mbit`` (None: it lasts)."""
 
     src: int
     dst: int
@@ -144,10 +144,8 @@ Ends = tuple[int, int, int]
 
 
 def paths_by_flow(events: Sequence[Event], *, acknowledgements: bool = False) -> dict[Ends, list[tuple[float, int]]]:
-    """(seconds since the epoch, core) of each path a flow had, oldest first.
-
-    Acknowledgements flow the other way, from the server's port; they are left out, or asked for alone.
-    """
+    """(seconds since the epoch, core) of each path a flow had, oldest first; of ``acknowledgements`` those alone, which
+    flow the other way, from the server's port."""
     server, client = ("src_port", "dst_port") if acknowledgements else ("dst_port", "src_port")
     paths_of_key: dict[int, list[tuple[float, int]]] = {}
     paths: dict[Ends, list[tuple[float, int]]] = {}
@@ -165,9 +163,8 @@ def paths_by_flow(events: Sequence[Event], *, acknowledgements: bool = False) ->
 class MeasuredFlow:
     """One flow, its path and that of its acknowledgements.
 
-    It began when its receiver heard of it, which may be long after its client was started; before the first whole
-    second is reported, the start of the client is all there is. ``end``: when its sender was done with it, inf for one
-    that is there all the time.
+    ``start``: when its receiver heard of it, maybe long after its client was started; where no whole second was
+    reported, the client's start. ``end``: when its sender was done with it, inf for one that is there all the time.
     """
 
     seen: EmulatedFlow

@@ -26,7 +26,7 @@ from harness.verdict.rules import through_queue_s
 from hedera.linkstate import LinkState
 from hedera.maxmin import alone_rates, most_possible
 from record.completion import by_class
-from record.run import Collective, Completion, Failure, Phase, Turns
+from record.run import Completion, Failure, Phase, Turns
 from record.spec import SHORTEST_S, RunSpec, lasting, middle, phases
 from topos.arrays import Float64
 from topos.fattree import FatTree
@@ -112,10 +112,9 @@ class Outcome:
 
     @cached_property
     def progress(self) -> float | None:
-        """How long the flows that take long should have taken, all together, over how long they took; None when there
-        was none. One that was cut off took the time it had at least. Over all, because TCP does not share a link as
-        max-min fairness does: what one flow has less, another has more. Of a collective, whose connections stay,
-        every flow counts."""
+        """How long the flows that take long (of a collective, whose connections stay, all flows) should have taken, all
+        together, over how long they took; None when there was none. One that was cut off took the time it had at
+        least. Together, because TCP does not share a link fairly: what one flow has less, another has more."""
         due = took = 0.0
         least = SETTLED_S if self.workload.graph is None else 0.0
         for one, end in zip(self.flows, self.fair.end.tolist(), strict=True):
@@ -222,10 +221,6 @@ class Outcome:
         sprayed = self.spec.chosen.sprays
         mbps = alone_rates(self.topo, src, dst, core, self.spec.link_mbps, sprayed=sprayed)
         return mbps * 1e6 / 8 * payload_share(self.spec.mtu)
-
-    @property
-    def collective(self) -> Collective | None:
-        return self.seen.collective
 
     @property
     def turns(self) -> Turns | None:
@@ -351,10 +346,9 @@ class Recovery:
         return not outage.links.intersection(links[0].tolist())
 
     def _moving_s(self, flows: NDArray[np.intp], t: float) -> float | None:
-        """How long after ``t`` each of these flows had moved again, the last one: to the end of the first of
-        iperf's seconds in which it received something. So it is an upper bound, up to a second and a queue high:
-        a second counts that begins when what waited in a full queue behind the failure has been delivered. None
-        when there is no flow, or one did not move again."""
+        """Until the last of these flows had moved again, an upper bound: to the end of iperf's first second in which it
+        received something, of those that begin when a full queue behind the failure has been delivered. None when
+        there is no flow, or one did not move again."""
         drained = t + through_queue_s(self._spec)
         ends = []
         for i in flows:

@@ -58,10 +58,8 @@ def failed_run(spec: RunSpec, *reasons: str) -> Run:
 
 
 def judged(spec: RunSpec, folder: Path) -> Run:
-    """The result of a run whose files, as the guest or root's process left them, are in ``folder``.
-
-    Raises ValueError, one sentence, where what was seen cannot be read.
-    """
+    """The result of a run whose files, as the guest or root's process left them, are in ``folder``. ValueError, one
+    sentence, where what was seen cannot be read."""
     seen = read_seen(folder)
     if seen.failed is not None:
         run = failed_run(spec, seen.failed)
@@ -142,7 +140,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         completion=outcome.completion,
         progress=None if outcome.progress is None else round(outcome.progress, 4),
         turns=outcome.turns,
-        collective=outcome.collective,
+        collective=seen.collective,
         cpu=Cpu(t=tuple(round(t - seen.begin, 3) for t in seen.cpu_times), idle_percent=_rounded(seen.cpu_idle)),
         rounds=tuple(_round(event, seen.begin) for event in seen.events if event["event"] == "round"),
         costs=costs(seen, flows, outcome.ended),

@@ -107,18 +107,16 @@ SETTLE_ROUND_TRIPS = 25
 """After this long TCP fills the path it began on or was moved to; long queues on slow links take many round trips."""
 CABLES = 6
 """Of the longest path of a fat-tree, host to host."""
-
 SHORTEST_S = 1.0
 """Rates are read once a second."""
 
 
 @dataclass(frozen=True)
 class FullLinks:
-    """What the links carried that max-min fairness says are full from the beginning to the end of ``window``.
+    """What the links carried that max-min fairness says are full throughout ``window``, by sending port.
 
-    ``mbps`` is by the name of the sending port. Without a second in which TCP had settled, ``window`` is the
-    measuring one, and ``why_not`` says so: links that are full all the same prove a machine fast enough, others
-    nothing.
+    Without a second in which TCP had settled, ``window`` is the measuring one, and ``why_not`` says so: links that are
+    full all the same prove a machine fast enough, others nothing.
     """
 
     window: tuple[float, float]
@@ -137,11 +135,8 @@ def full_links(
     outages: Sequence[Outage],
     sent: Mapping[str, tuple[Float64, Float64]],
 ) -> FullLinks:
-    """The links that have to be full once TCP has settled.
-
-    ``sent`` says when and how fast (Mb/s) each port sent; times in seconds since the traffic started. A port without
-    samples counts as nan.
-    """
+    """The links that have to be full once TCP has settled. ``sent``: when (seconds since the traffic started) and how
+    fast (Mb/s) each port sent; one without samples counts as nan."""
     begun = [t for one in flows for t in (one.start, *(change.t for change in one.routed.paths[1:]))]
     settled = settled_window(spec, begun, outages)
     unsettled = f"TCP had no second to settle in: that takes {settle_s(spec):.3g} s after a flow began or was moved"
@@ -149,18 +144,14 @@ def full_links(
     full = fair(topo, [one.routed for one in flows], window, spec.link_mbps, outages).full_links
     silent: tuple[Float64, Float64] = (np.array([]), np.array([]))
     ports = sending_ports(topo)
-    names = sorted(ports[link] for link in full)
-    mbps = {n: mean_over(*sent.get(n, silent), window=window) for n in names}
+    mbps = {port: mean_over(*sent.get(port, silent), window=window) for port in sorted(ports[link] for link in full)}
     return FullLinks(window, mbps, None if settled else unsettled)
 
 
 def settled_window(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]) -> tuple[float, float] | None:
-    """The part of the measuring window in which TCP has found its rates, if that is a second at least; else what
-    comes then and later, up to the end of the traffic.
-
-    That is `settle_s` after a flow last began, or was moved to another path (``begun``), and after the last outage.
-    Times in seconds since the traffic started.
-    """
+    """The part of the measuring window, or else of the traffic, in which TCP has found its rates, a second at least:
+    `settle_s` after a flow last began or was moved (``begun``), and after the last outage. Seconds since the traffic
+    started."""
     for end in (spec.window_s[1], spec.seconds):
         last = max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=-math.inf)
         start = max(spec.window_s[0], last + settle_s(spec))
@@ -193,7 +184,6 @@ paths. It is coarse: above it, other rules have to say that the machine was fast
 MIN_OF_FULL = 0.97
 """What half of the links that have to be full must carry of their rate at least. The median, because TCP does not
 share a path of several full links as max-min fairness does; a machine that is too slow is so for every link."""
-
 TOTAL = "total"
 
 
@@ -254,14 +244,17 @@ class Judgement:
 
 def judge(seen: Evidence, doubts: Sequence[str] = ()) -> Judgement:
     """The verdict; ``doubts`` are reasons of others."""
-    sound, speed = of_soundness(seen), of_speed(seen)
+    sound = [rule(seen) for rule in (_processes, _limits, _flows, _counters, _paths, _losses)]
+    speed = [rule(seen) for rule in (_total, _progress, _full_links)]
     against = [sentence for check in sound for sentence in check.against]
     against += [sentence for check in speed for sentence in check.against][:1]  # the others would say the same
     remarks = tuple(check.remark for check in speed if check.remark)
     rules = tuple(_rounded(check.rule) for check in (*sound, *speed))
     if doubts or against:
         return Judgement("invalid", (*doubts, *against), remarks, rules)
-    if seen.spec.time == "virtual" or any(_shows_speed(check) for check in speed):
+    # The coarse rule of the total never says that the machine was fast enough.
+    fast = any(check.rule.rule != TOTAL and (check.rule.kept or check.remark) for check in speed)
+    if seen.spec.time == "virtual" or fast:
         return Judgement("ok", (), remarks, rules)
     why = "; ".join(check.rule.why_not for check in speed if check.rule.why_not)
     return Judgement("not judged", (f"no rule of speed could be applied: {why}",), remarks, rules)
@@ -274,16 +267,7 @@ def _rounded(rule: Rule) -> Rule:
     return replace(rule, kept=None if rule.kept is None else bool(rule.kept), **finite)
 
 
-def _shows_speed(check: Check) -> bool:
-    """Whether a rule says that the machine was fast enough, which the coarse one of the total never does."""
-    return check.rule.rule != TOTAL and bool(check.rule.kept or check.remark)
-
-
 # --- soundness ------------------------------------------------------------------------------------------
-
-
-def of_soundness(seen: Evidence) -> list[Check]:
-    return [_processes(seen), _limits(seen), _flows(seen), _counters(seen), _paths(seen), _losses(seen)]
 
 
 def _held(rule: Rule, *said: str) -> Check:
@@ -315,14 +299,12 @@ def _flows(seen: Evidence) -> Check:
 def _counters(seen: Evidence) -> Check:
     wire = seen.payload_mbps * (wire_per_payload(seen.spec.mtu) + acknowledgements_per_payload(seen.spec.mtu))
     wire += seen.besides_mbps
-    larger = max(wire, seen.counted_mbps)
-    kept = abs(wire - seen.counted_mbps) <= TOOLS_DISAGREE * larger
-    apart = abs(wire - seen.counted_mbps) / larger if larger else 0.0
+    apart = _apart(wire, seen.counted_mbps)
     said = (
         f"bwm-ng saw {seen.counted_mbps:.1f} Mb/s arrive where iperf's {seen.payload_mbps:.1f} Mb/s of payload "
         f"make {wire:.1f} Mb/s on the wire: more than {TOOLS_DISAGREE:.0%} apart"
     )
-    return _held(Rule("counters", kept, apart, most=TOOLS_DISAGREE), said)
+    return _held(Rule("counters", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), said)
 
 
 def doubted_claims(seen: Evidence) -> list[Claim]:
@@ -334,8 +316,13 @@ def _excess(seen: Evidence, claim: Claim) -> float:
     return claim.excess_mbps / seen.limit_mbps(claim.port)
 
 
-def _conservation(seen: Evidence, delivered: float, carried: float) -> Check:
-    apart = abs(delivered - carried) / larger if (larger := max(delivered, carried)) else 0.0
+def _apart(one: float, other: float) -> float:
+    """How far two numbers are apart, as a share of the larger one."""
+    return abs(one - other) / larger if (larger := max(one, other)) else 0.0
+
+
+def _conservation(delivered: float, carried: float) -> Check:
+    apart = _apart(delivered, carried)
     said = (
         f"flows between pods delivered {delivered:.1f} Mb/s on the wire, and the cores sent {carried:.1f} Mb/s: more "
         f"than {TOOLS_DISAGREE:.0%} apart"
@@ -345,17 +332,16 @@ def _conservation(seen: Evidence, delivered: float, carried: float) -> Check:
 
 def _paths(seen: Evidence) -> Check:
     if seen.spread_mbps is not None:
-        return _conservation(seen, *seen.spread_mbps)
+        return _conservation(*seen.spread_mbps)
     if not seen.claims:
         return Check(Rule("paths", None, why_not="the controller claims no path"))
-    doubted = doubted_claims(seen)
-    worst = max(doubted or seen.claims, key=partial(_excess, seen))
-    excess = max(map(partial(_excess, seen), seen.claims))
+    doubted, excess_of = doubted_claims(seen), partial(_excess, seen)
+    worst = max(doubted or seen.claims, key=excess_of)
     said = (
         f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
         f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
     )
-    return _held(Rule("paths", not doubted, excess, most=CLAIM_EXCESS), said)
+    return _held(Rule("paths", not doubted, max(map(excess_of, seen.claims)), most=CLAIM_EXCESS), said)
 
 
 def _losses(seen: Evidence) -> Check:
@@ -366,10 +352,6 @@ def _losses(seen: Evidence) -> Check:
 
 
 # --- speed ----------------------------------------------------------------------------------------------
-
-
-def of_speed(seen: Evidence) -> list[Check]:
-    return [_total(seen), _progress(seen), _full_links(seen)]
 
 
 def _total(seen: Evidence) -> Check:

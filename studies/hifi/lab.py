@@ -23,8 +23,8 @@ from harness.network.shaping import MOST_DELAYED, Shape, apply, verify
 from harness.run.observation import Sampler, tcp_counters
 from harness.run.trace import Packets
 from harness.run.traffic import Arrived, EmulatedFlow, Transfers
+from record.files import temporary_folder
 from record.spec import RunSpec
-from record.temporary import temporary_folder
 from studies.hifi.scene import Done, Look, Packet, Scene, Seen
 from topos.fattree import port_name
 from topos.network import NonBlocking

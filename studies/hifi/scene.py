@@ -190,7 +190,7 @@ def played(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Seen]:
 
     WorkerFailed, with what it said, when a guest fails.
     """
-    from harness.cli.options import tell_user
+    from record.options import tell_user
 
     missing = [scene for scene in scenes if not _place(scene, kept).exists()]
     if missing:
@@ -209,8 +209,8 @@ def _place(scene: Scene, kept: Path) -> Path:
 
 @cache
 def _ground() -> Ground:
-    from harness.cli.options import tell_user
     from harness.jobs import guests
+    from record.options import tell_user
 
     return guests.prepare(tell_user)
 

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from classroom.cases import PUBLIC, cases
 from classroom.grading import POINTS
 from classroom.submission import NAMES, SCHEDULER
-from harness.cli.group import cli
+from harness.cli import cli
 from tests.classroom.mistakes import SOLUTIONS
 
 MILESTONES = [file for file in NAMES if file != SCHEDULER]

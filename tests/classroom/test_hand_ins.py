@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from classroom import grading
 from classroom.packing import TEMPLATES
 from classroom.submission import NAMES, SCHEDULER
-from harness.cli.group import cli
+from harness.cli import cli
 from tests.classroom.direct import Direct
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 

@@ -12,7 +12,7 @@ import pytest
 
 import studies.hifi.scene
 import studies.hull.report
-from harness.cli.group import cli
+from harness.cli import cli
 from tests.harness.test_cli import asked
 
 ROOT = Path(__file__).parents[2]

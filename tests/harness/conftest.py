@@ -2,10 +2,10 @@ import os
 
 import pytest
 
+from harness.jobs import publish
 from harness.jobs.publish import RESULT
 from harness.network.processes import wait_until
 from harness.run.observation import SEEN
-from harness.verdict import result
 from record import run as record
 from tests.harness.real_runs import footprint
 
@@ -13,12 +13,12 @@ from tests.harness.real_runs import footprint
 @pytest.fixture(autouse=True)
 def judged_as_made(monkeypatch):
     """A run that a test's carrier has made (`tests.harness.jobs.made`) is judged to be that."""
-    judged = result.judged
+    judged = publish.judged
 
     def made_or_judged(spec, folder):
         return judged(spec, folder) if (folder / SEEN).exists() else record.read(folder / RESULT)
 
-    monkeypatch.setattr(result, "judged", made_or_judged)
+    monkeypatch.setattr(publish, "judged", made_or_judged)
 
 
 @pytest.fixture

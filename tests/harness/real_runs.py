@@ -15,7 +15,7 @@ from harness.network.footprint import HOME
 from harness.network.hosts import ALLOWED
 from harness.network.machine import SYSCTL
 from harness.network.processes import run
-from record.temporary import is_alive
+from record.files import is_alive
 
 LONG = pytest.mark.skipif(
     "HEDERA_LONG" not in os.environ, reason="HEDERA_LONG=1 runs what a quarter of an hour has no room for"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.group import cli
+from harness.cli import cli
 from harness.network import machine
 from hedera.schemes import SCHEMES
 from record.errors import status_of

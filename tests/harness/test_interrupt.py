@@ -11,7 +11,6 @@ import pytest
 PROGRAM = """
 import sys, time
 from harness import cli
-from record import errors
 from harness.network import processes
 
 def hang():
@@ -34,7 +33,7 @@ def hung():
         print(type(error).__name__, flush=True)
     return 7
 
-errors.status_of = lambda command: hung()
+cli.status_of = lambda command: hung()
 cli.PATIENCE_S, processes.AGAIN_S = map(float, sys.argv[1:])
 cli.main()
 """

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from record.temporary import whose_pids
+from record.files import whose_pids
 from tests import made
 from tests.hostile.neighbourhood import ALICE, ENEMY, ROOT, SECRET, Neighbourhood, does, enemy, environment, outside
 from virtual.results import copy_results

@@ -2,11 +2,27 @@
 
 import errno
 import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
-from record.files import find_files, read_json, write_whole
+from record.files import (
+    find_files,
+    left_by,
+    owner_name,
+    read_json,
+    remove_tree,
+    temporary_folder,
+    whose_pids,
+    write_whole,
+)
 from traffic.textfile import Unreadable, read_regular
+
+ROOT = Path(__file__).resolve().parents[2]
+US = {os.geteuid()}
 
 
 def test_a_file_appears_whole_and_its_folder_with_it(tmp_path):
@@ -77,3 +93,77 @@ def test_find_follows_no_link_and_goes_only_so_deep(tmp_path):
     (tmp_path / "link").symlink_to("a")
     assert find_files(tmp_path, "run.json", deepest=1) == [tmp_path / "c" / "run.json"]
     assert find_files(tmp_path, "run.json") == [tmp_path / "a" / "b" / "run.json", tmp_path / "c" / "run.json"]
+
+
+# --- temporary folders ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    """The folder for temporary files."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_it_is_ours_alone_and_gone_afterwards():
+    with temporary_folder("grade") as folder:
+        assert folder.stat().st_mode & 0o777 == 0o700
+        (folder / "below").mkdir()
+    assert not folder.exists()
+
+
+def test_whose_it_is_shows_in_its_name_while_it_is_there():
+    assert left_by(US) == {}
+    with temporary_folder("grade") as one, temporary_folder("run") as other:
+        assert left_by(US) == {owner_name(): [one, other]}
+        assert left_by({os.geteuid() + 1}) == {}
+
+
+HERE = whose_pids()
+
+
+FOREIGN = ("hedera-run-00000000-1-2-x", "hedera-grade-x", "hedera-run-1-2-x", f"x-hedera-run-{HERE}-1-2-x")
+WRONG = (f"hedera-run-{HERE}-1-2", f"hedera-{HERE}-1-2-x", f"hedera-run-{HERE}-01-2-x")
+
+
+def test_a_name_that_we_never_give_is_nobody_s(place):
+    ours = f"hedera-run-{HERE}-1-2-x"
+    for name in (ours, *FOREIGN, *WRONG):
+        (place / name).mkdir()
+    (place / "victim").mkdir()
+    (place / f"hedera-run-{HERE}-1-2-link").symlink_to(place / "victim")
+    (place / f"hedera-run-{HERE}-1-2-file").touch()
+    assert left_by(US) == {"1-2": [place / ours]}
+
+
+def test_who_counts_other_pids_takes_nothing_for_a_dead_one_s(place):
+    """A container that shares /tmp, say: none of our processes is alive in there."""
+    inside = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine has no user namespaces for ordinary users")
+    look = "from record.files import left_by; print(left_by({0}))"
+    with temporary_folder("grade"):
+        env, command = os.environ | {"TMPDIR": str(place)}, [*inside, sys.executable, "-c", look]
+        said = subprocess.check_output(command, env=env, text=True, cwd=ROOT)
+    assert said == "{}\n"
+
+
+def test_a_tree_goes_however_deep_it_is_and_nothing_beside_it(place):
+    (place / "victim").mkdir()
+    (place / "victim" / "kept").touch()
+    (place / "tree").mkdir()
+    (place / "tree" / "link").symlink_to(place / "victim")
+    here = os.open(place / "tree", os.O_RDONLY)
+    for _ in range(3000):
+        os.mkdir("below", dir_fd=here)
+        below = os.open("below", os.O_RDONLY, dir_fd=here)
+        os.close(here)
+        here = below
+    os.close(here)
+    assert remove_tree(place / "tree") is None
+    assert [path.name for path in place.iterdir()] == ["victim"]
+    assert (place / "victim" / "kept").exists()
+
+
+def test_what_cannot_be_removed_is_said_with_the_reason():
+    assert remove_tree(Path("/proc/self/fd")) in ("Operation not permitted", "Permission denied")

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 
 from harness.jobs.job import Circumstances, Job
-from harness.jobs.publish import RESULT, Planned, alone_in, carry_out, new_folder, read_run, remove_partial, run
+from harness.jobs.publish import RESULT, Planned, alone_in, carry_out, new_folder, read_run, run
 from harness.run.observation import SEEN
 from harness.sweep import TrafficSpec, plan
 from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
+from record.files import remove_partial
 from tests.harness.jobs.made import SPEC, Carrier, carried, result
 
 
@@ -85,7 +86,7 @@ def test_what_only_the_host_knows_is_in_the_result(tmp_path):
 )
 def test_a_result_that_could_not_be_read_again_is_a_failure_of_the_run(tmp_path, monkeypatch, flaw):
     right = result(SPEC, reasons=("it was slow",))
-    monkeypatch.setattr("harness.verdict.result.judged", lambda spec, folder: msgspec.structs.replace(right, **flaw))
+    monkeypatch.setattr("harness.jobs.publish.judged", lambda spec, folder: msgspec.structs.replace(right, **flaw))
     failed = carried(tmp_path / "run")
     assert failed.verdict == "invalid"
     assert failed.reasons[0] == "it was slow"

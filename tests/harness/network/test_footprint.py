@@ -10,7 +10,7 @@ from harness.network import footprint, machine
 from harness.network.footprint import Cleaned, leftovers, remove_leftovers, run_folder, sole_use
 from harness.network.hosts import ALLOWED
 from harness.network.processes import wait_until
-from record.temporary import is_alive, owner_name, temporary_folder, whose_pids
+from record.files import is_alive, owner_name, temporary_folder, whose_pids
 
 
 @pytest.fixture(autouse=True)

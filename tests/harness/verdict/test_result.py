@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 
-from harness.cli.group import cli
+from harness.cli import cli
 from harness.run.controller import LOG, Restart
 from harness.run.observation import SAMPLES, SEEN, Observation, Outage, read_seen, write_seen
 from harness.run.traffic import EmulatedFlow

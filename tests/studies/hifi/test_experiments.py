@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from harness.cli.group import cli
+from harness.cli import cli
 from studies.hifi import experiments
 from studies.hifi.scene import Done, Look, Packet, Seen, played
 from tests.studies.commands import is_png, rows
