@@ -31,17 +31,17 @@ class Finding:
     fix: str = ""
 
 
-def _needed(item: str, found: bool, fix: str) -> Finding:
-    return Finding(item, "yes" if found else "no", "yes", found, "" if found else fix)
+def _needed(item: str, present: bool, fix: str) -> Finding:
+    return Finding(item, "yes" if present else "no", "yes", present, "" if present else fix)
 
 
 def _versioned(item: str, version: str | None, needed: str, fix: str) -> Finding:
     return Finding(item, version or "missing", needed, version is not None, fix if version is None else "")
 
 
-def _optional(item: str, found: str, needed: str, fix: str = "") -> Finding:
+def _optional(item: str, value: str, needed: str, fix: str = "") -> Finding:
     """What has something to mend is not as it should be."""
-    return Finding(item, found, needed, None if fix else True, fix)
+    return Finding(item, value, needed, None if fix else True, fix)
 
 
 def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
@@ -79,11 +79,11 @@ def examine_as_root() -> list[Finding]:
     ]
 
 
-def _of_guests(found: Finding) -> Finding:
+def _of_guests(finding: Finding) -> Finding:
     """A program that is fetched and laid over a guest's root where this machine has none."""
-    if found.ok or shutil.which("apt-get") is None:
-        return found
-    return replace(found, ok=None, fix="fetched for guests when the first one is booted; needs no root")
+    if finding.ok or shutil.which("apt-get") is None:
+        return finding
+    return replace(finding, ok=None, fix="fetched for guests when the first one is booted; needs no root")
 
 
 def _guests() -> list[Finding]:
@@ -104,19 +104,22 @@ def _guests() -> list[Finding]:
             ended = guest.wait()
     except (UnfitMachine, WorkerFailed) as reason:
         return [tested, _needed(size, False, str(reason))]
-    found = ended.stdout.strip() == str(count - 8)
-    return [tested, _needed(size, found, f"it said {ended.stderr.strip()[-200:]!r}")]
+    correct = ended.stdout.strip() == str(count - 8)
+    return [tested, _needed(size, correct, f"it said {ended.stderr.strip()[-200:]!r}")]
 
 
 def _limits() -> list[Finding]:
     """What a guest of k = 4 takes of the shell and of the machine. What it raises by itself is good."""
-    found = []
+    findings = []
     for limit in limits.limits(SMALLEST):
         raised = f", raised to {limit.needs:,} for each guest" if limit.has < limit.needs <= limit.may else ""
         most = "no limit" if min(limit.has, limit.may) == limits.UNLIMITED else f"{limit.has:,}"
         fix = "" if limit.enough else limit.sentence()
-        found.append(Finding(f"{limit.name} (guests)", most + raised, f"{limit.needs:,}", limit.enough, fix))
-    return [*found, _optional("memory file of guests", memory_folder(SMALLEST.memory_mib) or "the user's cache", "any")]
+        findings.append(Finding(f"{limit.name} (guests)", most + raised, f"{limit.needs:,}", limit.enough, fix))
+    return [
+        *findings,
+        _optional("memory file of guests", memory_folder(SMALLEST.memory_mib) or "the user's cache", "any"),
+    ]
 
 
 def _shaper_works() -> bool:

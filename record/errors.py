@@ -47,9 +47,9 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
-def one_line(said: object, most: int = 300) -> str:
+def one_line(value: object, most: int = 300) -> str:
     """Text of a worker, a submission or another's file, as one `printable` line of at most ``most`` characters."""
-    text = str(said)
+    text = str(value)
     line = printable(" ".join(text[: 2 * most].split()))
     return line if len(text) <= 2 * most and len(line) <= most else f"{line[: most - 3]}..."
 
@@ -89,7 +89,7 @@ def _status(command: Callable[[], object]) -> int:
     import click
 
     try:
-        found = command()
+        result = command()
     except click.exceptions.Exit as ended:
         return ended.exit_code
     except click.ClickException as mistake:
@@ -107,7 +107,7 @@ def _status(command: Callable[[], object]) -> int:
         return _said(f"{'no space left on the disk' if is_full(error) else error.strerror or error}{named}")
     except (KeyboardInterrupt, click.Abort):
         return _said("stopped; everything is torn down, finished results are kept", 130)
-    return int(not getattr(found, "valid", True))
+    return int(not getattr(result, "valid", True))
 
 
 def _said(sentence: str, status: int = 1) -> int:

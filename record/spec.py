@@ -107,9 +107,9 @@ class Option:
         """The value, of the field's type; if not ``strict``, text is read as what it stands for. UserMistake for one of
         another type, or out of its range; what is infinite always is."""
         try:
-            found = msgspec.convert(value, self.type, strict=strict)
-            if found not in (math.inf, -math.inf):
-                return found
+            checked = msgspec.convert(value, self.type, strict=strict)
+            if checked not in (math.inf, -math.inf):
+                return checked
         except msgspec.ValidationError:
             pass
         raise UserMistake(f"{self.name} must be {self.allowed or self.kind.__name__}, not {_number(value)}")
@@ -294,7 +294,7 @@ class Experiment:
         from traffic.workload import workload
 
         chosen = self.chosen
-        found = workload(
+        drawn = workload(
             self.traffic,
             self.topo,
             self.seed,
@@ -308,9 +308,9 @@ class Experiment:
             repeats=self.repeats,
             subflows=chosen.subflows,
         )
-        if found.graph is None and (chosen.plans or chosen.subflows > 1):
+        if drawn.graph is None and (chosen.plans or chosen.subflows > 1):
             raise ValueError(f"scheme {self.scheme!r} is for collectives, and traffic {self.traffic!r} is none")
-        return found
+        return drawn
 
     def user_files(self) -> dict[str, str]:
         """What a job takes along: the content of the files that scheme and traffic name (`traffic.textfile.given`).
@@ -318,11 +318,11 @@ class Experiment:
         from traffic.textfile import MAX_CODE_BYTES, read_text
         from traffic.workload import read_files
 
-        found = read_files(self.traffic, self.topo, self.seed)
+        files = read_files(self.traffic, self.topo, self.seed)
         if self.topology is not None and isinstance(self.topo, PlannedNetwork):
-            found[self.topology] = self.topo.rows()
+            files[self.topology] = self.topo.rows()
         path = file_of(self.scheme)
-        return found if path is None else found | {str(path): read_text(path, MAX_CODE_BYTES)}
+        return files if path is None else files | {str(path): read_text(path, MAX_CODE_BYTES)}
 
     @property
     def size_scale(self) -> float:
@@ -384,8 +384,8 @@ def own(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
             raise ValueError(f"{what}: there is no class {name} in {path}")
         with running_own_code(what):
             return _made(spelled, plan, oversubscribe)
-    if found := re.fullmatch("leaf-spine:([1-9][0-9]{0,2}),([1-9][0-9]{0,2}),([1-9][0-9]{0,2})", spelled, re.ASCII):
-        return _made(spelled, LeafSpine(*map(int, found.groups())), oversubscribe)
+    if match := re.fullmatch("leaf-spine:([1-9][0-9]{0,2}),([1-9][0-9]{0,2}),([1-9][0-9]{0,2})", spelled, re.ASCII):
+        return _made(spelled, LeafSpine(*map(int, match.groups())), oversubscribe)
     raise ValueError(f"there is no topology {spelled!r}; there are leaf-spine:LEAVES,SPINES,HOSTS and FILE.py:CLASS")
 
 
@@ -595,13 +595,13 @@ class RunSpec(Experiment):
     def workload(self) -> Workload:
         """The flows of this run; UserMistake when the traffic makes no sense."""
         try:
-            found = super().workload().bounded(MAX_FLOWS)
-            if found.graph is not None:
-                if len(found.parts) > 1:
+            drawn = super().workload().bounded(MAX_FLOWS)
+            if drawn.graph is not None:
+                if len(drawn.parts) > 1:
                     beside = "other traffic beside a collective is for the simulator only (hedera simulate)"
-                    raise ValueError(f"traffic {found.name!r}: {beside}")
-                ranks(found.graph, found.standing.src_port)  # raises for what the hosts' programs cannot carry out
-            return found
+                    raise ValueError(f"traffic {drawn.name!r}: {beside}")
+                ranks(drawn.graph, drawn.standing.src_port)  # raises for what the hosts' programs cannot carry out
+            return drawn
         except (ValueError, OSError) as error:
             raise UserMistake(str(error)) from None
 

@@ -86,8 +86,10 @@ def _outcome(result: Run) -> str:
 
         return f"{which}: {in_words(result.collective)}, {result.verdict}"
     carried, most = result.payload_mbps, result.payload_capacity_mbps
-    own = f", {result.bisection_mbps / bound:.0%} of the network's own bound" if (bound := result.bound_mbps) else ""
-    return f"{which}: {carried:.1f} of {most:.1f} Mb/s of payload ({carried / most:.0%}{own}), {result.verdict}"
+    of_bound = (
+        f", {result.bisection_mbps / bound:.0%} of the network's own bound" if (bound := result.bound_mbps) else ""
+    )
+    return f"{which}: {carried:.1f} of {most:.1f} Mb/s of payload ({carried / most:.0%}{of_bound}), {result.verdict}"
 
 
 @click.command()

@@ -66,10 +66,10 @@ class Peer:
 
     def run(self) -> None:
         """Connect, wait for BEGIN, then until all is over or END has come."""
-        told = json.loads(sys.stdin.readline())
-        self.connect(told["connections"], told["accepts"])
-        self.left, self.coming = len(told["flows"]), told["expects"]
-        for flow in told["flows"]:
+        plan = json.loads(sys.stdin.readline())
+        self.connect(plan["connections"], plan["accepts"])
+        self.left, self.coming = len(plan["flows"]), plan["expects"]
+        for flow in plan["flows"]:
             self.take(*flow)
         self.say("ready")
         begin, self.end_at = json.loads(sys.stdin.readline())

@@ -59,8 +59,8 @@ def prepare(say: Callable[[str], None], job: Job | None = None) -> Ground:
     code = code_of_runs(say)
     if kernel.slow is not None:
         say(kernel.slow)
-    told = json.dumps({"tools": versions, "revision": first_source().revision})
-    return Ground(kernel, (over,) if over else (), told, world(code))
+    facts = json.dumps({"tools": versions, "revision": first_source().revision})
+    return Ground(kernel, (over,) if over else (), facts, world(code))
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ class Guests:
         try:
             with guest_of_run as guest:
                 began = datetime.now(timezone.utc).replace(microsecond=0)  # in there all runs begin with the same year
-                said = guest.job / "out" / "stdout"
-                ended = guest.wait(lambda progress: hear(_stage(said), progress))
+                stages = guest.job / "out" / "stdout"
+                ended = guest.wait(lambda progress: hear(_stage(stages), progress))
                 if ended.status:
                     words = ended.stderr.strip().splitlines()
                     raise WorkerFailed(words[-1].removeprefix("hedera: ") if words else f"status {ended.status}")
@@ -114,9 +114,9 @@ class Guests:
         return Circumstances(began, facts, None if ended.time_travel else NOT_VIRTUAL)
 
 
-def _stage(said: Path) -> str:
+def _stage(stages: Path) -> str:
     with contextlib.suppress(OSError):
-        if lines := read_small(said, 1 << 16).splitlines():
+        if lines := read_small(stages, 1 << 16).splitlines():
             return lines[-1]
     return "starting"
 

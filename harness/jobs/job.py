@@ -147,13 +147,13 @@ def choose_platform(asked: str) -> str:
     if asked == "os-ken":
         return asked
     try:
-        found = find_pox()
+        pox = find_pox()
     except ValueError as error:
         raise UserMistake(str(error)) from None
-    if found is not None and not too_old(found):
+    if pox is not None and not too_old(pox):
         return "pox"
     if asked == "pox":
-        old = "" if found is None else f" ({found} holds POX {pox_version(found)}, which needs Python 2)"
+        old = "" if pox is None else f" ({pox} holds POX {pox_version(pox)}, which needs Python 2)"
         raise UnfitMachine(
             f"POX was not found{old}: setup/install.sh --pox fetches it; or put a checkout of its branch halosaur at "
             "~/pox or /opt/pox, or name it in POX_DIR, or use --platform os-ken"

@@ -112,8 +112,8 @@ class Planned:
     def next_folder(self) -> Path | None:
         """Where the next try goes; None when the job is done: valid, nothing to be judged by, or tried twice. What the
         machine lost was no try."""
-        found = self.outcome()
-        if found is not None and not found.may_be_tried_again:
+        before = self.outcome()
+        if before is not None and not before.may_be_tried_again:
             return None
         return next((folder for folder in self.attempts if not os.path.lexists(folder) or was_lost(folder)), None)
 
@@ -126,10 +126,10 @@ class Planned:
         before their places. Returns why, a sentence; None where there was nothing to do."""
         why = None
         for folder in self.attempts:
-            found = read_run(folder)
-            if found is not None and found.key != self.job.key:
-                folder.rename(_free(folder.with_name(f"{folder.name}.{found.key or OLDER}")))
-                why = why or self._unlike(found)
+            before = read_run(folder)
+            if before is not None and before.key != self.job.key:
+                folder.rename(_free(folder.with_name(f"{folder.name}.{before.key or OLDER}")))
+                why = why or self._unlike(before)
             kept = folder.with_name(f"{folder.name}.{self.job.key}")
             if not os.path.lexists(folder) and os.path.lexists(kept):
                 kept.rename(folder)
@@ -146,8 +146,8 @@ class Planned:
 
 
 def was_lost(folder: Path) -> bool:
-    found = read_run(folder)
-    return found is not None and found.lost
+    before = read_run(folder)
+    return before is not None and before.lost
 
 
 def _free(folder: Path) -> Path:

@@ -83,7 +83,7 @@ def world(code: Path) -> World:
     if prefix != base:
         folders[PYTHON] = prefix
     known = installed()
-    places = dict.fromkeys(_place(found) for found in known)
+    places = dict.fromkeys(_place(distribution) for distribution in known)
     for place in places:
         if not _seen(place, folders):
             folders[f"/opt/lib/{len(folders)}"] = place
@@ -96,19 +96,19 @@ def world(code: Path) -> World:
 
 def installed() -> list[Distribution]:
     """The distributions that ours needs, and that these need, as far as they are installed."""
-    found: dict[str, Distribution] = {}
+    distributions: dict[str, Distribution] = {}
     left = ["hedera-harness"]
     while left:
         name = re.sub("[-_.]+", "-", left.pop()).lower()
-        if name not in found:
+        if name not in distributions:
             try:
-                found[name] = distribution(name)
+                distributions[name] = distribution(name)
             except PackageNotFoundError:  # for another Python or system
                 continue
-            needed = map(Requirement, found[name].requires or ())
+            needed = map(Requirement, distributions[name].requires or ())
             left += [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
-    del found["hedera-harness"]
-    return [found[name] for name in sorted(found)]
+    del distributions["hedera-harness"]
+    return [distributions[name] for name in sorted(distributions)]
 
 
 def _parts(known: list[Distribution]) -> Iterator[tuple[str, Path]]:
@@ -122,8 +122,8 @@ def _parts(known: list[Distribution]) -> Iterator[tuple[str, Path]]:
                 yield name, _place(each) / name
 
 
-def _place(found: Distribution) -> Path:
-    return Path(str(found.locate_file(""))).resolve()
+def _place(package: Distribution) -> Path:
+    return Path(str(package.locate_file(""))).resolve()
 
 
 def _seen(path: Path, folders: Mapping[str, Path]) -> str:
@@ -190,8 +190,8 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
 
 def _files(package: Path) -> list[Path]:
     """What belongs to the program: modules, tables and scripts, no results and nothing that was compiled."""
-    own = [path for path in package.rglob("*.py") if not any(part.startswith(".") for part in path.parts[-3:])]
-    return sorted([*own, *(path for kind in ("csv", "sh", "txtpb") for path in package.glob(f"*.{kind}"))])
+    modules = [path for path in package.rglob("*.py") if not any(part.startswith(".") for part in path.parts[-3:])]
+    return sorted([*modules, *(path for kind in ("csv", "sh", "txtpb") for path in package.glob(f"*.{kind}"))])
 
 
 def _move_loops(loops: Path, compiled_at: Path, made: Path) -> None:

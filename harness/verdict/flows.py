@@ -151,9 +151,9 @@ def paths_by_flow(events: Sequence[Event], *, acknowledgements: bool = False) ->
     paths: dict[Ends, list[tuple[float, int]]] = {}
     for event in events:
         if event["event"] == "flow" and event[server] == SERVER_PORT:
-            own = paths_of_key[event["key"]] = paths.setdefault((event["src"], event["dst"], event[client]), [])
+            changes = paths_of_key[event["key"]] = paths.setdefault((event["src"], event["dst"], event[client]), [])
             # A switch that placed it by itself had done so before the controller read of it.
-            own.append((event["t"] - event.get("age_s", 0.0), event["core"]))
+            changes.append((event["t"] - event.get("age_s", 0.0), event["core"]))
         elif event["event"] == "reroute" and event["key"] in paths_of_key:
             paths_of_key[event["key"]].append((event["t"], event["core"]))
     return paths
@@ -204,15 +204,15 @@ class MeasuredFlow:
         """Each second reported on, and what came after the last of them, which only the flow's total tells."""
         if (report := self.seen.report) is None:
             return []
-        found = [
+        rates = [
             (self.start + line.start_s, self.start + line.end_s, line.bits_per_s / 1e6) for line in report.intervals
         ]
         total = report.total
         end = report.intervals[-1].end_s if report.intervals else 0.0
         if total is not None and total.end_s > end:
-            rest = total.bits_per_s * total.end_s / 1e6 - sum(mbps * (b - a) for a, b, mbps in found)
-            found.append((self.start + end, self.start + total.end_s, max(0.0, rest) / (total.end_s - end)))
-        return found
+            rest = total.bits_per_s * total.end_s / 1e6 - sum(mbps * (b - a) for a, b, mbps in rates)
+            rates.append((self.start + end, self.start + total.end_s, max(0.0, rest) / (total.end_s - end)))
+        return rates
 
     def record(self, window: Window, fair_end: float) -> FlowRecord:
         """As it is stored; ``fair_end``: when it should have had all, nan for one without an end."""
@@ -251,8 +251,8 @@ Paths = Mapping[Ends, Sequence[tuple[float, int]]]
 
 
 def _measured(flow: EmulatedFlow, seen: Observation, mtu: int, lasts: bool, paths: Paths, back: Paths) -> MeasuredFlow:
-    def path(found: Paths, src: int, dst: int) -> tuple[PathChange, ...]:
-        return tuple(PathChange(t - seen.begin, core) for t, core in found.get((src, dst, flow.src_port), ()))
+    def path(paths: Paths, src: int, dst: int) -> tuple[PathChange, ...]:
+        return tuple(PathChange(t - seen.begin, core) for t, core in paths.get((src, dst, flow.src_port), ()))
 
     start = (flow.started if flow.report is None else flow.report.began(flow.started)) - seen.begin
     end = math.inf if lasts else 0.0 if flow.sent is None else flow.sent.end + seen.clock_offset - seen.begin

@@ -170,18 +170,18 @@ class Outcome:
 
     def reasons(self) -> list[str]:
         """Doubts about what sends, and of traffic that comes and goes."""
-        found = list(self.seen.troubles)
+        reasons = list(self.seen.troubles)
         if abs(moved := self.seen.clock_moved_s) > CLOCK_S:
-            found.append(f"this machine's clock was set during the run: it moved by {moved:+.2f} s")
+            reasons.append(f"this machine's clock was set during the run: it moved by {moved:+.2f} s")
         if self.lasts:
-            return found
+            return reasons
         late = [sent.start - sent.asked for flow in self.seen.flows if (sent := flow.sent) and sent.start]
         if late and float(np.median(late)) > LATE_S:
-            found.append(f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more")
+            reasons.append(f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more")
         unknown = sum(not one.routed.paths and bool(one.intervals) for one in self.flows)
         if self.topo.num_cores > 1 and self.spec.chosen.gap_us is None and unknown > 0.01 * len(self.flows):
-            found.append(f"the controller does not know the paths of {unknown} of {len(self.flows)} flows")
-        return found
+            reasons.append(f"the controller does not know the paths of {unknown} of {len(self.flows)} flows")
+        return reasons
 
     @property
     def completion(self) -> tuple[Completion, ...]:

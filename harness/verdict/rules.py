@@ -92,14 +92,14 @@ def _unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Float64, mo
     """How much less than an even rate says may have arrived inside the window, in the intervals of the flow that lie
     across its edges, megabits. Asked only of intervals in which a flow moved, so that rates changed; beyond the edge a
     link carried ``most`` at most."""
-    found = 0.0
+    unsure = 0.0
     for edge in {*window} & {*part}:
         for start, end, mbps in flow.intervals:
             before, after = edge - start, end - edge
             if before > 0 and after > 0 and ((start - MOVED_S < moves) & (moves < end)).any():
                 inside, outside = (after, before) if edge == window[0] else (before, after)
-                found += max(0.0, min(mbps * inside, (most - mbps) * outside))
-    return found
+                unsure += max(0.0, min(mbps * inside, (most - mbps) * outside))
+    return unsure
 
 
 SETTLE_S = 5.0
@@ -270,9 +270,9 @@ def _rounded(rule: Rule) -> Rule:
 # --- soundness ------------------------------------------------------------------------------------------
 
 
-def _held(rule: Rule, *said: str) -> Check:
+def _held(rule: Rule, *reasons: str) -> Check:
     """``said``: what is against the run where the rule is broken."""
-    return Check(rule, () if rule.kept else said)
+    return Check(rule, () if rule.kept else reasons)
 
 
 def _processes(seen: Evidence) -> Check:
@@ -286,25 +286,25 @@ def _limits(seen: Evidence) -> Check:
     port = max(over, key=lambda port: (over[port] != over[port], over[port]), default="")
     rate, limit = seen.port_mbps.get(port, 0.0), seen.limit_mbps(port)
     most = limit * (1 + LIMIT_EXCESS) + bucket_mbit / (seen.window[1] - seen.window[0])
-    said = f"port {port} carried {rate:.2f} Mb/s, above its limit of {limit:g} Mb/s"
-    return _held(Rule("limits", rate <= most, rate, most=most), said)
+    reason = f"port {port} carried {rate:.2f} Mb/s, above its limit of {limit:g} Mb/s"
+    return _held(Rule("limits", rate <= most, rate, most=most), reason)
 
 
 def _flows(seen: Evidence) -> Check:
     flows = seen.unfinished_flows
-    said = f"{len(flows)} flows did not run from start to end: {', '.join(flows[:4])}"
-    return _held(Rule("flows", not flows), said)
+    reason = f"{len(flows)} flows did not run from start to end: {', '.join(flows[:4])}"
+    return _held(Rule("flows", not flows), reason)
 
 
 def _counters(seen: Evidence) -> Check:
     wire = seen.payload_mbps * (wire_per_payload(seen.spec.mtu) + acknowledgements_per_payload(seen.spec.mtu))
     wire += seen.besides_mbps
     apart = _apart(wire, seen.counted_mbps)
-    said = (
+    reason = (
         f"bwm-ng saw {seen.counted_mbps:.1f} Mb/s arrive where iperf's {seen.payload_mbps:.1f} Mb/s of payload "
         f"make {wire:.1f} Mb/s on the wire: more than {TOOLS_DISAGREE:.0%} apart"
     )
-    return _held(Rule("counters", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), said)
+    return _held(Rule("counters", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
 
 
 def doubted_claims(seen: Evidence) -> list[Claim]:
@@ -323,11 +323,11 @@ def _apart(one: float, other: float) -> float:
 
 def _conservation(delivered: float, carried: float) -> Check:
     apart = _apart(delivered, carried)
-    said = (
+    reason = (
         f"flows between pods delivered {delivered:.1f} Mb/s on the wire, and the cores sent {carried:.1f} Mb/s: more "
         f"than {TOOLS_DISAGREE:.0%} apart"
     )
-    return _held(Rule("conservation", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), said)
+    return _held(Rule("conservation", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
 
 
 def _paths(seen: Evidence) -> Check:
@@ -337,11 +337,11 @@ def _paths(seen: Evidence) -> Check:
         return Check(Rule("paths", None, why_not="the controller claims no path"))
     doubted, excess_of = doubted_claims(seen), partial(_excess, seen)
     worst = max(doubted or seen.claims, key=excess_of)
-    said = (
+    reason = (
         f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
         f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
     )
-    return _held(Rule("paths", not doubted, max(map(excess_of, seen.claims)), most=CLAIM_EXCESS), said)
+    return _held(Rule("paths", not doubted, max(map(excess_of, seen.claims)), most=CLAIM_EXCESS), reason)
 
 
 def _losses(seen: Evidence) -> Check:
@@ -357,22 +357,22 @@ def _losses(seen: Evidence) -> Check:
 def _total(seen: Evidence) -> Check:
     share = seen.measured_mbps / seen.predicted_mbps if seen.predicted_mbps else 0.0
     kept = seen.measured_mbps >= MIN_OF_MAXMIN * seen.predicted_mbps
-    said = (
+    reason = (
         f"{seen.measured_mbps:.1f} Mb/s is {share:.0%} of the {seen.predicted_mbps:.1f} Mb/s that these paths allow "
         f"(at least {MIN_OF_MAXMIN:.0%} counts)"
     )
-    return _fast(seen, Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN), said)
+    return _fast(seen, Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN), reason)
 
 
 def _progress(seen: Evidence) -> Check:
     if seen.progress is None:
         return Check(Rule("progress", None))
-    said = (
+    reason = (
         f"for long flows their paths allowed {seen.progress:.0%} of the time that they took (at least "
         f"{MIN_OF_MAXMIN:.0%} counts)"
     )
     rule = Rule("progress", seen.progress >= MIN_OF_MAXMIN, seen.progress, least=MIN_OF_MAXMIN)
-    return _fast(seen, rule, said)
+    return _fast(seen, rule, reason)
 
 
 def _full_links(seen: Evidence) -> Check:
@@ -380,22 +380,22 @@ def _full_links(seen: Evidence) -> Check:
     if not full.mbps:
         return Check(Rule("full links", None, why_not=full.why_not or "no link has to be full all the time"))
     carried = float(np.median([mbps / seen.limit_mbps(port) for port, mbps in full.mbps.items()]))
-    said = (
+    reason = (
         f"half of the {len(full.mbps)} links that have to be full carried less than {carried:.1%} of their rate "
         f"(at least {MIN_OF_FULL:.0%} counts)"
     )
     rule = Rule("full links", carried >= MIN_OF_FULL, carried, least=MIN_OF_FULL)
     if not rule.kept and full.why_not is not None:
-        return Check(replace(rule, kept=None, why_not=f"{full.why_not}, and {said}"))
-    return _fast(seen, rule, said)
+        return Check(replace(rule, kept=None, why_not=f"{full.why_not}, and {reason}"))
+    return _fast(seen, rule, reason)
 
 
-def _fast(seen: Evidence, rule: Rule, said: str) -> Check:
+def _fast(seen: Evidence, rule: Rule, reason: str) -> Check:
     """``said``: in what the run was slow, where the rule is broken."""
     if rule.kept:
         return Check(rule)
     if seen.spec.time == "virtual":  # no machine is slow there
-        return Check(rule, remark=f"TCP was slow: {said}")
+        return Check(rule, remark=f"TCP was slow: {reason}")
     # After a failure TCP takes seconds to find its rate again, which a short run cannot make up for.
     who = "the machine, or TCP after the failure," if seen.spec.fail else "the machine"
-    return Check(rule, (f"{who} was too slow: {said}",))
+    return Check(rule, (f"{who} was too slow: {reason}",))
