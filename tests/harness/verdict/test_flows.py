@@ -87,14 +87,6 @@ def test_flows_share_while_they_are_there_together(flows, window, until, ends, m
     assert found.total_mbps == pytest.approx(mbps)
 
 
-def test_paths_count_from_when_they_were_taken():
-    """Cores 0 and 1 are above one aggregation switch, so both flows climb one link, until one is moved."""
-    stays = flow(0, 4, 0, 10, (0, 0))
-    moved = flow(1, 8, 0, 10, (0, 1), (1, 2))
-    found = fluid(TREE, [stays, moved], (0, 2), 5, 10)
-    assert found.end.tolist() == pytest.approx([1.5, 1.5])
-
-
 def test_an_unknown_path_is_held_to_its_hosts_alone():
     assert fluid(TREE, [flow(0, 4, 0, 10), flow(1, 8, 0, 10)], (0, 1), 5, 10).end.tolist() == pytest.approx([1, 1])
 
