@@ -9,11 +9,6 @@ from record.files import find_files, read_json, write_whole
 from traffic.textfile import Unreadable, read_regular
 
 
-def test_a_file_appears_whole_and_its_folder_with_it(tmp_path):
-    write_whole(tmp_path / "new" / "file", "ä")
-    assert (tmp_path / "new" / "file").read_bytes() == "ä".encode()
-
-
 def test_what_fails_half_way_leaves_the_old_content_and_nothing_beside(tmp_path, monkeypatch):
     def full(descriptor):
         raise OSError(errno.ENOSPC, "full")
@@ -25,12 +20,14 @@ def test_what_fails_half_way_leaves_the_old_content_and_nothing_beside(tmp_path,
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "old")]
 
 
-def test_a_link_is_replaced_not_followed(tmp_path):
+def test_a_link_is_replaced_not_followed_and_folders_are_made(tmp_path):
     (tmp_path / "other").write_text("kept")
     (tmp_path / "file").symlink_to("other")
-    write_whole(tmp_path / "file", "new")
+    for place in (tmp_path / "file", tmp_path / "new" / "file"):
+        write_whole(place, "ä")
+        assert not place.is_symlink()
+        assert place.read_bytes() == "ä".encode()
     assert (tmp_path / "other").read_text() == "kept"
-    assert not (tmp_path / "file").is_symlink()
 
 
 @pytest.mark.root

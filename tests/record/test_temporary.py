@@ -1,5 +1,4 @@
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -7,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from record.temporary import left_by, owner_name, remove_tree, temporary_folder, whose_pids
+from tests.commands import ROOT, ran
 
-ROOT = Path(__file__).resolve().parents[2]
 US = {os.geteuid()}
 
 
@@ -34,8 +33,6 @@ def test_whose_it_is_shows_in_its_name_while_it_is_there():
 
 
 HERE = whose_pids()
-
-
 FOREIGN = ("hedera-run-00000000-1-2-x", "hedera-grade-x", "hedera-run-1-2-x", f"x-hedera-run-{HERE}-1-2-x")
 WRONG = (f"hedera-run-{HERE}-1-2", f"hedera-{HERE}-1-2-x", f"hedera-run-{HERE}-01-2-x")
 
@@ -53,13 +50,12 @@ def test_a_name_that_we_never_give_is_nobody_s(place):
 def test_who_counts_other_pids_takes_nothing_for_a_dead_one_s(place):
     """A container that shares /tmp, say: none of our processes is alive in there."""
     inside = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
-    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
+    if ran(*inside, "true").returncode:
         pytest.skip("this machine has no user namespaces for ordinary users")
     look = "from record.temporary import left_by; print(left_by({0}))"
     with temporary_folder("grade"):
-        env, command = os.environ | {"TMPDIR": str(place)}, [*inside, sys.executable, "-c", look]
-        said = subprocess.check_output(command, env=env, text=True, cwd=ROOT)
-    assert said == "{}\n"
+        done = ran(*inside, sys.executable, "-c", look, env=os.environ | {"TMPDIR": str(place)}, cwd=ROOT)
+    assert done.stdout == "{}\n", done.stderr
 
 
 def test_a_tree_goes_however_deep_it_is_and_nothing_beside_it(place):
