@@ -101,20 +101,8 @@ def test_it_is_started_again_once(start, how, reason):
 
 def test_what_is_no_event_is_left_out():
     good = {"t": 1.5, "event": "ready", "switches": 20}
-    lines = [
-        json.dumps(good),
-        "",
-        "{",
-        '{"t": 1, "event": "rou',
-        "[]",
-        "7",
-        '{"t": "x", "event": "a"}',
-        '{"t": NaN, "event": "a"}',
-        '{"t": true, "event": "a"}',
-        '{"event": "a"}',
-        '{"t": 1}',
-        "\xff",
-    ]
+    lines = ["", "{", json.dumps(good), '{"t": 1, "event": "rou', "[]", "7", '{"event": "a"}', '{"t": 1}', "\xff"]
+    lines += [f'{{"t": {time}, "event": "a"}}' for time in ('"x"', "NaN", "true")]
     assert parse_events("\n".join(lines).encode("latin-1")) == [good]
 
 

@@ -103,11 +103,6 @@ def test_lasting_flows_on_one_uplink_share_it_until_one_is_moved():
     assert total(TREE, flows, (1, 3)) == pytest.approx(10)
     assert total(TREE, flows, (1, 5)) == pytest.approx(0.5 * 10 + 0.5 * 20)
     assert total(TREE, flows, (3.5, 5)) == pytest.approx(20)
-
-
-def test_stride_on_a_spanning_tree_is_a_quarter_and_the_control_is_limited_by_receivers_only():
-    flows = [routed(h, (h + 4) % 16, (0, 0)) for h in range(16)]
-    assert total(TREE, flows, (0, 1)) == pytest.approx(40)
     assert total(NonBlocking(16), [routed(0, 1), routed(2, 1), routed(3, 4)], (0, 1)) == pytest.approx(20)
 
 

@@ -99,16 +99,8 @@ def counted(mbps, sent, **more):
     return {"counted_mbps": mbps, "payload_mbps": payload(sent), **more}
 
 
-def of_half(port_mbps):
-    """Links of half a megabit a second, and packets of 9000 bytes."""
-    spec = replace(SPEC, link_mbps=0.5, mtu=9000)
-    return {
-        "spec": spec,
-        "claims": [],
-        "payload_mbps": payload(120, 9000),
-        **full(a=0.5),
-        "port_mbps": {"a": port_mbps},
-    }
+HALF = {"spec": replace(SPEC, link_mbps=0.5, mtu=9000), "claims": [], "payload_mbps": payload(120, 9000), **full(a=0.5)}
+"""Links of half a megabit a second, and packets of 9000 bytes."""
 
 
 @pytest.mark.parametrize(
@@ -138,7 +130,7 @@ def test_each_doubt_is_named(change, said):
         ("limits", {"rates": {"a": 1.5}, "port_mbps": {"b": 10}}, {"rates": {"a": 1.5}, "port_mbps": {"b": 10.14}}),
         ("full links", {"rates": {"a": 0.5}, **full(a=4.9)}, full(a=4.9)),
         # of frames of 9014 bytes two are much of what half a megabit a second carries in four seconds
-        ("limits", of_half(0.54), of_half(0.55)),
+        ("limits", HALF | {"port_mbps": {"a": 0.54}}, HALF | {"port_mbps": {"a": 0.55}}),
         ("counters", counted(100.0, 95.01), counted(100.0, 94.99)),
         ("counters", counted(95.01, 100.0), counted(94.99, 100.0)),
         # what opening and closing connections brings is of the payload's side
