@@ -15,7 +15,7 @@ USER = 54321
 
 def ran(*words, **settings):
     """A command that has ended, with what it said."""
-    usual = {"capture_output": True, "text": True, "check": False, "timeout": 300}
+    usual = {"capture_output": True, "text": True, "check": False, "timeout": 600}
     return subprocess.run([*map(str, words)], **usual | settings)
 
 
