@@ -1,12 +1,10 @@
 """What tests/conftest.py sees to."""
 
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.commands import ROOT, ran
 
 
 @pytest.mark.parametrize(
@@ -20,7 +18,6 @@ ROOT = Path(__file__).parents[1]
 def test_what_nobody_could_catch_fails_the_tests(tmp_path, body, status):
     """It is told while some test or other runs, which passes."""
     (tmp_path / "test_it.py").write_text(body)
-    command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", tmp_path]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = ran(sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", tmp_path, cwd=ROOT)
     assert done.returncode == status, done.stdout
     assert ("left" in done.stdout) == bool(status)

@@ -1,15 +1,13 @@
 """How many modules of ours a command imports: so many has a reader to know who follows it."""
 
 import json
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.commands import ROOT, ran
 from tests.plots.sweeps import write_sweep
 
-ROOT = Path(__file__).parents[1]
 TOLD = """
 import atexit, json, sys
 sys.path.insert(0, {root!r})
@@ -52,10 +50,7 @@ except WorkerFailed:
 
 
 def imported(program):
-    done = subprocess.run(
-        [sys.executable, "-I", "-c", TOLD.format(root=f"{ROOT}/") + program],
-        capture_output=True, text=True, check=False, timeout=120,
-    )  # fmt: skip
+    done = ran(sys.executable, "-I", "-c", TOLD.format(root=f"{ROOT}/") + program)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

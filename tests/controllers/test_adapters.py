@@ -3,7 +3,6 @@
 import os
 import signal
 import struct
-import subprocess
 import sys
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 from controllers.driver import guarded
 from controllers.pox_main import pox_version
 from hedera.schemes import SCHEMES
+from tests.commands import ran
 from tests.controllers import fake_switch as of
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.fake_switch import PLATFORMS, ControllerProcess, FakeSwitches, wait_for
@@ -18,7 +18,6 @@ from tests.controllers.frames import between
 from topos.fattree import FatTree
 
 TREE = FatTree(4)
-DETERMINISTIC = ["ecmp", "ecmp-dst", "spanning-tree", "ecmp-edge-pair", "hedera-gff", "hedera-sa"]
 
 
 @pytest.fixture(params=PLATFORMS)
@@ -29,11 +28,8 @@ def platform(request):
 def test_a_controllers_life(platform, tmp_path):
     with ControllerProcess(platform, tmp_path, scheme="ecmp", k=4) as controller:
         (start,) = controller.events("start")
-        assert (start["platform"], start["scheme"], start["listen"]) == (
-            platform,
-            "ecmp",
-            "{}:{}".format(*controller.address),
-        )
+        address = "{}:{}".format(*controller.address)
+        assert (start["platform"], start["scheme"], start["listen"]) == (platform, "ecmp", address)
         with FakeSwitches(TREE, controller.address) as switches:
             (ready,) = controller.wait_event("ready")
             assert ready["switches"] == 20
@@ -57,12 +53,11 @@ def test_a_controllers_life(platform, tmp_path):
 
             # a lost switch is noticed, and gets everything back
             switches.disconnect(above)
-            wait_for(
-                lambda: [e["state"] for e in controller.events("switch") if e["name"] == path[2]] == ["up", "down"]
-            )
+            states = lambda: [e["state"] for e in controller.events("switch") if e["name"] == path[2]]  # noqa: E731
+            wait_for(lambda: states() == ["up", "down"])
             above.heard.clear()
             switches.connect(above)
-            wait_for(lambda: len([e for e in controller.events("switch") if e["name"] == path[2]]) == 3)
+            wait_for(lambda: len(states()) == 3)
             wait_for(lambda: above.flow_mods() and above.heard[-1][0] == of.BARRIER_REQUEST)
             assert above.flow_mods()[0][0] == of.DELETE
             assert len(controller.events("ready")) == 1
@@ -157,13 +152,8 @@ def test_an_exception_in_a_handler_is_logged_and_survived():
 @pytest.mark.parametrize(("flag", "complaint"), [("scheme=hedra", "hedra"), ("k=5", "-k must")])
 def test_wrong_use_gets_one_sentence_and_status_2(platform, flag, complaint, tmp_path):
     name, value = flag.split("=")
-    done = subprocess.run(
-        of.command(platform, ("127.0.0.1", 1), tmp_path / "log", **{name: value}),
-        env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = of.command(platform, ("127.0.0.1", 1), tmp_path / "log", **{name: value})
+    done = ran(*command, env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)))
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert complaint in line
@@ -172,12 +162,7 @@ def test_wrong_use_gets_one_sentence_and_status_2(platform, flag, complaint, tmp
 
 def test_an_address_in_use_is_reported(tmp_path):
     with ControllerProcess("os-ken", tmp_path, scheme="ecmp") as first:
-        done = subprocess.run(
-            of.command("os-ken", first.address, tmp_path / "second", scheme="ecmp"),
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        done = ran(*of.command("os-ken", first.address, tmp_path / "second", scheme="ecmp"))
     assert done.returncode == 1
     assert "Address already in use" in done.stderr
     assert len(done.stderr.splitlines()) == 1
@@ -185,7 +170,7 @@ def test_an_address_in_use_is_reported(tmp_path):
 
 def test_it_listens_nowhere_else(tmp_path):
     with ControllerProcess("os-ken", tmp_path, scheme="ecmp") as controller:
-        listening = subprocess.run(["ss", "-tlnpH"], capture_output=True, text=True, check=True).stdout
+        listening = ran("ss", "-tlnpH", check=True).stdout
         ours = [line for line in listening.splitlines() if f"pid={controller.process.pid}," in line]
         assert [line.split()[3] for line in ours] == ["{}:{}".format(*controller.address)]
 
@@ -200,6 +185,5 @@ def test_static_schemes_start_without_numba():
     """
     loads = {}
     for scheme in ("ecmp", "hedera-gff"):
-        done = subprocess.run([sys.executable, "-c", code, scheme], capture_output=True, text=True, cwd=of.REPOSITORY)
-        loads[scheme] = done.stdout.strip()
+        loads[scheme] = ran(sys.executable, "-c", code, scheme, cwd=of.REPOSITORY).stdout.strip()
     assert loads == {"ecmp": "False", "hedera-gff": "True"}

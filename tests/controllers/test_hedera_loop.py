@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from hedera.routing import Ecmp
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 
@@ -54,8 +55,6 @@ def traffic(net):
 
 def colliding_ports(net, pairs, core):
     """Source ports for which all these pairs hash to one core."""
-    from hedera.routing import Ecmp
-
     routing = Ecmp(net.topo, net.settings.seed)
     return [next(p for p in range(20000, 30000) if routing.cores(src, dst, p, 5001)[0] == core) for src, dst in pairs]
 

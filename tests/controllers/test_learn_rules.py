@@ -3,12 +3,12 @@
 import itertools
 import shutil
 import struct
-import subprocess
 
 import pytest
 
 from controllers.driver import LearnAction, Spread
 from controllers.rules import nicira_actions
+from tests.commands import ran
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 from tests.controllers.test_hedera_loop import Traffic
@@ -51,24 +51,20 @@ def test_flows_arrive_without_the_controller_which_learns_their_paths(scheme, k)
 
 
 @pytest.mark.parametrize("scheme", ["spray", "flowlet:500"])
-def test_packets_that_are_spread_arrive_by_every_core_and_the_controller_hears_of_none(scheme):
-    net = network(scheme, 8)
-    ends = [*itertools.permutations(range(0, net.topo.num_hosts, 3), 2), (0, 1), (1, 0)]
+@pytest.mark.parametrize(
+    ("topology", "lengths", "tops"),
+    [({"k": 8, "new_flows": "switch"}, {3, 5, 7}, 16), ({"topology": "leaf-spine:3,4,2"}, {3, 5}, 4)],
+)
+def test_packets_are_spread_over_all_paths_and_the_controller_hears_of_none(scheme, topology, lengths, tops):
+    net = FakeNetwork(scheme=scheme, time="virtual", **topology)
+    hosts = net.topo.num_hosts
+    ends = [*itertools.permutations(range(0, hosts, 3 if hosts > 6 else 1), 2), (0, 1), (1, 0)]
     paths = {(src, dst): net.send(src, between(net.topo, src, dst)) for src, dst in ends}
     assert all(path[-1] == net.topo.host_name(dst) for (_, dst), path in paths.items())
-    assert {len(path) for path in paths.values()} == {3, 5, 7}
-    assert len({path[3] for path in paths.values() if len(path) == 7}) == net.topo.num_cores
+    assert {len(path) for path in paths.values()} == lengths
+    longest = [path for path in paths.values() if len(path) == max(lengths)]
+    assert len({path[len(path) // 2] for path in longest}) == tops, "cores, or spines"
     net.advance(5)
-    assert (net.packet_ins.total(), net.log.of("flow")) == (0, [])
-
-
-@pytest.mark.parametrize("scheme", ["spray", "flowlet:500"])
-def test_packets_are_spread_over_the_spines(scheme):
-    net = FakeNetwork(scheme=scheme, topology="leaf-spine:3,4,2", time="virtual")
-    ends = list(itertools.permutations(range(net.topo.num_hosts), 2))
-    paths = {(src, dst): net.send(src, between(net.topo, src, dst)) for src, dst in ends}
-    assert all(path[-1] == net.topo.host_name(dst) for (_, dst), path in paths.items())
-    assert {path[2] for path in paths.values() if len(path) == 5} == {f"spine{n}" for n in range(4)}
     assert (net.packet_ins.total(), net.log.of("flow")) == (0, [])
 
 
@@ -134,23 +130,23 @@ def test_a_packet_with_nowhere_to_go_does_not_circle(scheme):
         assert net.send(0, stray)[-1] not in net.topo.hosts  # FakeNetwork counts the hops
 
 
+def learned(timeout, number, protocol):
+    fields = f"NXM_OF_IP_SRC[],NXM_OF_IP_DST[],NXM_OF_{protocol}_SRC[],NXM_OF_{protocol}_DST[]"
+    entry = f"table=0,idle_timeout={timeout},priority=400,cookie=0x7,eth_type=0x800,nw_proto={number},{fields}"
+    return f"learn({entry},output:NXM_NX_REG1[0..15]),output:NXM_NX_REG1[0..15]"
+
+
 @pytest.mark.skipif(shutil.which("ovs-ofctl") is None, reason="ovs-ofctl is not here")
 @pytest.mark.parametrize(
     ("learn", "text"),
     [
         (
             LearnAction((1, 3), 6, 1234, 400, 7, 5),
-            "bundle_load(symmetric_l3l4+udp,1234,hrw,ofport,NXM_NX_REG1[0..15],members:1,3),"
-            "learn(table=0,idle_timeout=5,priority=400,cookie=0x7,eth_type=0x800,nw_proto=6,NXM_OF_IP_SRC[],"
-            "NXM_OF_IP_DST[],NXM_OF_TCP_SRC[],NXM_OF_TCP_DST[],output:NXM_NX_REG1[0..15]),"
-            "output:NXM_NX_REG1[0..15]",
+            "bundle_load(symmetric_l3l4+udp,1234,hrw,ofport,NXM_NX_REG1[0..15],members:1,3)," + learned(5, 6, "TCP"),
         ),
         (
             LearnAction((5,), 17, 9, 400, 7, 8, by_destination=True),
-            "load:0x5->NXM_NX_REG1[0..15],"
-            "learn(table=0,idle_timeout=8,priority=400,cookie=0x7,eth_type=0x800,nw_proto=17,NXM_OF_IP_SRC[],"
-            "NXM_OF_IP_DST[],NXM_OF_UDP_SRC[],NXM_OF_UDP_DST[],output:NXM_NX_REG1[0..15]),"
-            "output:NXM_NX_REG1[0..15]",
+            "load:0x5->NXM_NX_REG1[0..15]," + learned(8, 17, "UDP"),
         ),
         (Spread((1, 3), 500), "actions=load:0x480001f4->NXM_NX_PKT_MARK[],output:1,output:3\n"),
         (LearnAction((1, 3, 5), 6, 7, 400, 7, 5, by_destination=True), "bundle_load(nw_dst,7,hrw,ofport"),
@@ -162,7 +158,7 @@ def test_open_vswitch_reads_the_actions_as_they_are_meant(learn, text):
     actions = nicira_actions(learn)
     body = match[:40] + struct.pack("!QHHHHIHH", 0, 0, 0, 0, 100, 0xFFFFFFFF, 0xFFFF, 0) + actions
     message = struct.pack("!BBHI", 1, 14, 8 + len(body), 1) + body
-    done = subprocess.run(["ovs-ofctl", "ofp-print", message.hex()], capture_output=True, text=True, check=True)
+    done = ran("ovs-ofctl", "ofp-print", message.hex(), check=True)
     assert text in done.stdout.replace("slaves:", "members:"), done.stdout + done.stderr
 
 

@@ -104,18 +104,18 @@ def test_static_routing_carries_every_protocol(emulate):
     assert not net.events("error")
 
 
+SEND = """
+import socket, sys
+for port in range(20_000, 20_040):
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind((sys.argv[1], port))
+    s.sendto(bytes(100), (sys.argv[2], 5001))
+"""
+
+
 def test_switches_spread_new_flows_and_hedera_moves_one_all_the_same(emulate):
     net = emulate(scheme="hedera-gff", k=4, seed=1, interval=1, bw=10, new_flows="switch")
-    send = "\n".join(
-        [
-            "import socket, sys",
-            "for port in range(20_000, 20_040):",
-            "    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
-            "    s.bind((sys.argv[1], port))",
-            "    s.sendto(bytes(100), (sys.argv[2], 5001))",
-        ]
-    )
-    net.at(0, sys.executable, "-c", send, TREE.host_ip(0), TREE.host_ip(4))
+    net.at(0, sys.executable, "-c", SEND, TREE.host_ip(0), TREE.host_ip(4))
     wait_for(lambda: len([f for f in net.events("flow") if f["dst_port"] == 5001]) == 40)
     flows = net.events("flow")
     assert {flow["reason"] for flow in flows if flow["proto"] == 17} == {"learned"}

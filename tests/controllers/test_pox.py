@@ -3,13 +3,13 @@
 import os
 import shutil
 import struct
-import subprocess
 import sys
 
 import pytest
 
 from controllers.pox_main import pox_version
 from hedera.schemes import SCHEMES
+from tests.commands import ran
 from tests.controllers import fake_switch as of
 from tests.controllers.fake_switch import PLATFORMS, ControllerProcess, FakeSwitches, wait_for
 from tests.controllers.frames import arp_request, between
@@ -63,7 +63,7 @@ def decoded(heard, folder):
     polls = [m for m in heard if m[0] == of.STATS_REQUEST and m[2].startswith(struct.pack("!H", of.FLOW))]
     path = folder / "messages"
     path.write_bytes(b"".join(of.message(kind, body) for kind, _, body in kept + polls[:1]))
-    return subprocess.run(["ovs-ofctl", "ofp-parse", str(path)], capture_output=True, text=True, check=True).stdout
+    return ran("ovs-ofctl", "ofp-parse", path, check=True).stdout
 
 
 @pytest.mark.skipif(shutil.which("ovs-ofctl") is None, reason="ovs-ofctl is not installed")
@@ -98,11 +98,6 @@ def test_ripl_pox_command_line(tmp_path):
 def test_pox_py_itself_from_0_8_on(tmp_path):
     if pox_version(of.POX).startswith("0.7"):
         pytest.skip("POX 0.7 loads no component whose name has a dot")
-    done = subprocess.run(
-        [sys.executable, of.POX / "pox.py", "openflow.of_01", "controllers.pox_component", "--scheme=hedra"],
-        env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    command = (sys.executable, of.POX / "pox.py", "openflow.of_01", "controllers.pox_component", "--scheme=hedra")
+    done = ran(*command, env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)))
     assert (done.returncode, "hedra" in done.stderr) == (2, True)

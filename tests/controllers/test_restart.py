@@ -9,7 +9,9 @@ from dataclasses import replace
 import pytest
 
 from controllers.core import Controller
+from controllers.driver import FiveTuple
 from controllers.flowstats import RECALL_S
+from controllers.rules import flow_rule
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 from tests.controllers.test_failures import packets
@@ -79,9 +81,6 @@ def test_a_table_is_never_without_its_rules():
 
 
 def test_strange_entries_are_cleared_and_taken_for_nothing():
-    from controllers.rules import flow_rule
-    from tests.controllers.fake_network import FiveTuple
-
     net = FakeNetwork(scheme="ecmp", k=4, connect=False)
     edge, aggregation = net.topo.dpid("0_0_1"), net.topo.dpid("0_2_1")
     for number, (src, dst, port) in enumerate(

@@ -1,8 +1,6 @@
 import os
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -11,6 +9,7 @@ from controllers.pox_main import find_pox, pox_version, too_old
 from controllers.settings import UNTOLD, from_ripl_pox, settings_of
 from hedera.schemes import SCHEMES
 from record.spec import RunSpec
+from tests.commands import ROOT, ran
 from tests.controllers.fake_network import FakeNetwork
 
 
@@ -19,16 +18,8 @@ def test_every_scheme_is_a_controller_and_is_logged_by_its_own_name(name):
     net = FakeNetwork(scheme=name, k=4, connect=False)
     net.controller.started("fake", "1", "here:1")
     (start,) = net.log.of("start")
-    told = {
-        "scheme": name,
-        "platform": "fake",
-        "listen": "here:1",
-        "k": 4,
-        "seed": 1,
-        "bw_mbps": 10.0,
-        "threshold": 0.1,
-    }
-    assert start.items() >= told.items()
+    named = {"scheme": name, "platform": "fake", "listen": "here:1"}
+    assert start.items() >= {**named, "k": 4, "seed": 1, "bw_mbps": 10.0, "threshold": 0.1}.items()
 
 
 @pytest.mark.parametrize(
@@ -136,14 +127,8 @@ def test_pox_is_started_with_our_components_below_its_own_package(tmp_path):
         "    __import__('pox.controllers.settings')  # the only name that 0.7 tries\n"
         "    print(sys.path[0], *argv)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "controllers.pox_main", "checkout", "openflow.of_01", "--port=1"],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = (sys.executable, "-m", "controllers.pox_main", "checkout", "openflow.of_01", "--port=1")
+    done = ran(*command, env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path)
     assert (done.stdout, done.stderr) == (f"{checkout} openflow.of_01 --port=1\n", "")
 
 

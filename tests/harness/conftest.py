@@ -1,12 +1,17 @@
 import os
+from contextlib import nullcontext
 
 import pytest
 
-from harness.jobs import publish
+from harness import library
+from harness.jobs import experiment, publish
 from harness.jobs.publish import RESULT
+from harness.network import footprint as footprints
+from harness.network import machine, netlink
 from harness.network.processes import wait_until
 from harness.run.observation import SEEN
 from record import run as record
+from tests.commands import let_in
 from tests.harness.real_runs import footprint
 
 
@@ -33,10 +38,42 @@ def clean():
 @pytest.fixture
 def theirs(tmp_path):
     """A folder of an unprivileged user's, reachable by that user."""
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_mode & 0o001 == 0:
-            folder.chmod(folder.stat().st_mode | 0o001)
+    let_in(tmp_path)
     folder = tmp_path / "theirs"
     folder.mkdir()
     os.chown(folder, 65534, 65534)
     return folder
+
+
+@pytest.fixture
+def bare(tmp_path, monkeypatch):
+    """Runs need no rights and no tools, and have a /run/hedera of the test's own."""
+    monkeypatch.setattr(footprints, "HOME", tmp_path / "home")
+    for name in ("require_root", "require_tools"):
+        monkeypatch.setattr(experiment, name, lambda: None)
+    monkeypatch.setattr(machine, "require_datapath", lambda: None)
+
+
+@pytest.fixture
+def planned(monkeypatch):
+    """The jobs that sweeps are told to carry out, none of which is, and the folder of the last sweep."""
+
+    class Planned(list):
+        def carry_out(self, jobs, folder, where=None):
+            self.extend(jobs)
+            self.folder = folder
+
+    found = Planned()
+    monkeypatch.setattr("harness.sweep.carry_out_with_progress", found.carry_out)
+    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
+    monkeypatch.setattr(library, "carrier", lambda *asked, **named: nullcontext())
+    return found
+
+
+@pytest.fixture
+def pid():
+    """Of a thread in a network namespace of its own."""
+    pid = netlink.hold()
+    yield pid
+    if pid in netlink._held:
+        netlink.release(pid)

@@ -4,8 +4,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,21 +14,19 @@ from harness.network.hosts import ALLOWED
 from harness.network.machine import SYSCTL
 from harness.network.processes import run
 from record.files import is_alive
+from tests.commands import hedera, ran
 
 LONG = pytest.mark.skipif(
     "HEDERA_LONG" not in os.environ, reason="HEDERA_LONG=1 runs what a quarter of an hour has no room for"
 )
 ATTEMPTS = 3
-HEDERA = Path(sys.executable).with_name("hedera")
-
-
 PROGRAMS = ("ovs-vswitchd", "ovsdb-server", "iperf", "bwm-ng", "peer.py", "sink.py", "controllers.")
 """Parts of the command lines of what a run starts."""
 
 
 def footprint():
     """Everything a run could leave on the machine, apart from what living runs of others have just now."""
-    said = subprocess.run(["ps", "-eo", "pid=,stat=,args="], capture_output=True, text=True, check=True).stdout
+    said = ran("ps", "-eo", "pid=,stat=,args=", check=True).stdout
     folders = [path for path in HOME.glob("*-*") if path.is_dir()]
     living = [folder for folder in folders if is_alive(folder.name)]
     groups = Path("/sys/fs/cgroup").glob("**/hedera-*")
@@ -55,14 +51,8 @@ def _allowed(living):
 
 
 def hedera_run(out, *options, scheme="ecmp", traffic="stride:4", bw=2, seconds=4):
-    command = [HEDERA, "run", "--scheme", scheme, "--traffic", traffic, "--bw", bw, "--seconds", seconds]
-    return subprocess.run(
-        [*map(str, command), "--out", str(out), "--json", *options],
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    asked = ("--scheme", scheme, "--traffic", traffic, "--bw", bw, "--seconds", seconds)
+    return hedera("run", *asked, "--out", out, "--json", *options)
 
 
 def result_of(out, *options, **settings):

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import version
-from pathlib import Path
 
 import pytest
 
@@ -16,18 +15,11 @@ from harness.cli import cli
 from harness.network import machine
 from hedera.schemes import SCHEMES
 from record.errors import status_of
+from tests.commands import HEDERA, ROOT, hedera, ran
 from traffic.patterns import PUBLISHED
 from traffic.workload import SPELLINGS
 
-HEDERA = Path(sys.executable).with_name("hedera")
-ROOT = Path(__file__).resolve().parents[2]
 RUN = ("run", "--scheme", "ecmp", "--traffic", "stride:4")
-
-
-def hedera(*arguments, **settings):
-    return subprocess.run(
-        [HEDERA, *map(str, arguments)], capture_output=True, text=True, timeout=120, check=False, **settings
-    )
 
 
 def asked(*arguments):
@@ -40,10 +32,7 @@ def asked(*arguments):
 
 
 def run(*changes):
-    options = {"--scheme": "ecmp", "--traffic": "stride:4", "--seconds": "5"} | dict(
-        zip(changes[::2], changes[1::2], strict=True)
-    )
-    return asked("run", *(word for option in options.items() for word in option))
+    return asked(*RUN, "--seconds", "5", *changes)
 
 
 def assert_one_sentence(done, status, *words):
@@ -125,7 +114,7 @@ def test_a_pox_for_python_2_is_said_if_asked_for(tmp_path):
 )
 def test_without_root_it_says_so_and_does_nothing(theirs, words):
     command = ["setpriv", "--reuid=65534", "--clear-groups", HEDERA, *words]
-    done = subprocess.run(command, cwd=theirs, capture_output=True, text=True, check=False)
+    done = ran(*command, cwd=theirs)
     assert_one_sentence(done, 3, "root")
     assert list(theirs.iterdir()) == []
 

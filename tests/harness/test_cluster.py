@@ -21,13 +21,12 @@ from harness.network.processes import wait_until
 from harness.run.source import first_source
 from record.errors import UnfitMachine, WorkerFailed
 from record.spec import RunSpec
+from tests.commands import HEDERA, USER, hedera, of_user
 from tests.harness.jobs.made import SPEC
-from tests.harness.real_runs import HEDERA, LONG
+from tests.harness.real_runs import LONG
 from traffic import textfile
 
 DASK = [sys.executable, "-m", "dask"]
-USER = 65534
-AS_USER = {"user": USER, "group": USER, "extra_groups": []} if os.geteuid() == 0 else {}
 
 
 def settings(folder):
@@ -49,14 +48,14 @@ def cluster():
     folder = Path(tempfile.mkdtemp(prefix="hedera-cluster-"))
     folder.chmod(0o755)
     environment = settings(folder)
-    if AS_USER:
+    if of_user():
         os.chown(folder, USER, USER)
     processes = []
 
     def start(name, *words):
         with (folder / f"{name}.txt").open("wb") as said:
             command = [*DASK, *words]
-            process = subprocess.Popen(command, cwd=folder, env=environment, stdout=said, stderr=said, **AS_USER)
+            process = subprocess.Popen(command, cwd=folder, env=environment, stdout=said, stderr=said, **of_user())
         processes.append(process)
         return process
 
@@ -96,7 +95,7 @@ def test_no_run_is_lost_with_a_worker(cluster):
     words = ["sweep", "1", "3", "--patterns", "stride:4", "--schemes", "nonblocking,ecmp,hedera-gff", "--bw", "2",
              "--results", str(folder), "--name", "far", "--cluster", address]  # fmt: skip
     with (folder / "sweep.txt").open("wb") as said:
-        sweep = subprocess.Popen([HEDERA, *words], cwd=folder, env=environment, stdout=said, stderr=said, **AS_USER)
+        sweep = subprocess.Popen([HEDERA, *words], cwd=folder, env=environment, stdout=said, stderr=said, **of_user())
     try:
         assert wait_until(lambda: has_guest(first) and has_guest(second), 240), (folder / "sweep.txt").read_text()
         first.send_signal(signal.SIGKILL)
@@ -113,9 +112,7 @@ def test_no_run_is_lost_with_a_worker(cluster):
 
 @pytest.mark.parametrize("words", [["sweep", "1", "3"], ["figure", "10"]], ids=["runs", "simulations"])
 def test_what_is_not_encrypted_is_refused(words, tmp_path):
-    done = subprocess.run(
-        [HEDERA, *words, "--cluster", "tcp://127.0.0.1:8786"], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
+    done = hedera(*words, "--cluster", "tcp://127.0.0.1:8786", cwd=tmp_path)
     assert done.returncode == 2
     assert "a cluster is tls://HOST:PORT, not 'tcp://127.0.0.1:8786'" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr

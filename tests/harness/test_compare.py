@@ -20,12 +20,12 @@ BASE = RunSpec("ecmp", "stride:1", seconds=10, platform="os-ken")
 PATTERNS = ("published:stride1", "published:stride2", "published:stride4")
 
 
-def sweep(folder, rate=0.8, trials=1, **settings):
+def sweep(folder, rate=0.8, **settings):
     """A sweep as planned, in which the schemes reach so much of the control; less under a later pattern."""
     base = replace(BASE, **settings)
     folder.mkdir()
     keep_settings(base, folder)
-    for job in plan(base, [TrafficSpec(p) for p in PATTERNS], ["nonblocking", "ecmp", "hedera-sa"], trials, folder):
+    for job in plan(base, [TrafficSpec(p) for p in PATTERNS], ["nonblocking", "ecmp", "hedera-sa"], 1, folder):
         spec = job.spec
         share = 1.0 if spec.scheme == "nonblocking" else rate - 0.05 * PATTERNS.index(spec.traffic)
         mbps = spec.capacity_mbps * share
@@ -34,21 +34,13 @@ def sweep(folder, rate=0.8, trials=1, **settings):
     return folder
 
 
-def invoked(*arguments):
-    return CliRunner().invoke(compare, [str(each) for each in arguments])
-
-
-@pytest.fixture
-def folders(tmp_path):
+def test_json_is_rows_and_nothing_else(tmp_path):
     """Names of folders are no markup."""
-    a = sweep(tmp_path / "[bold]x", link_mbps=25.0)
-    return a, sweep(tmp_path / "k4-100mbps", 0.78, link_mbps=100.0, mtu=9000)
-
-
-def test_json_is_rows_and_nothing_else(folders):
-    invalid = folders[1] / "published_stride4" / "ecmp" / "trial-1" / "run.json"
+    one = sweep(tmp_path / "[bold]x", link_mbps=25.0)
+    other = sweep(tmp_path / "k4-100mbps", 0.78, link_mbps=100.0, mtu=9000)
+    invalid = other / "published_stride4" / "ecmp" / "trial-1" / "run.json"
     invalid.write_text(json.dumps(json.loads(invalid.read_text()) | {"verdict": "invalid", "reasons": ["too slow"]}))
-    done = invoked(*folders, "--json")
+    done = CliRunner().invoke(compare, [str(one), str(other), "--json"])
     rows = json.loads(done.stdout)["rows"]
     assert [(row["scheme"], row["folder"], row["patterns"], row["invalid"]) for row in rows] == [
         ("ecmp", "[bold]x", 2, 0),

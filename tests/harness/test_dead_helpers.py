@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 
@@ -13,8 +12,9 @@ from harness.network.fabric import Fabric, FabricOptions
 from harness.network.footprint import run_folder, sole_use
 from harness.network.processes import Children
 from record.errors import RunFailed
+from tests.commands import HEDERA, ran
 from tests.fakes import machine_with
-from tests.harness.real_runs import HEDERA, LONG
+from tests.harness.real_runs import LONG
 from topos.network import NonBlocking
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -26,13 +26,7 @@ def reasons_of(tmp_path, before, *, within):
     """Why a run is invalid that is over within so many seconds (on a busy machine: the longest wait, and slack)."""
     command = [*before, HEDERA, "run", "--scheme", "ecmp", "--traffic", "stride:4", "--bw", "2", "--seconds", "3"]
     begin = time.monotonic()
-    done = subprocess.run(
-        [*command, "--platform", "os-ken", "--out", tmp_path / "run", "--json"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=within,
-    )
+    done = ran(*command, "--platform", "os-ken", "--out", tmp_path / "run", "--json", timeout=within)
     assert time.monotonic() - begin < within
     assert done.returncode == 1, done.stderr
     assert "Traceback" not in done.stderr
@@ -85,5 +79,5 @@ def test_a_run_stopped_by_its_deadline_leaves_nothing(tmp_path, clean):
         "spec = RunSpec('ecmp', 'stride:4', seconds=60, link_mbps=2, platform='os-ken').for_its_traffic()\n"
         "experiment.run_experiment(spec, lambda raw: print((raw / 'seen.json').read_text()))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+    done = ran(sys.executable, "-c", program, check=True, timeout=60)
     assert json.loads(done.stdout)["failed"] == "the run did not end within 8 s: something hangs"

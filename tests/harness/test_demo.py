@@ -1,45 +1,27 @@
 """The first look: what `hedera demo` and `./test.sh --demo` run, and what they leave."""
 
 import csv
-import subprocess
-from contextlib import nullcontext
 
 import msgspec
 import pytest
 
-from harness import library
 from harness.cli import run
 from record import run as record
 from record.errors import UnfitMachine
-from tests.harness.test_cli import HEDERA, ROOT, asked
+from tests.commands import ROOT, hedera
+from tests.harness.test_cli import asked
 from virtual import kernel
-
-
-@pytest.fixture
-def planned(monkeypatch):
-    """The runs that a sweep was told to carry out, as (scheme, traffic, seconds, seed), and in which folder."""
-    found = {}
-
-    def carry_out(jobs, folder, where=None):
-        found["runs"] = [(each.spec.scheme, each.spec.traffic, each.spec.seconds, each.spec.seed) for each in jobs]
-        found["folder"] = folder
-
-    monkeypatch.setattr("harness.sweep.carry_out_with_progress", carry_out)
-    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
-    monkeypatch.setattr(library, "carrier", lambda *asked, **named: nullcontext())
-    return found
 
 
 def test_it_is_one_pattern_under_the_control_ecmp_and_hedera(planned, tmp_path):
     done = asked("demo", "--time", "virtual", "--results", tmp_path)
     assert done.returncode == 0, done.stderr
-    assert planned["runs"] == [
-        (scheme, "published:stride4", run.SECONDS, 1) for scheme in ("nonblocking", "ecmp", "hedera-sa")
-    ]
-    picture = planned["folder"] / "figures" / "figure9.png"
+    told = [(job.spec.scheme, job.spec.traffic, job.spec.seconds, job.spec.seed) for job in planned]
+    assert told == [(scheme, "published:stride4", run.SECONDS, 1) for scheme in ("nonblocking", "ecmp", "hedera-sa")]
+    picture = planned.folder / "figures" / "figure9.png"
     assert done.stdout == f"the picture: {picture}\n"
     assert asked("demo", "--time", "virtual", "--results", tmp_path, "--seed", 2).returncode == 0
-    assert planned["folder"].name == "demo-virtual-seed2", "unlike runs are not mixed"
+    assert planned.folder.name == "demo-virtual-seed2", "unlike runs are not mixed"
 
 
 def payloads(path):
@@ -54,10 +36,7 @@ def test_root_s_test_sh_makes_a_table_and_a_picture_in_a_minute_or_two(tmp_path)
         kernel.kernel(print)
     except UnfitMachine as reason:
         pytest.skip(str(reason))
-    done = subprocess.run(
-        [HEDERA, "demo", "--time", "virtual", "--results", tmp_path / "runs"],
-        capture_output=True, text=True, timeout=500, check=False, cwd=ROOT,
-    )  # fmt: skip
+    done = hedera("demo", "--time", "virtual", "--results", tmp_path / "runs", timeout=500, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     figures = tmp_path / "runs" / "demo-virtual" / "figures"
     assert (figures / "figure9.png").stat().st_size > 10_000
@@ -70,6 +49,6 @@ def test_root_s_test_sh_makes_a_table_and_a_picture_in_a_minute_or_two(tmp_path)
     before = {path: path.read_bytes() for path in sweep.glob("*/*/*/run.json")}
     record.write(touched / "run.json", msgspec.structs.replace(record.read(touched / "run.json"), bisection_mbps=1.0))
     (bare / "seen.json").unlink()
-    done = subprocess.run([HEDERA, "report", "--judge", sweep], capture_output=True, text=True, check=False)
+    done = hedera("report", "--judge", sweep)
     assert (done.returncode, {path: path.read_bytes() for path in before}) == (0, before), "judged as it was"
     assert "judged again: 2 runs; 0 have another verdict, 1 were written anew" in done.stdout

@@ -9,7 +9,7 @@ import time
 import pytest
 
 PROGRAM = """
-import sys, time
+import time
 from harness import cli
 from harness.network import processes
 
@@ -34,29 +34,24 @@ def hung():
     return 7
 
 cli.status_of = lambda command: hung()
-cli.PATIENCE_S, processes.AGAIN_S = map(float, sys.argv[1:])
+cli.PATIENCE_S, processes.AGAIN_S = 0.5, 600
 cli.main()
 """
 
 
 @pytest.fixture
 def hung():
-    """A command whose tear-down hangs, and what it says, line by line; ``patience_s`` and ``again_s`` as told."""
+    """A command whose tear-down hangs, and what it says, line by line."""
     started = []
 
-    def heard(before):
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may have started the tests
-        if before:
-            before()
+    def start(ignored=None):
+        def heard():
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup may have started the tests
+            if ignored:
+                signal.signal(ignored, signal.SIG_IGN)
 
-    def start(patience_s, again_s, before=None):
-        process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, str(patience_s), str(again_s)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=lambda: heard(before),
-        )
+        both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        process = subprocess.Popen([sys.executable, "-c", PROGRAM], preexec_fn=heard, **both)
         started.append(process)
         assert process.stdout.readline() == "sending\n"
         return process
@@ -69,7 +64,7 @@ def hung():
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_second_ctrl_c_ends_what_a_tear_down_hangs_in(hung, number):
-    process = hung(0.5, 600)
+    process = hung()
     process.send_signal(signal.SIGINT)
     assert process.stdout.readline() == "tearing down\n"
     time.sleep(0.6)
@@ -82,7 +77,7 @@ def test_a_second_ctrl_c_ends_what_a_tear_down_hangs_in(hung, number):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_what_was_ignored_at_the_start_stays_ignored(hung, number):
     """As nohup starts a command, and a script one in the background."""
-    process = hung(0.5, 600, lambda: signal.signal(number, signal.SIG_IGN))
+    process = hung(ignored=number)
     process.send_signal(number)
     assert not select.select([process.stdout], [], [], 1)[0]
     process.send_signal(signal.SIGTERM if number == signal.SIGINT else signal.SIGINT)

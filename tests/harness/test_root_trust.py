@@ -5,54 +5,40 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from harness.network.processes import wait_until
-from tests.harness.real_runs import HEDERA, LONG, footprint, sends, working_for
+from tests.commands import HEDERA, ROOT, hedera, ran
+from tests.harness.real_runs import LONG, footprint, sends, working_for
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
-USER = 65534
-ROOT = Path(__file__).parents[2]
-
-
-SUDO = {**os.environ, "SUDO_UID": str(USER), "SUDO_GID": str(USER)}
-
-
-def as_with_sudo(*arguments, cwd, **settings):
-    return subprocess.run(
-        [HEDERA, *map(str, arguments)],
-        cwd=cwd,
-        env={**SUDO, **settings},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=200,
-    )
+NOBODY = 65534
+SUDO = {**os.environ, "SUDO_UID": str(NOBODY), "SUDO_GID": str(NOBODY)}
 
 
 def of_root(folder):
-    return subprocess.run(["find", folder, "-uid", "0"], capture_output=True, text=True, check=True).stdout
+    return ran("find", folder, "-uid", "0", check=True).stdout
 
 
 SWEEP = ("sweep", 1, 3, "--patterns", "stride:4", "--schemes", "nonblocking,ecmp", "--bw", 2, "--name", "s")
 
 
 def test_nothing_below_the_user_s_folder_is_root_s(theirs, clean):
-    ran = as_with_sudo("run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", 3, "--bw", 2, cwd=theirs)
-    assert "Mb/s" in ran.stdout, ran.stderr
+    here = {"cwd": theirs, "env": SUDO}
+    done = hedera("run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", 3, "--bw", 2, **here)
+    assert "Mb/s" in done.stdout, done.stderr
     assert (theirs / "results" / "runs" / "single").is_dir()
     assert of_root(theirs) == ""
-    swept = as_with_sudo(*SWEEP, cwd=theirs)
+    swept = hedera(*SWEEP, **here)
     assert "stride:4" in swept.stdout, swept.stderr
     place = theirs / "results" / "runs" / "s"
     assert (place / "figures" / "figure9.png").exists()
     assert (place / "report.html").exists()
     assert of_root(theirs) == ""
     (place / "report.html").unlink()
-    reported = as_with_sudo("report", place, cwd=theirs)
+    reported = hedera("report", place, **here)
     assert reported.returncode == 0, reported.stderr
     assert (place / "report.html").exists()
     assert of_root(theirs) == ""
@@ -68,7 +54,7 @@ def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
     process.send_signal(number)
     process.wait(120)
     assert of_root(theirs) == ""
-    subprocess.run([HEDERA, "clean"], check=True, capture_output=True)
+    hedera("clean", check=True)
     assert wait_until(lambda: footprint() == before, 60)
 
 
@@ -76,11 +62,7 @@ def test_a_person_who_cannot_read_the_clone_is_told_so(tmp_path):
     tmp_path.chmod(0o700)
     shutil.copy(ROOT / "hedera_harness.py", tmp_path)
     (tmp_path / "harness").symlink_to(ROOT / "harness")
-    command = [
-        sys.executable,
-        "-c",
-        "import sys; sys.path.insert(0, sys.argv[1]); import hedera_harness as h; h.main()",
-    ]
-    done = subprocess.run([*command, tmp_path], env=SUDO, capture_output=True, text=True, check=False, timeout=60)
+    program = "import sys; sys.path.insert(0, sys.argv[1]); import hedera_harness as h; h.main()"
+    done = ran(sys.executable, "-c", program, tmp_path, env=SUDO)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
-    assert f"user {USER}, for whom sudo runs this" in done.stderr
+    assert f"user {NOBODY}, for whom sudo runs this" in done.stderr

@@ -15,9 +15,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.commands import ROOT
 from tests.made import machine_code
 
-ROOT = Path(__file__).parents[2]
 USER = 21987
 """The ordinary user, where root tries."""
 SEED = 917263545

@@ -9,9 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.commands import HEDERA, ROOT, let_in, of_user, ran
+
 ENEMY, ALICE = 54321, 54322
-ROOT = Path(__file__).parents[2]
-HEDERA = Path(sys.executable).with_name("hedera")
 SECRET = "S3CRET-of-one-who-may-not-be-read"
 
 
@@ -31,9 +31,7 @@ class Neighbourhood:
     of these two with a file ``precious`` that holds SECRET."""
 
     def __init__(self, place: Path) -> None:
-        for folder in (place, *place.parents):
-            if folder.stat().st_mode & 0o001 == 0:
-                folder.chmod(folder.stat().st_mode | 0o001)
+        let_in(place)
         self.place = place
         self.theirs, self.roots, self.alices = (place / name for name in ("theirs", "roots", "alices"))
         for folder, uid in ((self.theirs, ENEMY), (self.roots, 0), (self.alices, ALICE)):
@@ -70,15 +68,8 @@ class Neighbourhood:
     def call(self, victim, *arguments, cwd="/", seconds=240, **variables):
         """A command of a victim's: how it ended and what it said, which is never a traceback, nor SECRET. The victim:
         root in a root shell, root behind whom alice called sudo, or alice herself."""
-        done = subprocess.run(
-            list(map(str, arguments)),
-            cwd=cwd,
-            env=environment(victim, self) | variables,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-            **identity(victim),
-        )
+        session = {"env": environment(victim, self) | variables, "cwd": cwd, "timeout": seconds}
+        done = ran(*arguments, text=False, **session, **(of_user(ALICE) if victim == "user" else {}))
         done.stdout, done.stderr = done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
         said = done.stdout + done.stderr
         assert "Traceback" not in said, said
@@ -96,11 +87,6 @@ class Neighbourhood:
         return self.call(victim, sys.executable, "-I", "-B", "-c", found + program, **more)
 
 
-def identity(victim):
-    """As whom a victim's processes start."""
-    return {"user": ALICE, "group": ALICE, "extra_groups": []} if victim == "user" else {}
-
-
 def environment(victim, place):
     """The variables of a victim's session."""
     found = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/root"}
@@ -111,14 +97,8 @@ def environment(victim, place):
 
 def enemy(program, *arguments, **more):
     """A process of the enemy's, that runs."""
-    return subprocess.Popen(
-        ["/usr/bin/python3", "-I", "-c", program, *map(str, arguments)],
-        user=ENEMY,
-        group=ENEMY,
-        extra_groups=[],
-        cwd="/",
-        **more,
-    )
+    command = ["/usr/bin/python3", "-I", "-c", program, *map(str, arguments)]
+    return subprocess.Popen(command, cwd="/", **of_user(ENEMY), **more)
 
 
 def does(program, *arguments):

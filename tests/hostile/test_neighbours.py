@@ -15,7 +15,8 @@ import pytest
 
 from record.files import whose_pids
 from tests import made
-from tests.hostile.neighbourhood import ALICE, ENEMY, ROOT, SECRET, Neighbourhood, does, enemy, environment, outside
+from tests.commands import ROOT
+from tests.hostile.neighbourhood import ALICE, ENEMY, SECRET, Neighbourhood, does, enemy, environment, outside
 from virtual.results import copy_results
 
 pytestmark = pytest.mark.root

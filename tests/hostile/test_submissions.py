@@ -12,6 +12,7 @@ import pytest
 from harness.network.processes import wait_until
 from record.output import write_csv
 from tests.classroom.mistakes import SOLUTIONS
+from tests.commands import alive, open_folder
 from tests.hostile.arena import SECRET, SEED, Arena
 
 seccomp = pytest.importorskip("seccomp", reason="python3-seccomp is not installed: there is no grading without")
@@ -25,8 +26,7 @@ HONEST = {part: (SOLUTIONS / f"{part}.py").read_text() for part in ("demand", "f
 @pytest.fixture(scope="module")
 def arenas():
     """A grader by mode, started when it is first asked for."""
-    with tempfile.TemporaryDirectory(prefix="hedera-hostile-") as place:  # pytest's own is shut to other users
-        os.chmod(place, 0o755)
+    with open_folder("hostile") as place:
         made = {}
         yield place, made
         for one in made.values():
@@ -729,9 +729,8 @@ open("/tmp/there", "w").close()
 while True:
     time.sleep(60)
 """
-    with tempfile.TemporaryDirectory(prefix="hedera-hostile-") as place:
-        os.chmod(place, 0o755)
-        other = Arena(arena.mode, Path(place))
+    with open_folder("hostile") as place:
+        other = Arena(arena.mode, place)
         assert not other.unfit
         other.begin(op="ask", source=attack, call_s=60.0)
         assert wait_until(lambda: len(children_of(other.process.pid)) > 30, 60)
@@ -752,11 +751,3 @@ def children_of(pid):
     except OSError:
         return []
     return [*mine, *(other for child in mine for other in children_of(child))]
-
-
-def alive(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False

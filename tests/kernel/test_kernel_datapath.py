@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from harness.network.machine import kernel_datapath
+from tests.commands import HEDERA, ROOT
 from tests.kernel import second_kernel
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
-ROOT = Path(__file__).resolve().parents[2]
-HEDERA = Path(sys.executable).parent / "hedera"
 SECONDS = 12
 BW = 2
 SCHEMES = os.environ.get("HEDERA_KERNEL_SCHEMES", "nonblocking,spanning-tree,ecmp").split(",")

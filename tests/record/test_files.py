@@ -2,7 +2,6 @@
 
 import errno
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -19,15 +18,10 @@ from record.files import (
     whose_pids,
     write_whole,
 )
+from tests.commands import ROOT, ran
 from traffic.textfile import Unreadable, read_regular
 
-ROOT = Path(__file__).resolve().parents[2]
 US = {os.geteuid()}
-
-
-def test_a_file_appears_whole_and_its_folder_with_it(tmp_path):
-    write_whole(tmp_path / "new" / "file", "ä")
-    assert (tmp_path / "new" / "file").read_bytes() == "ä".encode()
 
 
 def test_what_fails_half_way_leaves_the_old_content_and_nothing_beside(tmp_path, monkeypatch):
@@ -41,12 +35,14 @@ def test_what_fails_half_way_leaves_the_old_content_and_nothing_beside(tmp_path,
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "old")]
 
 
-def test_a_link_is_replaced_not_followed(tmp_path):
+def test_a_link_is_replaced_not_followed_and_folders_are_made(tmp_path):
     (tmp_path / "other").write_text("kept")
     (tmp_path / "file").symlink_to("other")
-    write_whole(tmp_path / "file", "new")
+    for place in (tmp_path / "file", tmp_path / "new" / "file"):
+        write_whole(place, "ä")
+        assert not place.is_symlink()
+        assert place.read_bytes() == "ä".encode()
     assert (tmp_path / "other").read_text() == "kept"
-    assert not (tmp_path / "file").is_symlink()
 
 
 @pytest.mark.root
@@ -120,8 +116,6 @@ def test_whose_it_is_shows_in_its_name_while_it_is_there():
 
 
 HERE = whose_pids()
-
-
 FOREIGN = ("hedera-run-00000000-1-2-x", "hedera-grade-x", "hedera-run-1-2-x", f"x-hedera-run-{HERE}-1-2-x")
 WRONG = (f"hedera-run-{HERE}-1-2", f"hedera-{HERE}-1-2-x", f"hedera-run-{HERE}-01-2-x")
 
@@ -139,13 +133,12 @@ def test_a_name_that_we_never_give_is_nobody_s(place):
 def test_who_counts_other_pids_takes_nothing_for_a_dead_one_s(place):
     """A container that shares /tmp, say: none of our processes is alive in there."""
     inside = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
-    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
+    if ran(*inside, "true").returncode:
         pytest.skip("this machine has no user namespaces for ordinary users")
     look = "from record.files import left_by; print(left_by({0}))"
     with temporary_folder("grade"):
-        env, command = os.environ | {"TMPDIR": str(place)}, [*inside, sys.executable, "-c", look]
-        said = subprocess.check_output(command, env=env, text=True, cwd=ROOT)
-    assert said == "{}\n"
+        done = ran(*inside, sys.executable, "-c", look, env=os.environ | {"TMPDIR": str(place)}, cwd=ROOT)
+    assert done.stdout == "{}\n", done.stderr
 
 
 def test_a_tree_goes_however_deep_it_is_and_nothing_beside_it(place):

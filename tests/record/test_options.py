@@ -71,9 +71,9 @@ def test_a_reader_that_has_enough_is_no_mistake():
         "    for n in range(100_000): click.echo('word')\n"
         "command()\n"
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "word\n"
-    process.stdout.close()
-    assert process.stderr.read() == ""
-    process.stderr.close()
-    assert process.wait(60) == 1
+    both = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", code], **both) as process:
+        assert process.stdout.readline() == "word\n"
+        process.stdout.close()
+        assert process.stderr.read() == ""
+    assert process.returncode == 1

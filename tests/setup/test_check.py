@@ -5,15 +5,12 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from pathlib import Path
 
 import pytest
 
 from harness.network.processes import wait_until
+from tests.commands import ROOT, USER, alive, of_user, open_folder, ran
 
-ROOT = Path(__file__).parents[2]
-SOMEBODY = 54321
 PYTEST = f"""#!{sys.executable}
 import os, pathlib, resource, subprocess, sys, time
 assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] <= 1024, "as a login has it"
@@ -36,31 +33,28 @@ finally:
 @pytest.fixture
 def place():
     """A clone of an ordinary user's, who runs check.sh in it."""
-    with tempfile.TemporaryDirectory(prefix="hedera-check-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
+    with open_folder("check") as folder:
         (folder / ".venv/bin").mkdir(parents=True)
         shutil.copytree(ROOT / "setup", folder / "setup")
         shutil.copy(ROOT / "check.sh", folder)
         for tool in ("setup/install.sh", ".venv/bin/ruff", ".venv/bin/mypy"):
             (folder / tool).write_text("#!/bin/sh\n")
         for tool in ("pytest", "python", "hedera"):
-            (folder / ".venv/bin" / tool).write_text(PYTEST.format(here=name))
+            (folder / ".venv/bin" / tool).write_text(PYTEST.format(here=str(folder)))
         for tool in ("setup/install.sh", *(f".venv/bin/{each.name}" for each in (folder / ".venv/bin").iterdir())):
             (folder / tool).chmod(0o755)
         for empty in (".venv/installed-check", "lasts", "fails"):
             (folder / empty).touch()
         if os.geteuid() == 0:
-            subprocess.run(["chown", "-R", f"{SOMEBODY}:{SOMEBODY}", folder], check=True)
+            subprocess.run(["chown", "-R", f"{USER}:{USER}", folder], check=True)
         yield folder
-        for pid in alive(folder):
+        for pid in left(folder):
             os.kill(pid, signal.SIGKILL)
 
 
-def alive(place):
+def left(place):
     """What was started and has not ended, by its id."""
-    stats = {int(path.stem): Path("/proc", path.stem, "stat") for path in place.glob("*.began")}
-    return [pid for pid, stat in stats.items() if stat.exists() and ") Z " not in stat.read_text()]
+    return [pid for path in place.glob("*.began") if alive(pid := int(path.stem))]
 
 
 def began(place):
@@ -69,14 +63,11 @@ def began(place):
 
 
 def check(place, *arguments, **settings):
-    somebody = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-    return subprocess.Popen(
-        [place / "check.sh", *arguments], env={**os.environ, **settings}, text=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True, **somebody,
-    )  # fmt: skip
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "start_new_session": True}
+    return subprocess.Popen([place / "check.sh", *arguments], env={**os.environ, **settings}, **how, **of_user())
 
 
-MININET = subprocess.run(["/usr/bin/python3", "-Ic", "import mininet"], capture_output=True)
+MININET = ran("/usr/bin/python3", "-Ic", "import mininet")
 pytestmark = pytest.mark.skipif(MININET.returncode != 0, reason="no Mininet")
 
 
@@ -96,7 +87,7 @@ def test_ctrl_c_ends_all_of_it(place, number, status):
     """What a terminal sends goes to the group of the shell; a cancelled job is told by its shell alone."""
     (place / "lasts").write_text("tests.in_guests,worksteal")
     process = check(place)
-    assert wait_until(lambda: len(began(place)) == 2 and len(alive(place)) == 4, 20)
+    assert wait_until(lambda: len(began(place)) == 2 and len(left(place)) == 4, 20)
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
     process.communicate(timeout=120)
-    assert (process.returncode, alive(place), len(began(place))) == (status, [], 2)
+    assert (process.returncode, left(place), len(began(place))) == (status, [], 2)

@@ -1,12 +1,11 @@
 """What people are told to paste into clouds: its form, and that what it calls is here."""
 
 import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from tests.commands import ROOT
 
 
 @pytest.mark.parametrize("user", ["ubuntu", "admin"])

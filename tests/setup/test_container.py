@@ -1,18 +1,13 @@
 """The container's files, and what is refused where a container has no rights."""
 
 import os
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 import yaml
 
 from harness.network.machine import RIGHTS, lacking_rights
+from tests.commands import HEDERA, ROOT, ran
 from virtual.guest import memory_folder
-
-ROOT = Path(__file__).parents[2]
-HEDERA = Path(sys.executable).with_name("hedera")
 
 
 def test_compose_gives_virtual_time_no_privilege():
@@ -47,12 +42,10 @@ def test_rights_that_root_lacks(tmp_path, capabilities, ids, words):
 UNSHARE = ["unshare", "--user", "--map-root-user", "--net", "--mount"]
 
 
-@pytest.mark.skipif(subprocess.run([*UNSHARE, "true"]).returncode != 0, reason="no user namespaces here")
+@pytest.mark.skipif(ran(*UNSHARE, "true").returncode != 0, reason="no user namespaces here")
 def test_real_time_without_rights_is_refused(tmp_path):
     words = ["run", "--scheme", "ecmp", "--traffic", "stride:4", "--time", "real", "--out", tmp_path / "out"]
-    done = subprocess.run(
-        [*UNSHARE, "setpriv", "--bounding-set=-all", HEDERA, *words], capture_output=True, text=True, timeout=120
-    )
+    done = ran(*UNSHARE, "setpriv", "--bounding-set=-all", HEDERA, *words)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
     assert not (tmp_path / "out").exists()
 

@@ -7,15 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+from tests.commands import ROOT, USER, of_user, open_folder, ran
+
 LOCK = Path("/run/hedera-setup/lock")
-OWNER = 54321  # whom the machine does not know: everything is to work by number
 PATIENCE_S = 120
 PROJECT = """
 [build-system]
@@ -58,9 +57,7 @@ def wheels(tmp_path_factory):
 @pytest.fixture(scope="module")
 def clone(wheels):
     """A small clone that belongs to an ordinary user, in a folder with a letter that is not ASCII's."""
-    with tempfile.TemporaryDirectory(prefix="hedera-klön-") as name:
-        folder = Path(name)
-        folder.chmod(0o755)
+    with open_folder("klön") as folder:
         (folder / "setup").mkdir()
         for file in ("install.sh", "clean.sh", "clone.pth"):
             shutil.copy(ROOT / "setup" / file, folder / "setup")
@@ -77,7 +74,7 @@ def clone(wheels):
         (folder / "hedera/late.py").touch()
         (folder / "pyproject.toml").write_text(PROJECT)
         for path in (folder, *folder.rglob("*")):
-            os.chown(path, OWNER, OWNER) if os.geteuid() == 0 else None
+            os.chown(path, USER, USER) if os.geteuid() == 0 else None
         yield folder
 
 
@@ -104,15 +101,14 @@ def touch_project(clone, remark):
 
 
 def test_what_only_root_can_install_is_told_at_once(clone, tmp_path):
-    user = {"user": OWNER, "group": OWNER} if os.geteuid() == 0 else {}
-    with start(clone, environment={"PATH": str(tmp_path)}, **user) as running:
+    with start(clone, environment={"PATH": str(tmp_path)}, **of_user()) as running:
         assert re.search(r"sudo apt-get install .*git .*util-linux", running.communicate()[1])
     assert running.returncode == 3
 
 
 @pytest.mark.root
 def test_another_user_s_clone_is_not_set_up(clone):
-    with start(clone, user=OWNER + 1, group=OWNER + 1) as running:
+    with start(clone, **of_user(USER + 1)) as running:
         assert running.communicate()[1].startswith("setup: you cannot write to")
     assert running.returncode == 2
 
@@ -207,7 +203,7 @@ def test_pox_is_fetched_into_the_user_s_cache_by_its_hash(clone, tmp_path, known
     source, git = tmp_path / "source", ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", tmp_path / "source"]
     subprocess.run(["git", "init", "--quiet", source], check=True)
     subprocess.run([*git, "commit", "--quiet", "--allow-empty", "--message", "pox"], check=True)
-    made = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True).stdout.strip()
+    made = ran(*git, "rev-parse", "HEAD", check=True).stdout.strip()
     script = clone / "setup/install.sh"
     pinned = made if known else made[::-1]
     script.write_text(re.sub(r"(?m)^pox_commit=\w+", f"pox_commit={pinned}", script.read_text()))
@@ -218,7 +214,6 @@ def test_pox_is_fetched_into_the_user_s_cache_by_its_hash(clone, tmp_path, known
     place = tmp_path / ".cache/hedera/pox"
     assert (running.returncode, place.exists()) == ((0, True) if known else (3, False)), said
     if known:
-        head = subprocess.run(["git", "-C", place, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-        assert head.stdout.strip() == made
+        assert ran("git", "-C", place, "rev-parse", "HEAD", check=True).stdout.strip() == made
     else:
         assert "git clone -b halosaur https://github.com/noxrepo/pox" in said

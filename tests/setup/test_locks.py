@@ -4,13 +4,12 @@ import ast
 import re
 import sys
 from importlib.metadata import metadata, packages_distributions, requires, version
-from pathlib import Path
 
 import pytest
 
 from record.output import read_csv
+from tests.commands import ROOT
 
-ROOT = Path(__file__).parents[2]
 PACKAGES = tuple(sorted(p.parent.name for p in ROOT.glob("*/__init__.py") if p.parent.name != "tests"))
 FOUND_AT_RUN_TIME = {
     "_typeshed",  # known to type checkers alone

@@ -6,37 +6,34 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import zipfile
 from pathlib import Path
 
 import numba
 import pytest
 
-ROOT = Path(__file__).parents[2]
-SOMEBODY = 54321
+from tests.commands import ROOT, USER, of_user, open_folder, ran
+
 NOT_CODE = (".*", "tests", "docs", "runs", "__pycache__", "*.egg-info", "build")
 
 
 @pytest.fixture(scope="module")
 def place():
-    """A folder that every user can reach."""
-    with tempfile.TemporaryDirectory(prefix="hedera-wheel-") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
+    with open_folder("wheel") as place:
+        yield place
 
 
 @pytest.fixture(scope="module")
 def wheel(place):
     """The wheel of this clone, in which somebody has run sweeps."""
-    folder = place
-    shutil.copytree(ROOT, folder / "clone", ignore=shutil.ignore_patterns(*NOT_CODE))
+    clone = place / "clone"
+    shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(*NOT_CODE))
     for name in ("runs/mine", "simulated"):
-        (folder / "clone/results" / name).mkdir(parents=True, exist_ok=True)
-        (folder / "clone/results" / name / "summary.csv").write_text("mine\n")
+        (clone / "results" / name).mkdir(parents=True, exist_ok=True)
+        (clone / "results" / name / "summary.csv").write_text("mine\n")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*build, "--wheel-dir", folder, "."], cwd=folder / "clone", check=True)
-    return next(folder.glob("*.whl"))
+    subprocess.run([*build, "--wheel-dir", place, "."], cwd=clone, check=True)
+    return next(place.glob("*.whl"))
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +48,7 @@ def installed(wheel):
         (packages / f"{name}.py").write_text(f"raise SystemExit('took {name} of another package')\n")
     for link in (["--link"], []):  # a grading's sandbox sees an environment, and not what its files of paths name
         copy = ["cp", "-a", "--no-clobber", *link, f"{Path(numba.__file__).parents[1]}/.", str(packages)]
-        if subprocess.run(copy, capture_output=True, check=False).returncode == 0:
+        if ran(*copy, timeout=None).returncode == 0:
             break
     return environment / "bin"
 
@@ -64,16 +61,13 @@ def elsewhere(installed):
     for name in ("controllers", "hedera", "results", "json", "click"):
         (home / f"{name}.py").write_text(f"raise SystemExit('took {name} from the current folder')\n")
     if os.geteuid() == 0:
-        os.chown(home, SOMEBODY, SOMEBODY)
+        os.chown(home, USER, USER)
     return home
 
 
 def hedera(installed, folder, *arguments):
     environment = {"PATH": "/usr/bin:/bin", "HOME": str(installed.parent / "home")}
-    somebody = {"user": SOMEBODY, "group": SOMEBODY, "extra_groups": []} if os.geteuid() == 0 else {}
-    done = subprocess.run(
-        [installed / "hedera", *arguments], cwd=folder, env=environment, capture_output=True, text=True, **somebody
-    )
+    done = ran(installed / "hedera", *arguments, cwd=folder, env=environment, timeout=None, **of_user())
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -110,8 +104,7 @@ def test_the_commands_work_from_any_folder(installed, elsewhere):
 @pytest.mark.timeout(1200)
 def test_guests_and_grading_of_an_ordinary_user_s(installed, elsewhere):
     """In an environment that sees none of the system's packages, Mininet's neither."""
-    python = subprocess.run([installed / "python", "-c", "import mininet"], capture_output=True, text=True)
-    assert "No module named 'mininet'" in python.stderr
+    assert "No module named 'mininet'" in ran(installed / "python", "-c", "import mininet").stderr
     assert hedera(installed, elsewhere, "guest", "--", "id", "-u") == "0\n"
     short = ("--bw", "2", "--seconds", "3", "--out", "run")
     assert ", ok\n" in hedera(installed, elsewhere, "run", "--scheme", "ecmp", "--traffic", "stride:4", *short)

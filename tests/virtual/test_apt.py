@@ -1,7 +1,6 @@
-import subprocess
-
 import pytest
 
+from tests.commands import ran
 from virtual.apt import merge, missing_with
 
 
@@ -17,17 +16,13 @@ def test_folders_that_the_system_has_as_links_move_to_where_those_lead(tmp_path,
         (root / file).parent.mkdir(parents=True, exist_ok=True)
         (root / file).write_text(file)
     merge(root, system)
-    assert {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()} == {
-        "opt/x",
-        "usr/sbin/ip",
-        found,
-    }
+    files = {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+    assert files == {"opt/x", "usr/sbin/ip", found}
 
 
 def test_a_package_is_fetched_where_its_files_are_gone_though_apt_has_it_installed():
     asked = ["dpkg-query", "-W", "-f", "${Version}", "util-linux"]
-    installed = subprocess.run(asked, capture_output=True, text=True, check=True).stdout
-    offered = subprocess.run(["apt-cache", "madison", "util-linux"], capture_output=True, text=True).stdout
-    if f" {installed} " not in offered:
+    installed = ran(*asked, check=True).stdout
+    if f" {installed} " not in ran("apt-cache", "madison", "util-linux").stdout:
         pytest.skip("this machine's lists of packages do not have what is installed")
     assert missing_with(["util-linux"]) == [f"util-linux={installed}"]

@@ -5,16 +5,15 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from record.errors import WorkerFailed
+from tests.commands import HEDERA, ran
 from virtual import cache
 from virtual.command import run
 
 pytestmark = pytest.mark.virtual
-GUEST = (str(Path(sys.executable).with_name("hedera")), "guest")
 
 
 @pytest.fixture
@@ -55,8 +54,7 @@ def test_open_vswitch_is_there_when_it_is_asked_for(place):
 
 
 def test_a_package_is_there_for_the_guest_alone(place):
-    offered = subprocess.run(["apt-cache", "show", "hello"], capture_output=True)
-    if offered.returncode or shutil.which("hello"):
+    if ran("apt-cache", "show", "hello").returncode or shutil.which("hello"):
         pytest.skip("the package hello is installed, or not in this machine's lists")
     done, said, _ = shell("hello", packages=["hello"])
     assert (done.status, said) == (0, b"Hello, world!\n")
@@ -73,7 +71,7 @@ def test_ctrl_c_leaves_nothing(place):
     left = ["grep", "-rqs", "--include=told", str(place), cache.folder("jobs")]
     script = "echo on; while :; do sleep 1; done"
     closed = ("sh", "-c", 'exec "$@" <&-', "sh")  # without standard input
-    with subprocess.Popen([*closed, *GUEST, "--", "sh", "-c", script], stdout=subprocess.PIPE) as process:
+    with subprocess.Popen([*closed, HEDERA, "guest", "--", "sh", "-c", script], stdout=subprocess.PIPE) as process:
         assert process.stdout.readline() == b"on\n"
         assert subprocess.run(left).returncode == 0
         process.send_signal(signal.SIGINT)
@@ -82,9 +80,7 @@ def test_ctrl_c_leaves_nothing(place):
 
 
 def test_what_waits_for_ever_ends_by_the_guest_s_clock_and_is_named(place):
-    script = (
-        "import os, subprocess\nprint('begun')\nprint('left', file=open(os.environ['OUT'] + '/one', 'w'), flush=True)\n"
-    )
+    script = "import os, subprocess\nprint('begun')\nopen(os.environ['OUT'] + '/one', 'w').write('left\\n')\n"
     script += "subprocess.run(['sleep', 'infinity'])"
     said = io.BytesIO()
     with pytest.raises(WorkerFailed, match=r"after 20 s of its own clock.* sleep infinity$"):

@@ -8,19 +8,19 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
 
+from harness.network.processes import wait_until
 from record.errors import WorkerFailed
+from tests.commands import ROOT, open_folder, ran
 from virtual import cache
 from virtual.guest import RESULTS, START_S, Guest
 from virtual.kernel import shipped
 from virtual.results import copy_results
 
 pytestmark = pytest.mark.virtual
-ROOT = Path(__file__).parents[2]
 FOREVER = "while :; do :; done"
 SMALL = {"memory_mib": 256, "real_s": 120.0}
 
@@ -33,13 +33,6 @@ def of(job):
             if os.fsencode(job) in Path("/proc", pid, "cmdline").read_bytes():
                 found.append(int(pid))
     return found
-
-
-def within(seconds, condition):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, f"not within {seconds} s"
-        time.sleep(0.05)
 
 
 def test_an_hour_is_over_at_once_and_the_command_s_status_comes_out(linux, tmp_path):
@@ -145,7 +138,7 @@ def test_the_host_s_files_are_seen_below_layers_and_stay_as_they_are_and_results
 def test_it_runs_on_one_processor_that_no_other_guest_has(linux, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # guests of tests that run beside are others'
     with Guest(linux, ["sh", "-c", FOREVER], **SMALL) as one, Guest(linux, ["sh", "-c", FOREVER], **SMALL) as two:
-        within(30, lambda: (one.job / "out/facts").exists() and (two.job / "out/facts").exists())
+        assert wait_until(lambda: (one.job / "out/facts").exists() and (two.job / "out/facts").exists(), 30)
         sets = [os.sched_getaffinity(guest.pid) for guest in (one, two)]
     assert [len(each) for each in sets] == [1, 1]
     if len(os.sched_getaffinity(0)) > 1:
@@ -174,13 +167,13 @@ def test_a_guest_that_hangs_is_never_done_or_has_no_memory_left_is_ended(linux, 
 
 def test_a_guest_that_is_killed(linux):
     with Guest(linux, ["sh", "-c", FOREVER], **SMALL) as guest:
-        within(30, lambda: (guest.job / "out/facts").exists())
+        assert wait_until(lambda: (guest.job / "out/facts").exists(), 30)
         processes = of(guest.job)
         os.kill(guest.pid, signal.SIGKILL)
         with pytest.raises(WorkerFailed, match="ended without a result: it was killed"):
             guest.wait()
     assert processes
-    within(5, lambda: not any(Path("/proc", str(pid), "exe").exists() for pid in processes))
+    assert wait_until(lambda: not any(Path("/proc", str(pid), "exe").exists() for pid in processes), 5)
 
 
 PARENT = """
@@ -195,21 +188,13 @@ with Guest(Path(sys.argv[1]), ["sh", "-c", {command!r}], memory_mib=256) as gues
 
 def parent(linux, command, prefix=(), environment=None):
     code = textwrap.dedent(PARENT.format(command=command))
-    return subprocess.Popen(
-        [*prefix, sys.executable, "-c", code, str(linux)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env=environment,
-    )
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT, "env": environment}
+    return subprocess.Popen([*prefix, sys.executable, "-c", code, str(linux)], **how)
 
 
 def test_a_guest_boots_where_nobody_is_root(linux):
     """As in a container without privileges: a user namespace in which there is one user, not root."""
-    with tempfile.TemporaryDirectory() as name:
-        place = Path(name)
-        place.chmod(0o755)
+    with open_folder("guest") as place:
         kernel = shutil.copy(linux, place)
         (place / "cache").mkdir()
         inside = ["unshare", "--user", "--map-current-user", "--"]
@@ -217,9 +202,9 @@ def test_a_guest_boots_where_nobody_is_root(linux):
             os.chown(place / "cache", 4321, 4321)
             inside = ["setpriv", "--reuid=4321", "--regid=4321", "--clear-groups", "--bounding-set=-all", "--", *inside]
         reads = ["test", "-r", sys.executable, "-a", "-r", __file__]
-        if subprocess.run([*inside, *reads], capture_output=True, check=False).returncode:
+        if ran(*inside, *reads).returncode:
             pytest.skip("no ordinary user can make user namespaces here, or read this code")
-        environment = {"PATH": os.environ["PATH"], "HOME": name, "XDG_CACHE_HOME": str(place / "cache")}
+        environment = {"PATH": os.environ["PATH"], "HOME": str(place), "XDG_CACHE_HOME": str(place / "cache")}
         with parent(kernel, f"id -u >{RESULTS}/uid", inside, environment) as process:
             assert process.communicate(timeout=120)[1] == ""
         assert process.returncode == 0
@@ -229,11 +214,11 @@ def test_a_guest_boots_where_nobody_is_root(linux):
 def test_nothing_is_left_when_the_parent_dies(linux, how):
     with parent(linux, FOREVER) as process:
         job = Path(process.stdout.readline().split()[0])
-        within(30, lambda: (job / "out/facts").exists())
+        assert wait_until(lambda: (job / "out/facts").exists(), 30)
         assert of(job)
         process.send_signal(how)
         process.communicate(timeout=120)
-    within(10, lambda: not of(job))
+    assert wait_until(lambda: not of(job), 10)
     with Guest(linux, ["true"], **SMALL) as guest:
         guest.wait()
     assert not job.exists()
@@ -242,7 +227,7 @@ def test_nothing_is_left_when_the_parent_dies(linux, how):
 def test_a_full_disk_is_told_and_not_a_result(linux, tmp_path):
     mount = 'mount -t tmpfs -o size=4m,mode=700 small "$1" && shift && exec "$@"'
     inside = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", mount, "sh", str(tmp_path)]
-    if subprocess.run([*inside, "true"], capture_output=True, check=False).returncode:
+    if ran(*inside, "true").returncode:
         pytest.skip("this machine has no user namespaces for ordinary users, so no small disk without root")
     command = f"head -c 8000000 /dev/zero >{RESULTS}/zeros; sleep 20; true"
     with parent(linux, command, inside, os.environ | {"XDG_CACHE_HOME": str(tmp_path)}) as process:

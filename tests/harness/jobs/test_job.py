@@ -32,9 +32,14 @@ def believing(monkeypatch):
     textfile.given.update(before)
 
 
-def test_a_job_survives_the_way_there_and_its_files_are_read_and_not_those_on_the_disk(tmp_path):
+@pytest.fixture
+def matrix(tmp_path):
     matrix = tmp_path / "m.csv"
     matrix.write_text("src_host,dst_host\n0,5\n")
+    return matrix
+
+
+def test_a_job_survives_the_way_there_and_its_files_are_read_and_not_those_on_the_disk(matrix):
     job = job_of(RunSpec("hedera-sa", f"file:{matrix}", seconds=6, time="virtual", fail=("switch:4_1_1@2",)))
     assert decoded(job.encoded()) == job
     assert job.files == {str(matrix): "src_host,dst_host\n0,5\n"}
@@ -43,9 +48,7 @@ def test_a_job_survives_the_way_there_and_its_files_are_read_and_not_those_on_th
     assert job.spec.workload().standing.dst.tolist() == [5]
 
 
-def test_a_run_is_judged_by_the_files_that_it_was_made_of(tmp_path):
-    matrix = tmp_path / "m.csv"
-    matrix.write_text("src_host,dst_host\n0,5\n")
+def test_a_run_is_judged_by_the_files_that_it_was_made_of(matrix):
     job = job_of(RunSpec("ecmp", f"file:{matrix}", seconds=6, time="virtual"))
     matrix.write_text("src_host,dst_host\n0,6\n")
     with job.files_given():
@@ -56,16 +59,8 @@ def test_a_run_is_judged_by_the_files_that_it_was_made_of(tmp_path):
 @pytest.mark.parametrize(
     "data",
     [
-        *(
-            b"",
-            b"{}",
-            b"[1]",
-            b"{}\n",
-            b'{}\n{"scheme": "ecmp"}',
-            b"{}\n7",
-            b"7\n" + Job(SPEC, {}).encoded(),
-            b"[" * 100_000,
-        ),
+        *(b"", b"{}", b"[1]", b"{}\n", b'{}\n{"scheme": "ecmp"}', b"{}\n7", b"[" * 100_000),
+        b"7\n" + Job(SPEC, {}).encoded(),
         Job(SPEC, {}).encoded().replace(b'"k":4', b'"k":5'),
     ],
 )
@@ -99,41 +94,40 @@ def carried_out(job):
     return done.stdout.decode()
 
 
-def test_whoever_carries_a_job_out_runs_no_scheduler_of_the_user_s(tmp_path):
+@pytest.mark.parametrize(
+    ("source", "field", "name", "said"),
+    [
+        (SCHEDULER, "scheme", "{file}:Mine", "{file}:Mine\n"),
+        (GOOD + "open({marker!r}, 'w').close()\n", "topology", "{file}:Net", "[1, 0]"),
+        ("def f(tree, rng):\n    open({marker!r}, 'w').close()\n    return [(0, 3)]\n", "traffic", "{file}:f", "[3]"),
+    ],
+    ids=["scheduler", "network", "pattern"],
+)
+def test_whoever_carries_a_job_out_runs_no_code_of_the_user_s(tmp_path, source, field, name, said):
     file, marker = tmp_path / "mine.py", tmp_path / "marker"
-    file.write_text(SCHEDULER.format(marker=str(marker)))
-    job = job_of(RunSpec(f"{file}:Mine", "stride:4", seconds=6, time="virtual"))
-    assert job.files[str(file)] == file.read_text()
-    assert marker.exists(), "the user's own process knows that the class is one"
+    file.write_text(source.replace("{marker!r}", repr(str(marker))))
+    asked = {"scheme": "ecmp", "traffic": "stride:1", field: name.format(file=file)}
+    job = job_of(RunSpec(**asked, seconds=6, time="virtual"))
+    assert marker.exists(), "the user's own process runs it"
     marker.unlink()
-    assert carried_out(job).endswith(f"{file}:Mine\n")
+    assert said.format(file=file) in carried_out(job)
+    if field == "scheme":
+        assert job.files[str(file)] == file.read_text()
+    else:
+        assert "does not run" in carried_out(Job(job.spec, {}))
     assert not marker.exists()
 
 
-def test_nor_a_network_whose_rows_it_checks(tmp_path):
-    file, marker = tmp_path / "mine.py", tmp_path / "marker"
-    file.write_text(GOOD + f"open({str(marker)!r}, 'w').close()\n")
-    job = job_of(RunSpec("ecmp", "stride:1", seconds=6, time="virtual", topology=f"{file}:Net"))
-    marker.unlink()
-    assert carried_out(job).startswith("[1, 0]")
-    rows = job.files[f"{file}:Net"]
-    for wrong, words in ((rows.replace('"c"', '"; reboot"'), "'; reboot'"), ("[]", "Expected `object`, got `array`")):
-        assert words in carried_out(Job(job.spec, {f"{file}:Net": wrong}))
-    assert "does not run" in carried_out(Job(job.spec, {}))
-    assert not marker.exists()
+def test_it_checks_the_rows_of_a_network(tmp_path):
+    (tmp_path / "mine.py").write_text(GOOD)
+    name = f"{tmp_path}/mine.py:Net"
+    job = job_of(RunSpec("ecmp", "stride:1", seconds=6, time="virtual", topology=name))
+    rows = job.files[name].replace('"c"', '"; reboot"')
+    for wrong, words in ((rows, "'; reboot'"), ("[]", "Expected `object`, got `array`")):
+        assert words in carried_out(Job(job.spec, {name: wrong}))
 
 
-def test_nor_a_pattern_and_it_reads_no_file_that_did_not_come_along(tmp_path):
-    file, marker = tmp_path / "mine.py", tmp_path / "marker"
-    file.write_text(f"def f(tree, rng):\n    open({str(marker)!r}, 'w').close()\n    return [(0, 3)]\n")
-    job = job_of(RunSpec("ecmp", f"{file}:f", seconds=6, time="virtual"))
-    marker.unlink()
-    assert carried_out(job).startswith("[3]")
-    without = carried_out(Job(job.spec, {}))
-    assert "does not run" in without
-    assert not marker.exists()
-    secret = tmp_path / "secret"
-    secret.write_text("S3CRET\n")
-    stolen = carried_out(Job(RunSpec("ecmp", f"file:{secret}", seconds=6, time="virtual"), {}))
+def test_it_reads_no_file_that_did_not_come_along(matrix):
+    stolen = carried_out(Job(RunSpec("ecmp", f"file:{matrix}", seconds=6, time="virtual"), {}))
     assert "did not come with the job" in stolen
-    assert "S3CRET" not in stolen
+    assert "0,5" not in stolen

@@ -14,9 +14,12 @@ from harness.jobs.job import Circumstances, Job
 from harness.jobs.publish import RESULT, Planned, alone_in, carry_out, new_folder, read_run, run
 from harness.run.observation import SEEN
 from harness.sweep import TrafficSpec, plan
+from record import run as record
 from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from record.files import remove_partial
 from tests.harness.jobs.made import SPEC, Carrier, carried, result
+
+REAL = replace(SPEC, time="real", controller_delay_ms=None, start_spread_ms=None)
 
 
 class Watcher:
@@ -141,9 +144,7 @@ def test_in_real_time_a_run_that_does_not_count_is_tried_once_more(tmp_path, mon
         return result(spec, verdict="invalid", reasons=("too slow",))
 
     for time, tries in (("real", 2), ("virtual", 1)):
-        jobs = jobs_in(
-            tmp_path / time, replace(SPEC, time=time, controller_delay_ms=None, start_spread_ms=None), trials=1
-        )
+        jobs = jobs_in(tmp_path / time, REAL if time == "real" else SPEC, trials=1)
         where, watcher = Carrier(too_slow), Watcher()
         carry_out(jobs, where, watcher.done, watcher.look)
         assert len(where.jobs) == tries * len(jobs)
@@ -151,15 +152,12 @@ def test_in_real_time_a_run_that_does_not_count_is_tried_once_more(tmp_path, mon
 
 
 def test_the_second_try_counts_where_the_first_does_not(tmp_path):
-    spec = replace(SPEC, time="real", controller_delay_ms=None, start_spread_ms=None)
-    planned = Planned(Job(spec, {}), tmp_path / "trial-1")
+    planned = Planned(Job(REAL, {}), tmp_path / "trial-1")
     (tmp_path / "trial-1").mkdir()
     (tmp_path / "trial-1" / RESULT).write_text("{")
     assert planned.next_folder() == tmp_path / "trial-1-again"
     with new_folder(tmp_path / "trial-1-again") as place:
-        from record import run as record
-
-        record.write(place / RESULT, result(spec))
+        record.write(place / RESULT, result(REAL))
     assert planned.outcome().valid
     assert planned.next_folder() is None
 

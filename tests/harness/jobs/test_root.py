@@ -21,12 +21,8 @@ from tests.harness.jobs.test_job import SCHEDULER
 
 
 @pytest.fixture
-def child(tmp_path, monkeypatch):
-    """A root child whose runs do as they are told in place of a network's, in a /run/hedera of the test's own."""
-    monkeypatch.setattr(footprint, "HOME", tmp_path / "home")
-    for name in ("require_root", "require_tools"):
-        monkeypatch.setattr(experiment, name, lambda: None)
-    monkeypatch.setattr("harness.network.machine.require_datapath", lambda: None)
+def child(bare, monkeypatch):
+    """A root child whose runs do as they are told in place of a network's."""
     started = []
 
     def start(carry_out=lambda self: None):

@@ -12,12 +12,12 @@ import pytest
 from harness.jobs import world
 from harness.run.source import EMULATOR
 from record.spec import RunSpec
-from tests.harness.test_cli import HEDERA
+from tests.commands import hedera
+from tests.harness.jobs.made import SPEC
 from virtual.kernel.shipped import manifest
 
 KERNELS = {4: "0750d61250611403a4bc3ec11785fde4aaaf4261aa59b8389d6f9dca23b33f30"}
 """The kernel of each version of the emulator: one that may change results is a new version."""
-SPEC = RunSpec("ecmp", "stride:4", seconds=6, time="virtual", platform="os-ken")
 
 
 def test_another_kernel_is_another_emulator_unless_it_changes_no_result():
@@ -104,8 +104,8 @@ def test_one_seed_is_one_result_in_any_folder_beside_other_work_and_seeds_differ
             place = tmp_path / folder
             place.parent.mkdir(parents=True, exist_ok=True)
             home = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", ""), "UNHEARD": "x" * len(folder) * 1000}
-            command = [HEDERA, *RUN, "--scheme", scheme, "--seed", str(seed), "--out", place]
-            subprocess.run(command, check=True, env=os.environ | home, cwd=place.parent)
+            changed = ["--scheme", scheme, "--seed", seed, "--out", place]
+            hedera(*RUN, *changed, check=True, env=os.environ | home, cwd=place.parent)
             run = json.loads((place / "run.json").read_text())
             parts = {name: run[name] for name in run.keys() - {"started", "environment"}}
             raw = {path.name: path.read_bytes() for path in place.iterdir() if path.name != "run.json"}
@@ -124,8 +124,7 @@ def test_a_cable_delays_each_way_of_a_packet_by_which_round_trips_grow(tmp_path)
     """A packet of 1500 bytes takes 1.2 ms of each 10 Mb/s link; the handshake none to speak of."""
     (tmp_path / "flows.csv").write_text("src_host,dst_host,start_s,size_bytes\n0,4,2,1000\n0,1,3,1000\n")
     traffic = ["--traffic", f"file:{tmp_path}/flows.csv", "--no-scale-sizes", "--scheme", "ecmp", "--seconds", "5"]
-    command = [HEDERA, *RUN, *traffic, "--delay", "5", "--out", tmp_path / "out"]
-    subprocess.run(command, check=True, cwd=tmp_path)
+    hedera(*RUN, *traffic, "--delay", "5", "--out", tmp_path / "out", check=True, cwd=tmp_path)
     far, near = json.loads((tmp_path / "out/run.json").read_text())["flows"]
     assert 12 * 5 < far["rtt_ms"] < 12 * 5 + 10
     assert 4 * 5 < near["rtt_ms"] < 4 * 5 + 5

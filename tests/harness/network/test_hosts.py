@@ -18,13 +18,6 @@ def test_ipv6_is_switched_off_where_there_is_any(tmp_path):
     assert ipv6_off(tmp_path / "nowhere") == []
 
 
-@pytest.fixture
-def pid():
-    pid = netlink.hold()
-    yield pid
-    netlink.release(pid)
-
-
 @pytest.mark.root
 def test_a_host_is_what_it_is_set_up_to_be(pid):
     run(["ip", "link", "add", "a-eth0", "type", "veth", "peer", "name", "b-eth0"], namespace=pid)
@@ -56,7 +49,7 @@ def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_f
         run(["ip", "link", "add", "a-eth0", "type", "veth", *peer], namespace=pids["a"])
         for name, ip in zip("ab", KNOWN, strict=True):
             set_up(name, pids[name], f"{name}-eth0", ip, KNOWN, Tcp("reno", *changes))
-        with inside_socket(pids["b"]) as server, inside_socket(pids["a"]) as client:
+        with netlink.inside(pids["b"], socket.socket) as server, netlink.inside(pids["a"], socket.socket) as client:
             server.bind(("10.0.0.3", 5001))
             server.listen()
             client.connect(("10.0.0.3", 5001))
@@ -69,11 +62,6 @@ def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_f
             netlink.release(pid)
     assert (" sack " in told) is sack
     assert rto_ms <= float(told.split(" rto:")[1].split()[0]) < rto_ms + 100
-
-
-def inside_socket(pid):
-    """A TCP socket of a namespace."""
-    return netlink.inside(pid, lambda: socket.socket())
 
 
 @pytest.fixture

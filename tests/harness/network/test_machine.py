@@ -20,6 +20,19 @@ def tool(tmp_path, monkeypatch):
     return put
 
 
+@pytest.fixture
+def fresh():
+    """Nothing is remembered of what was asked, before and after."""
+
+    def forget():
+        for each in (machine.told, machine.version_of):
+            each.cache_clear()
+
+    forget()
+    yield
+    forget()
+
+
 @pytest.mark.parametrize(
     ("status", "revision"),
     [("", "abc"), ("echo ' M file'", "abc+"), ("exit 128", "unknown"), ("exec sleep 600", "unknown")],
@@ -34,17 +47,11 @@ def test_a_revision_says_whether_the_tree_is_as_it_was_and_a_git_that_fails_know
 
 
 @pytest.mark.parametrize(("guest", "version"), [(True, "9.9"), (False, "1.2")])
-def test_a_guest_alone_believes_what_it_is_told_of_tools_and_revision(tool, monkeypatch, guest, version):
+def test_a_guest_alone_believes_what_it_is_told_of_tools_and_revision(tool, fresh, monkeypatch, guest, version):
     tool("iperf", "echo iperf version 1.2")
     monkeypatch.setattr(machine, "time_travels", lambda: guest)
     monkeypatch.setenv(machine.TOLD, '{"tools": {"iperf": "9.9", "no-such-program": "9.9"}, "revision": "abc"}')
-    for each in (machine.told, machine.version_of):
-        each.cache_clear()
-    try:
-        (iperf,) = (one for one in machine.TOOLS if one.name == "iperf")
-        assert machine.version_of(iperf) == version
-        assert (source.git_revision() == "abc") == guest
-        assert machine.version_of(machine.Tool("no-such-program", "bwm-ng")) is None, "it has to be there"
-    finally:
-        for each in (machine.told, machine.version_of):
-            each.cache_clear()
+    (iperf,) = (one for one in machine.TOOLS if one.name == "iperf")
+    assert machine.version_of(iperf) == version
+    assert (source.git_revision() == "abc") == guest
+    assert machine.version_of(machine.Tool("no-such-program", "bwm-ng")) is None, "it has to be there"

@@ -51,15 +51,11 @@ qdisc replace dev a-eth1 parent 1:1 handle 10: bfifo limit 75000
 
 
 @pytest.fixture
-def namespace():
-    """A network namespace of its own, with a port that is limited."""
-    pid = netlink.hold()
-    try:
-        run(["ip", "-batch", "-"], namespace=pid, given=SETUP)
-        run(["tc", "-batch", "-"], namespace=pid, given=LIMIT)
-        yield pid
-    finally:
-        netlink.release(pid)
+def namespace(pid):
+    """With a port that is limited."""
+    run(["ip", "-batch", "-"], namespace=pid, given=SETUP)
+    run(["tc", "-batch", "-"], namespace=pid, given=LIMIT)
+    return pid
 
 
 @pytest.mark.real  # where time is virtual, a round trip on loopback takes none

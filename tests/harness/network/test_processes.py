@@ -5,20 +5,13 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from harness.network import netlink, processes
 from harness.network.processes import Children, deadline, hurry, run, tied, wait_until
 from record.errors import RunFailed
-
-
-def alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+from tests.commands import alive, ran
 
 
 def test_leaving_the_block_ends_every_child():
@@ -98,45 +91,32 @@ def test_one_that_even_a_kill_does_not_end_is_given_up(monkeypatch):
 
 
 def test_nothing_is_started_for_a_parent_that_has_ended():
-    done = subprocess.run([*tied()[:-1], "1234567", "echo", "alive"], capture_output=True, text=True, check=False)
+    done = ran(*tied()[:-1], "1234567", "echo", "alive")
     assert (done.returncode, done.stdout) == (125, "")
-    assert subprocess.run([*tied(), "echo", "alive"], capture_output=True, text=True, check=True).stdout == "alive\n"
+    assert ran(*tied(), "echo", "alive", check=True).stdout == "alive\n"
 
 
 # --- deadlines ---
 
 
-def test_a_tear_down_that_hangs_as_well_is_got_over(monkeypatch):
+@pytest.mark.parametrize(("limit_s", "hurries"), [(0.1, False), (600, True)])
+def test_a_tear_down_that_hangs_as_well_is_got_over_and_who_is_in_a_hurry_waits_for_no_long_deadline(
+    monkeypatch, limit_s, hurries
+):
     monkeypatch.setattr(processes, "AGAIN_S", 0.1)
     begin = time.monotonic()
-    with pytest.raises(RunFailed), deadline(0.1, "it hangs"):
+    with pytest.raises(RunFailed, match="it hangs"), deadline(limit_s, "it hangs"):
         try:
+            if hurries:
+                hurry()
             time.sleep(60)
         finally:
             time.sleep(60)
     assert time.monotonic() - begin < 59
 
 
-def test_who_is_in_a_hurry_waits_for_no_long_deadline(monkeypatch):
-    monkeypatch.setattr(processes, "AGAIN_S", 0.1)
-    begin = time.monotonic()
-    with pytest.raises(RunFailed, match="it hangs"), deadline(600, "it hangs"):
-        hurry()
-        time.sleep(60)
-    assert time.monotonic() - begin < 59
-
-
 def net(pid):
     return os.readlink(f"/proc/{pid}/ns/net")
-
-
-@pytest.fixture
-def pid():
-    """Of a thread in a network namespace of its own."""
-    pid = netlink.hold()
-    yield pid
-    if pid in netlink._held:
-        netlink.release(pid)
 
 
 @pytest.mark.root
@@ -162,7 +142,7 @@ def test_what_is_started_there_is_born_there_without_a_program_that_enters_it(pi
 def test_others_find_it_by_its_number_as_they_would_a_process(pid):
     """As `ip link ... netns PID` and `mnexec -a PID` do."""
     run(["ip", "link", "add", "a-eth1", "netns", str(pid), "type", "veth", "peer", "name", "a-eth2"], namespace=pid)
-    found = subprocess.run(["mnexec", "-a", str(pid), "ip", "link"], capture_output=True, text=True, check=True).stdout
+    found = ran("mnexec", "-a", pid, "ip", "link", check=True).stdout
     assert "a-eth1" in found
     assert "a-eth2" in found
 

@@ -1,9 +1,9 @@
 """A controller as a process that can end, freeze, or leave half a line behind, and has no rights of root's."""
 
 import json
-import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,6 +15,7 @@ from harness.run.controller import Controller, parse_events
 from harness.run.emulation import Disturber
 from record.errors import RunFailed
 from record.spec import Disturbance
+from tests.commands import let_in, ran
 
 PROGRAM = """
 import json, sys, time
@@ -52,28 +53,20 @@ time.sleep(600)
 
 
 @pytest.fixture
-def controller(tmp_path, monkeypatch):
-    yield from started(tmp_path, monkeypatch)
-
-
-def started(tmp_path, monkeypatch, run_as=None):
+def start(tmp_path, monkeypatch):
+    """Starts a program in a controller's place."""
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    open_to_all(tmp_path)
-    raw = tmp_path / "raw"
-    raw.mkdir(mode=0o700)
+    let_in(tmp_path)
+    (tmp_path / "raw").mkdir(mode=0o700)
     monkeypatch.setattr(module, "SILENCE_S", 3.0)
-    monkeypatch.setattr(
-        module, "command", lambda platform, address, options: [sys.executable, str(program), str(options["log"])]
-    )
+    monkeypatch.setattr(module, "command", lambda *told: [sys.executable, str(program), str(told[-1]["log"])])
     with Children() as children:
-        yield Controller("os-ken", "127.0.0.1", None, {}, raw, children, run_as)
 
+        def start(text, run_as=None):
+            program.write_text(text)
+            return Controller("os-ken", "127.0.0.1", None, {}, tmp_path / "raw", children, run_as)
 
-def open_to_all(folder):
-    for path in (folder, *folder.parents):
-        if path.stat().st_mode & 0o001 == 0:
-            path.chmod(path.stat().st_mode | 0o001)
+        yield start
 
 
 def wait(controller, starts):
@@ -85,7 +78,8 @@ def wait(controller, starts):
 
 
 @pytest.mark.parametrize(("how", "reason"), [("kill", "ended (status -9)"), ("freeze", "was not heard of for 3 s")])
-def test_it_is_started_again_once(controller, how, reason):
+def test_it_is_started_again_once(start, how, reason):
+    controller = start(PROGRAM)
     wait(controller, 1)
     disturber = Disturber([Disturbance(how, 1), Disturbance(how, 2)], controller)
     disturber.tick(0.9)
@@ -107,20 +101,8 @@ def test_it_is_started_again_once(controller, how, reason):
 
 def test_what_is_no_event_is_left_out():
     good = {"t": 1.5, "event": "ready", "switches": 20}
-    lines = [
-        json.dumps(good),
-        "",
-        "{",
-        '{"t": 1, "event": "rou',
-        "[]",
-        "7",
-        '{"t": "x", "event": "a"}',
-        '{"t": NaN, "event": "a"}',
-        '{"t": true, "event": "a"}',
-        '{"event": "a"}',
-        '{"t": 1}',
-        "\xff",
-    ]
+    lines = ["", "{", json.dumps(good), '{"t": 1, "event": "rou', "[]", "7", '{"event": "a"}', '{"t": 1}', "\xff"]
+    lines += [f'{{"t": {time}, "event": "a"}}' for time in ('"x"', "NaN", "true")]
     assert parse_events("\n".join(lines).encode("latin-1")) == [good]
 
 
@@ -132,18 +114,13 @@ def is_one_clean_line(text):
     return text.isprintable() and 0 < len(text) <= 400
 
 
-def test_last_words_are_one_clean_line(tmp_path, monkeypatch):
+def test_last_words_are_one_clean_line(start):
     """A user's scheduler writes what it likes into an event, and to the end of controller.txt, and dies."""
     (event,) = parse_events(json.dumps({"t": 1.0, "event": "error", "message": SHOUTED}).encode())
     assert is_one_clean_line(event["message"])
-    program = tmp_path / "program.py"
-    program.write_text(f"import os; os.write(2, {SHOUTED!r}.encode('utf-8', 'surrogateescape')); os._exit(1)")
-    open_to_all(tmp_path)
-    monkeypatch.setattr(module, "command", lambda *_: [sys.executable, str(program)])
-    with Children() as children:
-        controller = Controller("os-ken", "127.0.0.1", None, {}, tmp_path, children)
-        with pytest.raises(RunFailed) as told:
-            controller.wait_for("ready", 20)
+    dies = start(f"import os; os.write(2, {SHOUTED!r}.encode('utf-8', 'surrogateescape')); os._exit(1)")
+    with pytest.raises(RunFailed) as told:
+        dies.wait_for("ready", 20)
     assert str(told.value).startswith("the controller ended before it was 'ready': ")
     assert is_one_clean_line(str(told.value))
 
@@ -152,15 +129,15 @@ NOBODY = (65534, 65534)
 
 
 @pytest.mark.root
-def test_it_runs_as_the_person_that_it_is_given_with_no_rights_of_root_s(tmp_path, monkeypatch):
-    for controller in started(tmp_path, monkeypatch, NOBODY):
-        wait(controller, 1)
-        (who,) = controller.find("who")
-        assert who["Uid"] == who["Gid"] == ["65534"] * 4
-        assert who["Groups"] == []
-        assert int(who["CapEff"][0], 16) == int(who["CapBnd"][0], 16) == 0
-        assert who["NoNewPrivs"] == ["1"]
-        assert (tmp_path / "raw").stat().st_mode & 0o777 == 0o700, "its log lies where it cannot look"
+def test_it_runs_as_the_person_that_it_is_given_with_no_rights_of_root_s(start, tmp_path):
+    controller = start(PROGRAM, NOBODY)
+    wait(controller, 1)
+    (who,) = controller.find("who")
+    assert who["Uid"] == who["Gid"] == ["65534"] * 4
+    assert who["Groups"] == []
+    assert int(who["CapEff"][0], 16) == int(who["CapBnd"][0], 16) == 0
+    assert who["NoNewPrivs"] == ["1"]
+    assert (tmp_path / "raw").stat().st_mode & 0o777 == 0o700, "its log lies where it cannot look"
 
 
 @pytest.mark.parametrize("platform", ["os-ken", "pox"])
@@ -172,46 +149,39 @@ def test_its_modules_come_from_nowhere_else(tmp_path, monkeypatch, platform):
     monkeypatch.setattr(module, "find_pox", lambda: Path("pox"))
     words = module.command(platform, "127.0.0.1", {"scheme": "nonsense"})
     assert str(tmp_path / "pox") in words or platform == "os-ken"
-    done = subprocess.run(
-        words, env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True, check=False, timeout=60
-    )
+    done = ran(*words, env={"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
     assert done.stderr.startswith(f"controllers.{'os_ken' if platform == 'os-ken' else 'pox'}_main: ")
 
 
 @pytest.mark.root
-def test_what_it_writes_has_an_end(tmp_path, monkeypatch):
+def test_what_it_writes_has_an_end(start, tmp_path, monkeypatch):
     """A scheduler that prints and logs without end; before, it filled the disk of /run."""
     monkeypatch.setattr(module.shutil, "disk_usage", lambda _: SimpleNamespace(free=8 << 20))
-    monkeypatch.setitem(globals(), "PROGRAM", ENDLESS)
-    for _ in started(tmp_path, monkeypatch):
-        files = [tmp_path / "raw" / name for name in ("controller.txt", "controller.jsonl")]
-        wait_until(lambda files=files: min(file.stat().st_size for file in files) >= 2 << 20, 60)
-        time.sleep(0.3)
-        assert [file.stat().st_size for file in files] == [2 << 20, 2 << 20]
+    start(ENDLESS)
+    files = [tmp_path / "raw" / name for name in ("controller.txt", "controller.jsonl")]
+    wait_until(lambda: min(file.stat().st_size for file in files) >= 2 << 20, 60)
+    time.sleep(0.3)
+    assert [file.stat().st_size for file in files] == [2 << 20, 2 << 20]
 
 
 @pytest.mark.root
-def test_what_its_scheduler_started_ends_with_it(tmp_path, monkeypatch):
+def test_what_its_scheduler_started_ends_with_it(start):
     """A child that has left the session, and its environment, could be found by nothing."""
-    monkeypatch.setitem(globals(), "PROGRAM", LEAVING)
-    for controller in started(tmp_path, monkeypatch, NOBODY):
-        wait(controller, 1)
-        assert wait_until(sleepers, 60), "it became a sleep of nobody's"
-        (sleeper,) = sleepers()
-        controller.process.kill()
-        controller.process.wait()
-        assert wait_until(lambda sleeper=sleeper: not Path("/proc", sleeper).exists(), 60)
+    controller = start(LEAVING, NOBODY)
+    wait(controller, 1)
+    assert wait_until(sleepers, 60), "it became a sleep of nobody's"
+    (sleeper,) = sleepers()
+    controller.process.kill()
+    controller.process.wait()
+    assert wait_until(lambda: not Path("/proc", sleeper).exists(), 60)
 
 
 def sleepers():
-    return [path.name for path in Path("/proc").glob("[0-9]*") if ran(path, "sleep", 65534)]
-
-
-def ran(process, name, uid):
-    """Whether a process is a user's and called so, and does not outlive the test by being somebody else's."""
-    try:
-        words = (process / "cmdline").read_bytes().split(b"\0")
-        return process.stat().st_uid == uid and words[:2] == [name.encode(), b"600"]
-    except OSError:
-        return False
+    """Processes of nobody's that are called so."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if path.stat().st_uid == NOBODY[0] and (path / "cmdline").read_bytes().startswith(b"sleep\x00600\x00"):
+                found.append(path.name)
+    return found

@@ -5,7 +5,6 @@ import os
 import re
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -19,12 +18,11 @@ from record.errors import RunFailed
 from record.run import read
 from simulator.config import Config
 from simulator.driver import simulate
-from tests.harness.real_runs import HEDERA, LONG, footprint, hedera_run, working_for
+from tests.commands import HEDERA, ROOT, hedera, ran
+from tests.harness.real_runs import LONG, footprint, hedera_run, working_for
 from topos.network import NonBlocking
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.mark.parametrize("scheme", ["nonblocking", "hedera-gff", pytest.param("hedera-sa", marks=pytest.mark.real)])
@@ -146,8 +144,7 @@ def test_foreign_bridges_namespaces_and_processes_are_left_alone(tmp_path, forei
         before = foreign_switch.vsctl("show")
         done = hedera_run(tmp_path / "run", seconds=3, scheme="nonblocking", bw=20)
         assert done.returncode == 0, json.loads(done.stdout)["reasons"]
-        said = subprocess.run([HEDERA, "clean"], check=True, capture_output=True, text=True).stdout
-        assert said == "nothing to remove\n"
+        assert hedera("clean", check=True).stdout == "nothing to remove\n"
         assert foreign.poll() is None
         assert foreign_switch.switchd.poll() is None
         assert foreign_switch.vsctl("show") == before
@@ -242,12 +239,12 @@ def test_of_two_runs_at_once_one_waits(tmp_path, clean):
 def test_the_readme_s_command_resumes_and_draws(tmp_path, clean):
     command = [ROOT / "test.sh", 1, 3, "--patterns", "stride:1", "--schemes", "nonblocking,ecmp", "--bw", 2]
     command += ["--results", tmp_path, "--name", "short"]
-    first = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, check=False)
+    first = ran(*command)
     assert first.returncode == 0, first.stderr
     assert "stride:1" in first.stdout
     assert (tmp_path / "short" / "figures" / "figure9.png").stat().st_size > 10_000
     runs = {path: path.stat() for path in (tmp_path / "short").glob("*/*/trial-*/*")}
-    second = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, check=False)
+    second = ran(*command)
     assert second.returncode == 0, second.stderr
     assert "2 already done" in second.stderr
     assert second.stdout == first.stdout

@@ -3,13 +3,11 @@
 import csv
 import json
 import struct
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-HEDERA = Path(sys.executable).with_name("hedera")
+from tests.commands import hedera
+
 SHORT = ["--scheme", "ecmp", "--traffic", "stride:4", "--seconds", "6", "--time", "virtual"]
 
 
@@ -30,8 +28,7 @@ def packets(path):
 def test_queues_windows_and_packets_are_written_down(tmp_path):
     run = tmp_path / "sweep" / "run"
     run.parent.mkdir()
-    asked = ["--trace", "200", "--pcap", "0_0_2-eth0", "--out", run]
-    subprocess.run([HEDERA, "run", *SHORT, *asked], check=True, cwd=tmp_path)
+    hedera("run", *SHORT, "--trace", "200", "--pcap", "0_0_2-eth0", "--out", run, check=True, cwd=tmp_path)
     with (run / "queues.csv").open() as opened:
         queues = [(float(row["t"]), row["port"], int(row["bytes"])) for row in csv.DictReader(opened)]
     assert len({t for t, _, _ in queues}) == pytest.approx(6 / 0.2, abs=3)
@@ -49,6 +46,6 @@ def test_queues_windows_and_packets_are_written_down(tmp_path):
     own = sum(one["window_mbps"] for one in flows if 0 in (one["src"], one["dst"]))
     assert payload * 8e-6 / 4 == pytest.approx(own, rel=0.05)
     assert (run / "trace.svg").stat().st_size > 1000
-    subprocess.run([HEDERA, "export", run.parent, "--out", tmp_path / "export"], check=True)
+    hedera("export", run.parent, "--out", tmp_path / "export", check=True)
     assert (tmp_path / "export/queues.csv").read_text().count("\n") == 1 + len(queues)
     assert (tmp_path / "export/connections.csv").read_text().startswith("t,src,dst,src_port,window_segments,rtt_ms,run")

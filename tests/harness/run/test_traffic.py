@@ -171,6 +171,7 @@ def test_a_collective_runs_to_its_end_in_order(carry_out, traffic, scheme):
     for node, flow in zip(flows, run.flows, strict=True):
         assert (flow.src, flow.dst) == (graph.src[node], graph.dst[node])
         assert (flow.sent.how, flow.arrived.how) == ("done", "done")
+        assert flow.sent.connected is None, "its connection stood already"
         assert flow.arrived.bytes == max(16, flow.size_bytes) == sum(flow.arrived.bins)
         assert flow.report.total.bytes == flow.arrived.bytes
         assert run._begin <= flow.sent.asked <= flow.sent.start <= flow.arrived.first <= flow.arrived.last

@@ -9,7 +9,6 @@ import pytest
 
 from harness.jobs import experiment
 from harness.jobs.experiment import run_experiment
-from harness.network import footprint, machine
 from harness.run.emulation import Emulation
 from harness.verdict.result import judged
 from record.errors import RunFailed, UnfitMachine
@@ -19,12 +18,8 @@ SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10, time="real")
 
 
 @pytest.fixture
-def failing(tmp_path, monkeypatch):
-    """A run that fails as it is told, in a /run/hedera of the test's own."""
-    monkeypatch.setattr(footprint, "HOME", tmp_path / "home")
-    for name in ("require_root", "require_tools"):
-        monkeypatch.setattr(experiment, name, lambda: None)
-    monkeypatch.setattr(machine, "require_datapath", lambda: None)
+def failing(tmp_path, bare, monkeypatch):
+    """A run that fails as it is told."""
 
     def run(carry_out):
         monkeypatch.setattr(Emulation, "carry_out", lambda self: carry_out())
@@ -74,34 +69,24 @@ def test_what_stops_the_next_run_as_well_stops_the_sweep(tmp_path, failing, erro
     assert not (tmp_path / "run").exists()
 
 
-def test_a_tear_down_that_fails_does_not_hide_why(failing):
+def torn_down_with(error):
     def carry_out():
         try:
             raise RunFailed("the first reason")
         finally:
-            raise OSError(errno.EBUSY, "tear-down")
+            raise error
 
-    assert failing(carry_out).reasons == ("the first reason",)
-
-
-def interrupt_the_tear_down():
-    try:
-        raise RunFailed("tc failed")
-    finally:
-        raise KeyboardInterrupt
+    return carry_out
 
 
-def end_the_tear_down():
-    try:
-        raise RunFailed("tc failed")
-    finally:
-        raise SystemExit(3)
+def test_a_tear_down_that_fails_does_not_hide_why(failing):
+    assert failing(torn_down_with(OSError(errno.EBUSY, "tear-down"))).reasons == ("the first reason",)
 
 
-@pytest.mark.parametrize("carry_out", [interrupt_the_tear_down, end_the_tear_down])
-def test_ctrl_c_in_the_tear_down_of_a_failed_run_ends_the_sweep(tmp_path, failing, carry_out):
-    with pytest.raises((KeyboardInterrupt, SystemExit)):
-        failing(carry_out)
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_ctrl_c_in_the_tear_down_of_a_failed_run_ends_the_sweep(tmp_path, failing, error):
+    with pytest.raises(error):
+        failing(torn_down_with(error))
     assert not (tmp_path / "run").exists()
 
 

@@ -1,11 +1,12 @@
 """What a user does twice: a run is known by its contents, and whatever changes them makes another run."""
 
+from dataclasses import replace
+
 import pytest
 
 from harness.jobs import job
 from harness.sweep import Part, TrafficSpec, carry_out_with_progress, plan, show
 from plots.load import load_sweep
-from record.spec import RunSpec
 from tests.harness.jobs.made import SPEC, Carrier, result
 
 SCHEDULER = "class Mine:\n    def __init__(self, tree, rng, options): pass\n    def place(self, flows): return {}\n"
@@ -27,37 +28,31 @@ def sweep(tmp_path, capsys):
     return carried_out
 
 
-def test_the_same_twice_is_made_once(sweep):
-    made, counted, _ = sweep(["stride:4"], ["nonblocking", "ecmp"])
-    assert made == 2
-    assert sweep(["stride:4"], ["nonblocking", "ecmp"])[:2] == (0, counted)
-
-
-@pytest.mark.parametrize("what", ["scheduler", "matrix", "pattern", "imported"])
-def test_an_edited_file_is_run_again_and_what_was_made_of_the_older_one_is_kept(tmp_path, sweep, what):
-    file, edited = {
-        "scheduler": (tmp_path / "own.py", (SCHEDULER, SCHEDULER + "# edited")),
-        "imported": (tmp_path / "own.py", (SCHEDULER, SCHEDULER.replace("{}", "{0: 0}"))),
-        "matrix": (tmp_path / "m.csv", ("src_host,dst_host\n0,5\n", "src_host,dst_host\n0,6\n")),
-        "pattern": (tmp_path / "p.py", (f"def f(tree, rng): return [(0, {dst})]\n" for dst in (3, 9))),
-    }[what]
-    asked = {
-        "scheduler": (["stride:4"], [f"{file}:Mine"]),
-        "imported": (["stride:4"], [f"{file}:Mine"]),
-        "matrix": ([f"file:{file}"], ["ecmp"]),
-        "pattern": ([f"{file}:f"], ["ecmp"]),
-    }[what]
-    first, second = edited
-    file.write_text(first)
-    made, before, _ = sweep(*asked)
-    file.write_text(second)
+@pytest.mark.parametrize(
+    ("text", "before", "edited", "pattern", "scheme"),
+    [
+        (SCHEDULER, "", "# edited", "stride:4", "{}:Mine"),
+        (SCHEDULER, "return {}", "return {0: 0}", "stride:4", "{}:Mine"),
+        ("src_host,dst_host\n0,5\n", "0,5", "0,6", "file:{}", "ecmp"),
+        ("def f(tree, rng): return [(0, 3)]\n", "3", "9", "{}:f", "ecmp"),
+    ],
+    ids=["remark", "scheduler", "matrix", "pattern"],
+)
+def test_an_edited_file_is_run_again_and_what_was_made_of_the_older_one_is_kept(
+    tmp_path, sweep, text, before, edited, pattern, scheme
+):
+    file = tmp_path / "own.py"
+    asked = [pattern.format(file)], [scheme.format(file)]
+    file.write_text(text)
+    made, counted, _ = sweep(*asked)
+    assert sweep(*asked)[:2] == (0, counted)
+    file.write_text(text.replace(before, edited) if before else text + edited)
     made, after, said = sweep(*asked)
     assert (made, len(after)) == (1, 1)
-    assert before.values() != after.values()
+    assert counted.values() != after.values()
     assert file.name in said
-    file.write_text(first)
-    made, again, _ = sweep(*asked)
-    assert (made, again) == (0, before), "the run of the older file is still there, and counts again"
+    file.write_text(text)
+    assert sweep(*asked)[:2] == (0, counted), "the run of the older file is still there, and counts again"
 
 
 def test_two_names_that_make_one_folder_s_name_are_two_runs(tmp_path, sweep):
@@ -90,13 +85,7 @@ def test_runs_of_two_emulators_in_one_folder_are_told_with_the_table(sweep, monk
 
 def test_a_trial_s_number_is_a_name_and_all_else_is_not():
     key = job.Job(SPEC, {}).key
-    assert job.Job(RunSpec(**{**vars_of(SPEC), "trial": 2}), {}).key == key
+    assert job.Job(replace(SPEC, trial=2), {}).key == key
     for changed in ({"seed": 2}, {"seconds": 7.0}, {"queue": 49}, {"interval_s": 3.0}):
-        assert job.Job(RunSpec(**{**vars_of(SPEC), **changed}), {}).key != key
+        assert job.Job(replace(SPEC, **changed), {}).key != key
     assert job.Job(SPEC, {"own.py": ""}).key != job.Job(SPEC, {"own.py": "#"}).key
-
-
-def vars_of(spec):
-    from dataclasses import asdict
-
-    return asdict(spec)

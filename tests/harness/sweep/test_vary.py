@@ -21,36 +21,25 @@ SWEEP = ("sweep", 1, 5, "--patterns", "stride:4", "--schemes", "ecmp", "--time",
 
 
 @pytest.mark.parametrize(("more", "schemes"), [((), 5), (("--schemes", "ecmp,random"), 2)])
-def test_a_suite_may_have_schemes_of_its_own(more, schemes, tmp_path, monkeypatch):
+def test_a_suite_may_have_schemes_of_its_own(more, schemes, tmp_path, planned):
     """The replication report's five, unless others are asked for."""
-    found = []
-    monkeypatch.setattr("harness.sweep.carry_out_with_progress", lambda jobs, *_: found.extend(jobs))
-    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
-    monkeypatch.setattr(library, "carrier", lambda *asked, **named: nullcontext())
-    command = ("sweep", 1, 5, "--suite", "replication", "--time", "virtual", "--results", tmp_path)
-    asked(*command, *more)
-    assert len({(job.spec.traffic, job.spec.scheme) for job in found}) == len(found) == 27 * schemes
+    asked("sweep", 1, 5, "--suite", "replication", "--time", "virtual", "--results", tmp_path, *more)
+    assert len({(job.spec.traffic, job.spec.scheme) for job in planned}) == len(planned) == 27 * schemes
     assert tuple(SUITES) == run.SUITES, "those that the help names"
 
 
-@pytest.fixture
-def done(monkeypatch):
-    """What was carried out, as rates and periods: every run fails, and is kept."""
-    found = []
+def test_every_combination_is_a_sweep_and_one_table_has_them_all(tmp_path, monkeypatch):
+    done = []
 
     def carry_out(jobs, folder, where):
         for job in (job for job in jobs if not job.done):
-            found.append((job.spec.link_mbps, job.spec.interval_s))
+            done.append((job.spec.link_mbps, job.spec.interval_s))
             job.folder.mkdir(parents=True)
             record.write(job.folder / "run.json", failed_run(job.spec, "not carried out"))
         return load_sweep(folder)
 
     monkeypatch.setattr("harness.sweep.carry_out_with_progress", carry_out)
     monkeypatch.setattr(library, "carrier", lambda *asked, **named: nullcontext())
-    return found
-
-
-def test_every_combination_is_a_sweep_and_one_table_has_them_all(done, tmp_path):
     command = (*SWEEP, tmp_path, "--name", "mine", "--vary", "bw=5,10", "--vary")
     assert asked(*command, "interval=1").returncode == 1, "its runs failed"
     assert done == [(5, 1), (10, 1)]
@@ -74,25 +63,19 @@ def test_every_combination_is_a_sweep_and_one_table_has_them_all(done, tmp_path)
         ("fail=link:0_2_1-4_1_1@1,switch:4_1_1@2:3", [("link:0_2_1-4_1_1@1",), ("switch:4_1_1@2:3",)]),
     ],
 )
-def test_a_network_a_seed_and_a_failure_vary_as_well(done, tmp_path, values, told, monkeypatch):
-    seen, name = [], values.partition("=")[0]
-    carried = "harness.sweep.carry_out_with_progress"
-    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
-    monkeypatch.setattr(carried, lambda jobs, *_: seen.extend(getattr(job.spec, name) for job in jobs))
+def test_a_network_a_seed_and_a_failure_vary_as_well(planned, tmp_path, values, told, monkeypatch):
+    name = values.partition("=")[0]
     monkeypatch.setattr("plots.compare_sweeps.Sweeps.write", lambda self: [self.folder])
     assert asked(*SWEEP, tmp_path, "--vary", values).returncode == 0
-    assert seen == told
+    assert [getattr(job.spec, name) for job in planned] == told
 
 
-def test_all_schemes_of_another_network_are_those_that_it_can_have(done, tmp_path, monkeypatch):
-    seen = []
-    carried = "harness.sweep.carry_out_with_progress"
-    monkeypatch.setattr("harness.sweep.show", lambda *_: None)
-    monkeypatch.setattr(carried, lambda jobs, *_: seen.extend(job.spec.scheme for job in jobs))
+def test_all_schemes_of_another_network_are_those_that_it_can_have(planned, tmp_path):
     found = asked(*SWEEP, tmp_path, "--schemes", "all", "--topology", "leaf-spine:4,2,4")
     assert found.returncode == 0
-    assert {"nonblocking", "ecmp", "hedera-sa"} < set(seen)
-    assert "spanning-tree" not in seen
+    schemes = {job.spec.scheme for job in planned}
+    assert {"nonblocking", "ecmp", "hedera-sa"} < schemes
+    assert "spanning-tree" not in schemes
     assert "spanning-tree" in found.stderr
 
 
@@ -115,7 +98,7 @@ def test_the_guests_tcps_are_their_kernels():
         ("seed=", "OPTION=VALUE"),
     ],
 )
-def test_a_bad_value_is_one_sentence_before_anything_is_run(done, tmp_path, values, words):
+def test_a_bad_value_is_one_sentence_before_anything_is_run(planned, tmp_path, values, words):
     assert_one_sentence(asked(*SWEEP, tmp_path, "--vary", values), 2, words)
-    assert done == []
+    assert planned == []
     assert list(tmp_path.iterdir()) == []

@@ -9,14 +9,19 @@ from record.spec import RunSpec
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.programs import FlowReport, Interval
 
-ON_THE_WIRE = wire_per_payload() + acknowledgements_per_payload()
+
+def on_the_wire(mtu=1500):
+    """Bytes counted at a sender for each of its payload."""
+    return wire_per_payload(mtu) + acknowledgements_per_payload(mtu)
+
+
 SPEC = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10, time="real")
 FINE = Evidence(
     spec=SPEC,
     port_mbps={"0_0_1-eth2": 9.98, "0_0_2": 10.05},
     measured_mbps=155.0,
     counted_mbps=120.0,  # over a longer time than the window
-    payload_mbps=120.0 / ON_THE_WIRE,
+    payload_mbps=120.0 / on_the_wire(),
     predicted_mbps=160.0,
     unfinished_flows=[],
     full=FullLinks((3.0, 5.0), {"0_0_1-eth2": 9.98}),

@@ -87,14 +87,6 @@ def test_flows_share_while_they_are_there_together(flows, window, until, ends, m
     assert found.total_mbps == pytest.approx(mbps)
 
 
-def test_paths_count_from_when_they_were_taken():
-    """Cores 0 and 1 are above one aggregation switch, so both flows climb one link, until one is moved."""
-    stays = flow(0, 4, 0, 10, (0, 0))
-    moved = flow(1, 8, 0, 10, (0, 1), (1, 2))
-    found = fluid(TREE, [stays, moved], (0, 2), 5, 10)
-    assert found.end.tolist() == pytest.approx([1.5, 1.5])
-
-
 def test_an_unknown_path_is_held_to_its_hosts_alone():
     assert fluid(TREE, [flow(0, 4, 0, 10), flow(1, 8, 0, 10)], (0, 1), 5, 10).end.tolist() == pytest.approx([1, 1])
 
@@ -111,11 +103,6 @@ def test_lasting_flows_on_one_uplink_share_it_until_one_is_moved():
     assert total(TREE, flows, (1, 3)) == pytest.approx(10)
     assert total(TREE, flows, (1, 5)) == pytest.approx(0.5 * 10 + 0.5 * 20)
     assert total(TREE, flows, (3.5, 5)) == pytest.approx(20)
-
-
-def test_stride_on_a_spanning_tree_is_a_quarter_and_the_control_is_limited_by_receivers_only():
-    flows = [routed(h, (h + 4) % 16, (0, 0)) for h in range(16)]
-    assert total(TREE, flows, (0, 1)) == pytest.approx(40)
     assert total(NonBlocking(16), [routed(0, 1), routed(2, 1), routed(3, 4)], (0, 1)) == pytest.approx(20)
 
 

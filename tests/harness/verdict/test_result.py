@@ -17,18 +17,12 @@ from record import run as record
 from record.errors import TRACEBACK, RunFailed
 from record.run import Restart as Restarted
 from record.spec import RunSpec
-from tests.harness.verdict.fine import placed
+from tests.harness.verdict.fine import on_the_wire, placed
 from topos.network import NonBlocking
-from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.programs import FlowReport, Interval, Series
 
 SPEC = RunSpec(scheme="nonblocking", traffic="stride:1", seconds=6, link_mbps=10)
 BEGIN = 1000.0
-
-
-def on_the_wire(mtu=1500):
-    """Bytes counted at a sender for each of its payload."""
-    return wire_per_payload(mtu) + acknowledgements_per_payload(mtu)
 
 
 def series(out, incoming=0.0, seconds=6):

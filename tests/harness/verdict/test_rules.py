@@ -10,7 +10,7 @@ from harness.run.observation import Outage
 from harness.verdict.rules import Claim, FullLinks, claims, full_links, judge, settled_window
 from record.run import Rule
 from record.spec import RunSpec
-from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, measured, reasons
+from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, measured, on_the_wire, reasons
 from topos.fattree import FatTree
 from topos.links import sending_ports
 from topos.wire import acknowledgements_per_payload, wire_per_payload
@@ -39,21 +39,27 @@ def test_every_port_at_86_percent_is_not_passed_where_no_second_had_settled():
     assert judge(replace(slow, full=FullLinks((1, 5), {}, UNSETTLED))).verdict == "not judged"
 
 
-def test_links_that_are_full_before_tcp_has_settled_prove_as_much():
-    assert judge(replace(FINE, full=FullLinks((1, 5), {"a": 9.701}, UNSETTLED))).verdict == "ok"
-    assert judge(replace(FINE, full=FullLinks((1, 5), {"a": 9.699}, UNSETTLED))).verdict == "not judged"
+def unsettled(**mbps):
+    return {"full": FullLinks((1, 5), mbps, UNSETTLED)}
 
 
-def test_what_comes_and_goes_is_judged_by_progress():
-    none = FullLinks((1, 5), {}, "flows come and go")
-    assert judge(replace(FINE, full=none, progress=0.9)).verdict == "ok"
-    assert judge(replace(FINE, full=none, progress=None)).verdict == "not judged"
+@pytest.mark.parametrize(
+    ("changes", "verdict"),
+    [
+        pytest.param(unsettled(a=9.701), "ok", id="links that are full before TCP has settled prove as much"),
+        pytest.param(unsettled(a=9.699), "not judged", id="links that are not prove nothing"),
+        pytest.param(unsettled() | {"progress": 0.9}, "ok", id="what comes and goes is judged by progress"),
+        pytest.param(unsettled() | {"progress": None}, "not judged", id="without progress by nothing"),
+        pytest.param(unsettled() | {"lost_packets": {"port a": 1}}, "invalid", id="a reason is more than no judgement"),
+        pytest.param(unsettled() | {"spec": VIRTUAL}, "ok", id="in virtual time no machine is slow"),
+    ],
+)
+def test_where_no_second_had_settled(changes, verdict):
+    assert judge(replace(FINE, **changes)).verdict == verdict
 
 
-def test_a_reason_of_any_kind_is_more_than_no_judgement():
-    unsettled = replace(FINE, full=FullLinks((1, 5), {}, UNSETTLED))
-    assert judge(replace(unsettled, lost_packets={"port a": 1})).verdict == "invalid"
-    found = judge(unsettled, ["the controller reported an error: boom"])
+def test_a_reason_from_elsewhere_is_more_than_no_judgement():
+    found = judge(replace(FINE, **unsettled()), ["the controller reported an error: boom"])
     assert (found.verdict, found.reasons) == ("invalid", ("the controller reported an error: boom",))
 
 
@@ -76,18 +82,25 @@ def test_in_virtual_time_no_machine_is_slow_and_what_tcp_did_is_told():
     assert (found.verdict, found.reasons) == ("ok", ())
     assert [remark.partition(":")[0] for remark in found.remarks] == ["TCP was slow", "TCP was slow"]
     assert judge(replace(slow, spec=SPEC)).verdict == "invalid"
-    assert judge(replace(FINE, full=FullLinks((1, 5), {}, UNSETTLED), spec=VIRTUAL)).verdict == "ok"
     assert judge(replace(slow, lost_packets={"port a": 1})).verdict == "invalid"
 
 
-def found_by(rule, **changes):
-    """What a rule says of a run that is fine but for these changes."""
-    return {one.rule: one for one in judge(replace(FINE, **changes)).rules}[rule]
+def full(**mbps):
+    return {"full": FullLinks((3, 5), mbps)}
 
 
 def payload(mbps, mtu=1500):
     """What makes so much on the wire."""
-    return mbps / (wire_per_payload(mtu) + acknowledgements_per_payload(mtu))
+    return mbps / on_the_wire(mtu)
+
+
+def counted(mbps, sent, **more):
+    """Counters told so much, and what flows delivered makes so much on the wire."""
+    return {"counted_mbps": mbps, "payload_mbps": payload(sent), **more}
+
+
+HALF = {"spec": replace(SPEC, link_mbps=0.5, mtu=9000), "claims": [], "payload_mbps": payload(120, 9000), **full(a=0.5)}
+"""Links of half a megabit a second, and packets of 9000 bytes."""
 
 
 @pytest.mark.parametrize(
@@ -113,50 +126,18 @@ def test_each_doubt_is_named(change, said):
         # 1 % above 10 Mb/s, and a bucket of 0.15 Mb once in 4 s
         ("limits", {"port_mbps": {"a": 10.1374}}, {"port_mbps": {"a": 10.1376}}),
         # links of several rates: each is held to its own
-        (
-            "limits",
-            {"rates": {"a": 1.5}, "port_mbps": {"a": 15.18, "b": 10}},
-            {"rates": {"a": 0.5}, "port_mbps": {"a": 6}},
-        ),
-        (
-            "full links",
-            {"rates": {"a": 0.5}, "full": FullLinks((3, 5), {"a": 4.9})},
-            {"full": FullLinks((3, 5), {"a": 4.9})},
-        ),
+        ("limits", {"rates": {"a": 1.5}, "port_mbps": {"a": 15.18}}, {"rates": {"a": 0.5}, "port_mbps": {"a": 6}}),
+        ("limits", {"rates": {"a": 1.5}, "port_mbps": {"b": 10}}, {"rates": {"a": 1.5}, "port_mbps": {"b": 10.14}}),
+        ("full links", {"rates": {"a": 0.5}, **full(a=4.9)}, full(a=4.9)),
         # of frames of 9014 bytes two are much of what half a megabit a second carries in four seconds
-        *(
-            ("limits", of_half | {"port_mbps": {"a": 0.54}}, of_half | {"port_mbps": {"a": 0.55}})
-            for of_half in [
-                {
-                    "spec": replace(SPEC, link_mbps=0.5, mtu=9000),
-                    "claims": [],
-                    "payload_mbps": payload(120, 9000),
-                    "full": FullLinks((3, 5), {"a": 0.5}),
-                }
-            ]
-        ),
-        (
-            "counters",
-            {"counted_mbps": 100.0, "payload_mbps": payload(95.01)},
-            {"counted_mbps": 100.0, "payload_mbps": payload(94.99)},
-        ),
-        (
-            "counters",
-            {"counted_mbps": 95.01, "payload_mbps": payload(100)},
-            {"counted_mbps": 94.99, "payload_mbps": payload(100)},
-        ),
+        ("limits", HALF | {"port_mbps": {"a": 0.54}}, HALF | {"port_mbps": {"a": 0.55}}),
+        ("counters", counted(100.0, 95.01), counted(100.0, 94.99)),
+        ("counters", counted(95.01, 100.0), counted(94.99, 100.0)),
         # what opening and closing connections brings is of the payload's side
-        (
-            "counters",
-            {"counted_mbps": 100.0, "payload_mbps": payload(90), "besides_mbps": 5.01},
-            {"counted_mbps": 100.0, "payload_mbps": payload(90), "besides_mbps": 4.99},
-        ),
+        ("counters", counted(100.0, 90, besides_mbps=5.01), counted(100.0, 90, besides_mbps=4.99)),
+        ("paths", {"claims": [Claim("a", 5.999, 4.5, 0.5)]}, {"claims": [Claim("a", 6.001, 4.5, 0.5)]}),
         # a link carries more than its flows deliver when packets are dropped behind it
-        (
-            "paths",
-            {"claims": [Claim("a", 5.999, 4.5, 0.5), Claim("b", 5.0, 9.0, 0.0)]},
-            {"claims": [Claim("a", 6.001, 4.5, 0.5)]},
-        ),
+        ("paths", {"claims": [Claim("b", 5.0, 9.0, 0.0)]}, {"claims": [Claim("b", 9.0, 5.0, 0.0)]}),
         # what the cores sent is what flows between pods delivered
         ("conservation", {"spread_mbps": (95.01, 100.0)}, {"spread_mbps": (94.99, 100.0)}),
         ("conservation", {"spread_mbps": (100.0, 95.01)}, {"spread_mbps": (100.0, nan)}),
@@ -166,13 +147,9 @@ def test_each_doubt_is_named(change, said):
         ("total", {"measured_mbps": 136.01}, {"measured_mbps": 135.99}),
         ("total", {}, {"measured_mbps": nan}),
         ("progress", {"progress": 0.8501}, {"progress": 0.8499}),
-        ("full links", {"full": FullLinks((3, 5), {"a": 9.701})}, {"full": FullLinks((3, 5), {"a": 9.699})}),
-        ("full links", {}, {"full": FullLinks((3, 5), {"a": nan})}),
-        (
-            "full links",
-            {"full": FullLinks((3, 5), {"a": 7.0, "b": 9.701, "c": 10.0})},
-            {"full": FullLinks((3, 5), {"a": 7.0, "b": 9.699, "c": 10.0})},
-        ),
+        ("full links", full(a=9.701), full(a=9.699)),
+        ("full links", {}, full(a=nan)),
+        ("full links", full(a=7.0, b=9.701, c=10.0), full(a=7.0, b=9.699, c=10.0)),
     ],
 )
 def test_every_limit_from_both_sides(rule, kept, broken):
@@ -185,14 +162,16 @@ def test_every_limit_from_both_sides(rule, kept, broken):
         assert slow == [rule in OF_SPEED] * (not holds)
 
 
-def test_where_nothing_was_sent_the_counters_are_not_apart():
-    rule = found_by("counters", counted_mbps=0.0, payload_mbps=0.0)
-    assert (rule.kept, rule.found) == (True, 0.0)
-
-
-def test_of_runs_with_broken_cables_losses_are_not_asked():
-    rule = found_by("losses", lost_packets=None)
-    assert (rule.kept, rule.why_not) == (None, "a cable out of service loses packets")
+@pytest.mark.parametrize(
+    ("changes", "rule"),
+    [
+        (counted(0.0, 0.0), Rule("counters", True, 0.0, most=0.05)),
+        ({"lost_packets": None}, Rule("losses", None, why_not="a cable out of service loses packets")),
+    ],
+    ids=["nothing was sent", "cables are broken"],
+)
+def test_what_cannot_be_compared_condemns_nothing(changes, rule):
+    assert rule in judge(replace(FINE, **changes)).rules
 
 
 def test_after_a_failure_it_may_have_been_tcp_that_was_slow():
@@ -295,7 +274,7 @@ def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled(seconds, cha
 
 
 def test_without_a_settled_second_the_measuring_window_is_all_there_is():
-    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=8, link_mbps=10)
+    spec = replace(ON_LINKS, seconds=8)
     t = np.arange(1.0, 9.0)
     found = full_links(TREE, spec, [measured(0, 1), measured(0, 1, start=3.25)], [], {"0_0_2": (t, np.full(8, 9.9))})
     assert found.window == spec.window_s
@@ -307,7 +286,7 @@ def test_without_a_settled_second_the_measuring_window_is_all_there_is():
 
 
 def test_only_links_that_are_full_all_the_time_have_to_be():
-    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
+    spec = replace(ON_LINKS, seconds=60)
     # Two flows of one host share its link, and leave all others half empty, but for the second receiver's.
     flows = [measured(0, 4, (0, 0)), measured(0, 8, (0, 3)), measured(12, 8, (0, 0))]
     t = np.arange(1.0, 61.0)
@@ -321,6 +300,5 @@ def test_only_links_that_are_full_all_the_time_have_to_be():
 
 
 def test_a_port_without_samples_is_no_proof():
-    spec = RunSpec(scheme="ecmp", traffic="stride:4", seconds=60, link_mbps=10)
-    found = full_links(TREE, spec, [measured(0, 1), measured(2, 1)], [], {})
+    found = full_links(TREE, replace(ON_LINKS, seconds=60), [measured(0, 1), measured(2, 1)], [], {})
     assert found.mbps == {"0_0_1-eth4": pytest.approx(np.nan, nan_ok=True)}
