@@ -26,7 +26,7 @@ if find_spec("numpy") is None:
     )
 
 from classroom.checks import measurable, measured, run_checks
-from classroom.submission import NAMES, SCHEDULER, Budget, Submission, own, read_code
+from classroom.submission import NAMES, SCHEDULER, Budget, Submission, own_process, read_code
 
 PATIENCE_S = 60.0
 """Seconds for all checks of a file; for a correct file they take a few."""
@@ -37,7 +37,7 @@ def held(path: Path) -> bool:
     asked = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
     print(f"\n{path.resolve()}", flush=True)
     try:
-        submission = Submission(own, read_code(path, NAMES[path.name]), budget=Budget(PATIENCE_S))
+        submission = Submission(own_process, read_code(path, NAMES[path.name]), budget=Budget(PATIENCE_S))
     except ValueError as error:
         print(f"NO   {error}")
         return False

@@ -58,12 +58,12 @@ def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
     """
     from classroom.cases import cases, quality_cases
     from classroom.checks import measurable, measured, run_checks
-    from classroom.submission import SCHEDULER, Misbehaved, Submission, own, read_code
+    from classroom.submission import SCHEDULER, Misbehaved, Submission, own_process, read_code
 
     where, _, attribute = name.rpartition(":")
     if not where.endswith(".py") or not attribute.isidentifier():
         raise ValueError(f"give FILE.py:CLASS, not {name!r}")
-    submission, percent = Submission(own, read_code(Path(where), attribute)), None
+    submission, percent = Submission(own_process, read_code(Path(where), attribute)), None
     try:
         submission.load()
     except Misbehaved as error:

@@ -27,7 +27,7 @@ from importlib.util import module_from_spec
 from pathlib import Path
 from typing import Any
 
-from classroom.submission import ONE_THREAD, READY, ROOT, START_S, Start, Unfit, answering, own
+from classroom.submission import ONE_THREAD, READY, ROOT, START_S, Start, Unfit, answering, own_process
 from record.errors import one_line
 from record.files import temporary_folder, write_whole
 
@@ -91,7 +91,7 @@ def unclosed(cpu_s: int, hash_seed: int = 0) -> Start:
         raise Unfit(f"unprotected, root's submissions run as user {_NOBODY}, who cannot read {ROOT}")
     alive = ("setpriv", "--pdeathsig", "KILL", "--")
     command = (*drop, *alive, *answering(sys.executable, ROOT, {**LIMITS, "CPU": cpu_s}))
-    return Start(command, own(hash_seed).environment)
+    return Start(command, own_process(hash_seed).environment)
 
 
 def _become(uid: int) -> list[str]:

@@ -105,7 +105,7 @@ def answering(python: Path | str, code: Path | str, limits: dict[str, int]) -> t
     return (str(python), "-s", "-c", _ANSWER, str(code), json.dumps(limits))
 
 
-def own(hash_seed: int = 0) -> Start:
+def own_process(hash_seed: int = 0) -> Start:
     """The user's own code, run as the user. Another ``hash_seed`` gives sets of strings another order."""
     seen = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": str(hash_seed), "PYTHONDONTWRITEBYTECODE": "1"}
     return Start(answering(sys.executable, ROOT, {}), seen, others=False)

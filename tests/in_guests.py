@@ -18,7 +18,7 @@ from pathlib import Path
 
 import matplotlib
 
-from harness.jobs.guests import Ground, prepare
+from harness.jobs.guests import GuestImage, prepare
 from hedera.compiled import code_folder
 from record.errors import UnfitMachine, WorkerFailed
 from virtual.guest import Ended, Guest, Progress
@@ -67,7 +67,7 @@ class Stopped(Exception):
     """Nobody waits for these guests any more."""
 
 
-def tested(names: list[str], which: str, ground: Ground, stop: threading.Event) -> Ended:
+def tested(names: list[str], which: str, image: GuestImage, stop: threading.Event) -> Ended:
     """What pytest said of files."""
 
     def go_on(_: Progress) -> None:
@@ -82,11 +82,11 @@ def tested(names: list[str], which: str, ground: Ground, stop: threading.Event) 
     pytest = [sys.executable, "-m", "pytest", *how, *names]
     kept = {name: value for name, value in os.environ.items() if name.startswith(("HEDERA_", "POX_"))}
     with Guest(
-        ground.kernel.linux,
+        image.kernel.linux,
         [*at_home, str(ROOT / "tests/reachable.sh"), *pytest],
         folder=ROOT,
         environment={**kept, "HOME": str(HOME)},
-        layers=ground.layers,
+        layers=image.layers,
         real_s=REAL_S,
         stalled_s=REAL_S,
     ) as guest:
@@ -100,7 +100,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("files", nargs="*")
     asked = parser.parse_args(arguments)
     try:
-        ground = prepare(lambda sentence: print(sentence, file=sys.stderr))
+        image = prepare(lambda sentence: print(sentence, file=sys.stderr))
     except UnfitMachine as reason:
         print(reason, file=sys.stderr)
         return reason.exit_status
@@ -109,7 +109,7 @@ def main(arguments: list[str]) -> int:
     stop = threading.Event()
     with ThreadPoolExecutor(at_once) as pool:
         doing = {
-            pool.submit(tested, names, asked.which, ground, stop): " ".join(names)
+            pool.submit(tested, names, asked.which, image, stop): " ".join(names)
             for names in groups(asked.which, asked.files)
         }
         try:

@@ -40,7 +40,8 @@ class Guest:
     def __enter__(self): raise WorkerFailed("lost")
     def __exit__(self, *error): pass
 guests.Guest = Guest
-carrier = guests.Guests(guests.Ground(SimpleNamespace(linux=Path("linux")), (), "{{}}", World({{}}, "python", ())), 1)
+image = guests.GuestImage(SimpleNamespace(linux=Path("linux")), (), "{{}}", World({{}}, "python", ()))
+carrier = guests.Guests(image, 1)
 spec = RunSpec("hedera-sa", "stride:4", seconds=3.0, time="virtual")
 try:
     carrier.carry(job.Job(spec, {{}}), Path({folder!r}), lambda *stage: None)

@@ -18,7 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from traceback import extract_tb
 
-from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job, decoded, files_lock
+from harness.jobs.job import NOT_VIRTUAL, Circumstances, Job, OnStage, decoded, files_lock
 from harness.jobs.world import POX, World, code_of_runs, world
 from harness.network import machine
 from harness.run.source import first_source
@@ -38,16 +38,16 @@ SLOWEST = 400.0
 
 
 @dataclass(frozen=True)
-class Ground:
-    """What every guest has: its kernel, ``layers`` over this machine's files, facts (`machine.told`), what it sees."""
+class GuestImage:
+    """What all guests have: kernel, ``layers`` over this machine's files, `machine.known_facts`, and what they see."""
 
     kernel: Kernel
     layers: tuple[Path, ...]
-    told: str
+    facts: str
     world: World
 
 
-def prepare(say: Callable[[str], None], job: Job | None = None) -> Ground:
+def prepare(say: Callable[[str], None], job: Job | None = None) -> GuestImage:
     """What guests need, made now where it is missing; before it, the limits that the guest of ``job`` takes are
     checked. UnfitMachine says what to install or raise."""
     if job is not None:
@@ -60,31 +60,31 @@ def prepare(say: Callable[[str], None], job: Job | None = None) -> Ground:
     if kernel.slow is not None:
         say(kernel.slow)
     facts = json.dumps({"tools": versions, "revision": first_source().revision})
-    return Ground(kernel, (over,) if over else (), facts, world(code))
+    return GuestImage(kernel, (over,) if over else (), facts, world(code))
 
 
 @dataclass(frozen=True)
 class Guests:
     """Carries jobs out in guests, ``at_once`` of them side by side."""
 
-    ground: Ground
+    image: GuestImage
     at_once: int
 
-    def carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
+    def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``. WorkerFailed where the guest fails, UnfitMachine where none
-        can be booted, and what ``hear`` raises."""
-        ground = self.ground
+        can be booted, and what ``on_stage`` raises."""
+        image = self.image
         require_room(cache.folder("jobs"))
-        seen, command = ground.world.of_run(job.spec), ground.world.command(job.spec)
+        seen, command = image.world.of_run(job.spec), image.world.command(job.spec)
         guest_of_run = Guest(
-            ground.kernel.linux,
+            image.kernel.linux,
             command,
             folder=Path("/run"),
             world=seen,
-            python=ground.world.python,
+            python=image.world.python,
             files={"job.json": job.encoded()},
-            environment=ENVIRONMENT | {machine.TOLD: ground.told} | ({"POX_DIR": POX} if POX in seen else {}),
-            layers=ground.layers,
+            environment=ENVIRONMENT | {machine.FACTS: image.facts} | ({"POX_DIR": POX} if POX in seen else {}),
+            layers=image.layers,
             processes=job.needs.processes,
             memory_mib=job.needs.memory_mib,
             real_s=SLOWEST * job.longest_s,
@@ -94,7 +94,7 @@ class Guests:
             with guest_of_run as guest:
                 began = datetime.now(timezone.utc).replace(microsecond=0)  # in there all runs begin with the same year
                 stages = guest.job / "out" / "stdout"
-                ended = guest.wait(lambda progress: hear(_stage(stages), progress))
+                ended = guest.wait(lambda progress: on_stage(_stage(stages), progress))
                 if ended.status:
                     words = ended.stderr.strip().splitlines()
                     raise WorkerFailed(words[-1].removeprefix("hedera: ") if words else f"status {ended.status}")
@@ -106,7 +106,7 @@ class Guests:
             "time": "virtual",
             "host_processor": machine.processor_model(),
             "guest_kernel": ended.kernel,
-            "guest_kernel_sha256": ground.kernel.sha256,
+            "guest_kernel_sha256": image.kernel.sha256,
             "guest_mode": ended.mode,
             "guest_real_s": round(ended.real_s, 1),
             "guest_simulated_s": round(ended.simulated_s, 1),
@@ -133,13 +133,13 @@ class Workers:
     executor: Executor
     at_once: int
 
-    def carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
+    def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``; a lost worker's job goes to another one."""
         future = self.executor.submit(on_worker, job.encoded(), first_source().fingerprint)
         try:
-            hear("on a worker", None)
+            on_stage("on a worker", None)
             while not wait([future], timeout=0.5).done:
-                hear("on a worker", None)
+                on_stage("on a worker", None)
             circumstances, files = future.result()
         except BaseException as error:
             future.cancel()

@@ -34,8 +34,8 @@ CODE, COMPILED = "/opt/hedera", "compiled"
 """Where guests see our code, and the folder of machine code in it."""
 MAX_BYTES = 64 << 20
 """Of a job; one file of flows may have 20 MB."""
-Hear = Callable[[str, "Progress | None"], None]
-"""Hears the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
+OnStage = Callable[[str, "Progress | None"], None]
+"""Called with the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
 files_lock = RLock()
 """Whose files are in `traffic.textfile.given`: one job's at a time."""
 PROGRAMS, SPARE_MIB = 16, 512

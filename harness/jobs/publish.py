@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from harness.jobs.job import NOT_VIRTUAL, Circumstances, Hear, Job, job_of
+from harness.jobs.job import NOT_VIRTUAL, Circumstances, Job, OnStage, job_of
 from harness.run.observation import SEEN
 from harness.run.source import first_source
 from harness.verdict.result import failed_run, judged
@@ -198,8 +198,8 @@ class Carrier(Protocol):
     def at_once(self) -> int:
         """How many side by side."""
 
-    def carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
-        """Put a run's files into the folder ``place``; ``hear`` may raise, which ends the run."""
+    def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
+        """Put a run's files into the folder ``place``; ``on_stage`` may raise, which ends the run."""
 
 
 def stage_words(stage: str, progress: Progress | None) -> str:
@@ -209,16 +209,16 @@ def stage_words(stage: str, progress: Progress | None) -> str:
     return f"{stage}, {progress.simulated_s:.0f} s of virtual time in {progress.real_s:.0f} s"
 
 
-def run(job: Job, folder: Path, carrier: Carrier, hear: Hear = lambda stage, progress: None) -> Run:
+def run(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda stage, progress: None) -> Run:
     """Carry out one run, judge what was seen of it, and publish it in ``folder``.
 
     What a guest or a worker loses is published as a lost run, with the reason. Raises UnfitMachine before anything is
-    built, RunFailed when ``folder`` is taken or a disk full, and what ``hear`` raises.
+    built, RunFailed when ``folder`` is taken or a disk full, and what ``on_stage`` raises.
     """
     with new_folder(folder) as place:
         try:
-            circumstances = carrier.carry(job, place, hear)
-            hear("judging", None)
+            circumstances = carrier.carry(job, place, on_stage)
+            on_stage("judging", None)
             result = _judged(job, place, circumstances)
             if result.environment.get("source") != first_source().fingerprint:
                 raise WorkerFailed("what came was made with other code: it has changed since this command began")
@@ -282,14 +282,14 @@ def carry_out(
     def attempt(planned: Planned) -> Run | None:
         folder = planned.next_folder()
 
-        def hear(stage: str, progress: Progress | None) -> None:
+        def on_stage(stage: str, progress: Progress | None) -> None:
             if stop.is_set():
                 raise CancelledError
             if stage:
                 doing[planned] = (stage, progress)
 
         try:
-            return None if folder is None or stop.is_set() else run(planned.job, folder, carrier, hear)
+            return None if folder is None or stop.is_set() else run(planned.job, folder, carrier, on_stage)
         finally:
             doing.pop(planned, None)
 

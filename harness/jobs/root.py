@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from harness.doctor import Finding
-    from harness.jobs.job import Circumstances, Hear, Job
+    from harness.jobs.job import Circumstances, Job, OnStage
     from harness.network.footprint import Cleaned
 
 LIMIT = 65 << 20
@@ -39,11 +39,11 @@ class Root:
     pid: int
     at_once: int = 1
 
-    def carry(self, job: Job, place: Path, hear: Hear) -> Circumstances:
+    def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``. RunFailed, UserMistake or UnfitMachine as root says."""
         from harness.jobs.job import Circumstances
 
-        self._asked(_JOB + job.encoded(), place, hear)
+        self._asked(_JOB + job.encoded(), place, on_stage)
         return Circumstances()
 
     def clean(self) -> Cleaned:
@@ -52,20 +52,20 @@ class Root:
     def examine(self) -> list[Finding]:
         return cast("list[Finding]", self._asked(_EXAMINE, Path(), lambda *_: None))
 
-    def _asked(self, question: bytes, place: Path, hear: Hear) -> object:
+    def _asked(self, question: bytes, place: Path, on_stage: OnStage) -> object:
         from record.errors import RunFailed
 
         try:
             self.connection.send_bytes(question)
             while True:
                 while not self.connection.poll(0.1):
-                    hear("", None)
+                    on_stage("", None)
                 try:
                     answer = self.connection.recv()
                 except OSError:  # it ended within a message
                     raise EOFError from None
                 if isinstance(answer, str):
-                    hear(answer, None)
+                    on_stage(answer, None)
                 elif isinstance(answer, tuple):
                     (place / answer[0]).write_bytes(answer[1])
                 elif isinstance(answer, Exception):

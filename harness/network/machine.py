@@ -48,16 +48,16 @@ NO_MININET = (
 )
 SYSCTL = Path("/proc/sys/net/ipv4")
 CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
-TOLD = "HEDERA_GUEST_TOLD"
-"""The variable in which a guest is told what was looked up before it was booted (`told`)."""
+FACTS = "HEDERA_GUEST_FACTS"
+"""The variable in which a guest is told what was looked up before it was booted (`known_facts`)."""
 LIBRARIES = ("numpy", "numba", "matplotlib", "networkx", "click", "rich", "jinja2", "os-ken")
 
 
 @cache
-def told() -> dict[str, Any]:
+def known_facts() -> dict[str, Any]:
     """What who booted this guest knows already, as starting programs is dear in here: ``tools`` (version by name),
     ``revision`` of git, and ``parts``, the files that take part in a run. Empty where time is real."""
-    return dict(json.loads(os.environ.get(TOLD, "{}"))) if time_travels() else {}
+    return dict(json.loads(os.environ.get(FACTS, "{}"))) if time_travels() else {}
 
 
 @cache
@@ -66,7 +66,7 @@ def version_of(tool: Tool) -> str | None:
     program = shutil.which(tool.name, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin")
     if program is None:  # of an ordinary user's PATH the folders of administrators' programs are no part
         return None
-    if known := told().get("tools", {}).get(tool.name):
+    if known := known_facts().get("tools", {}).get(tool.name):
         return str(known)
     try:
         done = subprocess.run([program, tool.option], capture_output=True, text=True, timeout=10, check=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from harness.network.machine import told
+from harness.network.machine import known_facts
 
 ROOT = Path(__file__).resolve().parents[2]
 EMULATOR = 4
@@ -62,7 +62,7 @@ def described() -> dict[str, str]:
 def git_revision() -> str:
     """The commit this code is at, with ``+`` when the tree differs from it; ``unknown`` outside a checkout, and where
     git is missing or takes longer than GIT_S."""
-    if known := told().get("revision"):
+    if known := known_facts().get("revision"):
         return str(known)
     try:
         head = _git("rev-parse", "--short=12", "HEAD")

@@ -23,7 +23,7 @@ from topos.wire import DEFAULT_MTU, ETHERNET_HEADER, payload_share
 from traffic.textfile import read_regular
 
 if TYPE_CHECKING:
-    from harness.jobs.guests import Ground
+    from harness.jobs.guests import GuestImage
 
 KEPT = Path("results/runs/hifi")
 ROOT = Path(__file__).resolve().parents[2]
@@ -208,7 +208,7 @@ def _place(scene: Scene, kept: Path) -> Path:
 
 
 @cache
-def _ground() -> Ground:
+def _image() -> GuestImage:
     from harness.jobs import guests
     from record.options import tell_user
 
@@ -219,9 +219,9 @@ def _play(scenes: Sequence[Scene], kept: Path) -> None:
     from record.errors import WorkerFailed
     from virtual.guest import FILES, RESULTS, Guest
 
-    ground, files = _ground(), {"scenes.json": msgspec.json.encode(scenes)}
+    image, files = _image(), {"scenes.json": msgspec.json.encode(scenes)}
     command = [sys.executable, "-m", "studies.hifi.lab", f"{FILES}/scenes.json", RESULTS]
-    with Guest(ground.kernel.linux, command, folder=ROOT, layers=ground.layers, files=files, real_s=LONGEST_S) as guest:
+    with Guest(image.kernel.linux, command, folder=ROOT, layers=image.layers, files=files, real_s=LONGEST_S) as guest:
         ended = guest.wait()
         if not ended.time_travel:
             raise WorkerFailed(f"{scenes[0].name}: its time was not virtual")

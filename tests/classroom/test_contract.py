@@ -7,14 +7,14 @@ import pytest
 from classroom import checks as contract
 from classroom.answering import History
 from classroom.cases import cases
-from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, own
+from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, own_process
 
 ROOT = Path(__file__).parents[2]
 ASKED = cases(1)[SCHEDULER]
 
 
 def checked(code, call_s=60.0):
-    return {one.name: one for one in contract.run_checks(Submission(own, code, call_s), ASKED)}
+    return {one.name: one for one in contract.run_checks(Submission(own_process, code, call_s), ASKED)}
 
 
 def placing(*lines):
@@ -74,7 +74,7 @@ def test_what_is_wrong_with_loading_a_file_is_told_every_time(monkeypatch):
         ("Mine = 4", "absent", "there is no Mine in theirs.py"),
         ("import os\nos._exit(7)", "ended", "its process ended (status 7)"),
     ):
-        submission = Submission(own, Code("theirs.py", text, "Mine"), call_s=60)
+        submission = Submission(own_process, Code("theirs.py", text, "Mine"), call_s=60)
         for replies in submission.ask([[History(4, ()).question()]] * 2) + submission.ask(
             [[History(4, ()).question()]]
         ):
@@ -91,7 +91,7 @@ def test_what_hangs_or_dies_costs_its_own_check_alone():
     dies = "import os\ndef f(src, dst, hosts):\n    if hosts == 5: os._exit(7)\n    return [hosts] * len(src)\n"
     asked = [[{"src": [0], "dst": [1], "hosts": hosts} for hosts in each] for each in ((2, 3), (4, 5, 6), (7,))]
     found = []
-    for replies, questions in zip(Submission(own, Code("theirs.py", dies, "f")).ask(asked), asked, strict=True):
+    for replies, questions in zip(Submission(own_process, Code("theirs.py", dies, "f")).ask(asked), asked, strict=True):
         for _ in questions:
             replies.begin()
             try:

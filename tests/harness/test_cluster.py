@@ -143,12 +143,12 @@ def booted(monkeypatch, carry):
         asked.append(processes)
         raise WorkerFailed("it does not boot")
 
-    ground = guests.Ground(SimpleNamespace(linux=Path("linux")), (), "{}", World({}, "python", ()))
+    image = guests.GuestImage(SimpleNamespace(linux=Path("linux")), (), "{}", World({}, "python", ()))
     monkeypatch.setattr(guests, "Guest", boot)
-    monkeypatch.setattr(guests, "prepare", lambda say: ground)
+    monkeypatch.setattr(guests, "prepare", lambda say: image)
     monkeypatch.setattr(guests, "os", SimpleNamespace(geteuid=lambda: 1000))
     with pytest.raises(WorkerFailed, match="does not boot"):
-        carry(ground)
+        carry(image)
     return asked
 
 
@@ -161,11 +161,11 @@ def test_what_a_guest_takes_is_reckoned_with_the_job_s_files(there, on_worker, t
     matrix.unlink() if there is None else matrix.write_text(there)
     monkeypatch.setattr(textfile, "_only_given", False)
 
-    def carry(ground):
+    def carry(image):
         if on_worker:
             guests.on_worker(job.encoded(), first_source().fingerprint)
         else:
-            guests.Guests(ground, 1).carry(job, tmp_path, lambda stage, progress: None)
+            guests.Guests(image, 1).carry(job, tmp_path, lambda stage, progress: None)
 
     assert booted(monkeypatch, carry) == [PROGRAMS + 40]
     assert not textfile.given

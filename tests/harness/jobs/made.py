@@ -28,9 +28,9 @@ class Carrier:
         self.makes = makes
         self.jobs = []
 
-    def carry(self, job, place, hear):
+    def carry(self, job, place, on_stage):
         self.jobs.append(job)
-        hear("sending", None)
+        on_stage("sending", None)
         (place / "controller.jsonl").write_text("{}\n")
         record.write(place / RESULT, self.makes(job.spec))
         return Circumstances()

@@ -64,7 +64,7 @@ def test_what_was_made_with_other_code_does_not_count(tmp_path, environment):
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"begin": "now"}', "{}"])
 def test_a_run_of_which_what_was_seen_cannot_be_read_is_lost(tmp_path, text):
     class Broken(Carrier):
-        def carry(self, job, place, hear):
+        def carry(self, job, place, on_stage):
             (place / SEEN).write_text(text)
             return Circumstances()
 
@@ -74,8 +74,8 @@ def test_a_run_of_which_what_was_seen_cannot_be_read_is_lost(tmp_path, text):
 
 def test_what_only_the_host_knows_is_in_the_result(tmp_path):
     class Slow(Carrier):
-        def carry(self, job, place, hear):
-            super().carry(job, place, hear)
+        def carry(self, job, place, on_stage):
+            super().carry(job, place, on_stage)
             return Circumstances(environment={"guest_mode": "ptrace"}, doubt="its time was real")
 
     found = run(Job(SPEC, {}), tmp_path / "run", Slow())
@@ -166,13 +166,13 @@ def test_ctrl_c_ends_what_is_under_way_and_keeps_what_is_done(tmp_path):
     jobs, waiting = jobs_in(tmp_path), threading.Event()
 
     class Slow(Carrier):
-        def carry(self, job, place, hear):
+        def carry(self, job, place, on_stage):
             if job.spec.scheme == "ecmp":
                 waiting.set()
                 while True:
-                    hear("sending", None)
+                    on_stage("sending", None)
                     threading.Event().wait(0.01)
-            return super().carry(job, place, hear)
+            return super().carry(job, place, on_stage)
 
     class Interrupting(Watcher):
         def look(self, doing):

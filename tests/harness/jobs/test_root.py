@@ -35,10 +35,10 @@ def child(bare, monkeypatch):
         one.close()
 
 
-def carried(one, place, scheme_name="ecmp", hear=lambda stage, progress: None):
+def carried(one, place, scheme_name="ecmp", on_stage=lambda stage, progress: None):
     place.mkdir()
     job = job_of(RunSpec(scheme_name, "stride:4", seconds=6, time="real", platform="os-ken"))
-    one.carry(job, place, hear)
+    one.carry(job, place, on_stage)
     return judged(job.spec, place)
 
 
@@ -50,7 +50,7 @@ def failing(self):
 def test_it_answers_with_the_run_and_its_raw_files_and_then_takes_the_next(child, tmp_path):
     one, heard = child(failing), []
     for name in ("a", "b"):
-        run = carried(one, tmp_path / name, hear=lambda stage, progress: heard.append(stage))
+        run = carried(one, tmp_path / name, on_stage=lambda stage, progress: heard.append(stage))
         assert run.reasons == ("it did not work",)
         assert "RunFailed" in (tmp_path / name / "traceback.txt").read_text()
     assert {"sending", "publishing"} <= set(heard)
@@ -134,7 +134,7 @@ def test_when_the_user_s_process_ends_the_run_is_torn_down_and_nothing_cuts_that
         carried(one, tmp_path / name)
     (tmp_path / "last").touch()
     with pytest.raises(KeyboardInterrupt):
-        carried(one, tmp_path / "d", hear=stop)
+        carried(one, tmp_path / "d", on_stage=stop)
     one.close()
     assert told.read_text() == "4"
     assert not list((tmp_path / "home").glob("[0-9]*"))

@@ -25,7 +25,7 @@ def fresh():
     """Nothing is remembered of what was asked, before and after."""
 
     def forget():
-        for each in (machine.told, machine.version_of):
+        for each in (machine.known_facts, machine.version_of):
             each.cache_clear()
 
     forget()
@@ -50,7 +50,7 @@ def test_a_revision_says_whether_the_tree_is_as_it_was_and_a_git_that_fails_know
 def test_a_guest_alone_believes_what_it_is_told_of_tools_and_revision(tool, fresh, monkeypatch, guest, version):
     tool("iperf", "echo iperf version 1.2")
     monkeypatch.setattr(machine, "time_travels", lambda: guest)
-    monkeypatch.setenv(machine.TOLD, '{"tools": {"iperf": "9.9", "no-such-program": "9.9"}, "revision": "abc"}')
+    monkeypatch.setenv(machine.FACTS, '{"tools": {"iperf": "9.9", "no-such-program": "9.9"}, "revision": "abc"}')
     (iperf,) = (one for one in machine.TOOLS if one.name == "iperf")
     assert machine.version_of(iperf) == version
     assert (source.git_revision() == "abc") == guest
