@@ -107,6 +107,7 @@ def _takes_options_of(owner: type) -> Callable[[Function], Function]:
     return decorate
 
 
+@cache
 def _by_name(owner: type) -> dict[str, Option]:
     """The options of a dataclass by their names in Python."""
     return {option.in_python: option for option in options_of(owner).values()}
@@ -145,7 +146,7 @@ def run(
     with silence(not show):
         names = scheme_text(scheme), traffic_text(traffic)
         spec = RunSpec(*names, **fields_of(RunSpec, options))
-        job = job_of(timed(spec))  # a mistake is found before anything is made
+        job = job_of(settled(spec, root.may_be_root()))  # a mistake is found before anything is made
         folder = Path(out) if out else new_folder(*names)
         require_writable(folder.parent, folder.name)
         with carrier(job, 1, asked=spec.time) as where:
