@@ -91,12 +91,12 @@ class Wrong(Exception):
 
 def run_checks(submission: Submission, checks: Sequence[Case]) -> list[Check]:
     """The findings of checks. One that hangs or dies does not affect the others."""
-    found = []
+    results = []
     asked = [[question for case in check["cases"] for question in case["asks"]] for check in checks]
     for check, replies in zip(checks, submission.ask(asked), strict=True):
         contract = check["kind"] == "contract"
-        found += _contract(submission, replies, check) if contract else [_checked(replies, check)]
-    return found
+        results += _contract(submission, replies, check) if contract else [_checked(replies, check)]
+    return results
 
 
 def earned(checks: Sequence[Check], free: Collection[str] = (), beside: Collection[str] = ()) -> list[float]:

@@ -16,7 +16,7 @@ hedera table 4 --out results/simulated
 hedera table 5 --out results/simulated
 hedera table 6 --out results/simulated
 hedera explain-ecmp --out results/simulated
-hedera explain-gff --out results/simulated
+hedera explain-gff --out results/runs/explain-gff # one reading; those kept beside it are of a version that had options for them
 hedera explain-sa --out results/simulated
 hedera explain-sa -k 16 --out results/simulated
 hedera flows-per-host --out results/simulated
