@@ -42,7 +42,7 @@ from studies.study import (
 from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
-from traffic.flows import Flows, Matrix, Stream, columns, generator
+from traffic.flows import Flows, Matrix, Stream, columns, generator, source_ports
 
 # Figure 3: a Monte Carlo over randomly hashed paths (section 2.2). Every host sends equal shares of its link's rate to
 # ``flows_per_host`` random other hosts at once, each flow on a path by its own hash. "Each link is capped" can be read
@@ -396,7 +396,8 @@ class Arriving(Config):
         if expected > MAX_FLOWS:
             raise ValueError(f"{expected:.3g} flows in {self.seconds:g} s are too many; {MAX_FLOWS:,} is the limit")
         rng = generator(self.seed, Stream.SIMULATED_ARRIVALS)
-        return poisson(matrix, self.arrivals_per_s, self.mean_mbytes * 1e6, self.seconds, rng), None
+        flows = poisson(matrix, self.arrivals_per_s, self.mean_mbytes * 1e6, self.seconds, rng)
+        return replace(flows, src_port=source_ports(flows.src, self.seed)), None
 
 
 def poisson(

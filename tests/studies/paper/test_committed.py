@@ -46,7 +46,7 @@ def figure_10_of(engine, traffic, scheme):
 
 
 def figure_11_again():
-    return figures.series(simulate(figures.Arriving("nonblocking", "randbij", 16, seed=2, **AT_SCALE)))
+    return figures.series(simulate(figures.Arriving("ecmp", "randbij", 16, seed=2, **AT_SCALE)))
 
 
 def flows_again():
@@ -76,7 +76,7 @@ def figure_9_of(seeds, wanted):
         ),
         ("figure10_k32.csv", *figure_10_of("aimd", "stride:1", "nonblocking")),
         ("figure10_k32.csv", *figure_10_of("maxmin", "randbij", "ecmp")),
-        ("figure11_k16.csv", {"seed": "2", "scheme": "nonblocking"}, figure_11_again),
+        ("figure11_k16.csv", {"seed": "2", "scheme": "ecmp"}, figure_11_again),
         ("flows_per_host_k4.csv", {"flows_per_host": "12"}, flows_again),
         ("explain_ecmp.csv", TREE, lambda: predicted("explain_ecmp")),
         ("explain_ecmp_fits.csv", TREE, lambda: predicted("explain_ecmp_fits")),
