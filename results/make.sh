@@ -21,7 +21,7 @@ hedera explain-sa --out results/simulated
 hedera explain-sa -k 16 --out results/simulated
 hedera flows-per-host --out results/simulated
 hedera flows-per-host -k 16 --engines maxmin --out results/simulated
-hedera completion --out results/simulated
+hedera completion --out results/runs/completion # for its rows; those with emulated or beside are of emulated runs
 hedera completion -k 32 --seconds 3 --loads 0.3 --schemes nonblocking,ecmp,hedera-gff --intervals 0.1 --out results/simulated
 hedera collective table --out results/collectives
 hedera table 2 results/table2 --out results/table2
