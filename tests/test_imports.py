@@ -51,7 +51,7 @@ except WorkerFailed:
 
 
 def imported(program):
-    done = ran(sys.executable, "-I", "-c", TOLD.format(root=f"{ROOT}/") + program)
+    done = ran(sys.executable, "-I", "-c", TOLD.format(root=f"{ROOT}/") + program, timeout=120)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -153,7 +153,7 @@ def test_an_exception_in_a_handler_is_logged_and_survived():
 def test_wrong_use_gets_one_sentence_and_status_2(platform, flag, complaint, tmp_path):
     name, value = flag.split("=")
     command = of.command(platform, ("127.0.0.1", 1), tmp_path / "log", **{name: value})
-    done = ran(*command, env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)))
+    done = ran(*command, env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)), timeout=120)
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert complaint in line
@@ -162,7 +162,7 @@ def test_wrong_use_gets_one_sentence_and_status_2(platform, flag, complaint, tmp
 
 def test_an_address_in_use_is_reported(tmp_path):
     with ControllerProcess("os-ken", tmp_path, scheme="ecmp") as first:
-        done = ran(*of.command("os-ken", first.address, tmp_path / "second", scheme="ecmp"))
+        done = ran(*of.command("os-ken", first.address, tmp_path / "second", scheme="ecmp"), timeout=120)
     assert done.returncode == 1
     assert "Address already in use" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from importlib.metadata import version
 
 import pytest
@@ -15,10 +16,12 @@ from harness.cli import cli
 from harness.network import machine
 from hedera.schemes import SCHEMES
 from record.errors import status_of
-from tests.commands import HEDERA, ROOT, hedera, ran
+from tests import commands
+from tests.commands import HEDERA, ROOT, ran
 from traffic.patterns import PUBLISHED
 from traffic.workload import SPELLINGS
 
+hedera = partial(commands.hedera, timeout=120)
 RUN = ("run", "--scheme", "ecmp", "--traffic", "stride:4")
 
 

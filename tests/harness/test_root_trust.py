@@ -26,7 +26,7 @@ SWEEP = ("sweep", 1, 3, "--patterns", "stride:4", "--schemes", "nonblocking,ecmp
 
 
 def test_nothing_below_the_user_s_folder_is_root_s(theirs, clean):
-    here = {"cwd": theirs, "env": SUDO}
+    here = {"cwd": theirs, "env": SUDO, "timeout": 200}
     done = hedera("run", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", 3, "--bw", 2, **here)
     assert "Mb/s" in done.stdout, done.stderr
     assert (theirs / "results" / "runs" / "single").is_dir()
@@ -63,6 +63,6 @@ def test_a_person_who_cannot_read_the_clone_is_told_so(tmp_path):
     shutil.copy(ROOT / "hedera_harness.py", tmp_path)
     (tmp_path / "harness").symlink_to(ROOT / "harness")
     program = "import sys; sys.path.insert(0, sys.argv[1]); import hedera_harness as h; h.main()"
-    done = ran(sys.executable, "-c", program, tmp_path, env=SUDO)
+    done = ran(sys.executable, "-c", program, tmp_path, env=SUDO, timeout=60)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
     assert f"user {NOBODY}, for whom sudo runs this" in done.stderr

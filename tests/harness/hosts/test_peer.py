@@ -39,10 +39,13 @@ class Bench:
                 [sys.executable, "-I", "-S", *words], stdin=subprocess.PIPE, stdout=output, stderr=output
             )
 
-    def begins(self, flows, seconds=20.0):
-        """``here`` sends flows, ``there`` takes them in."""
-        for program, goes, comes in ((self.here, flows, 0), (self.there, [], len(flows))):
-            self.tell(program, {"connections": [], "accepts": 0, "flows": goes, "expects": comes})
+    def begins(self, flows, answers=(), standing=(), seconds=20.0):
+        """``here`` sends flows, ``there`` answers."""
+        ends = ((self.here, standing, 0, flows, answers), (self.there, [], len(standing), answers, flows))
+        for program, connections, accepts, goes, comes in ends:
+            expects = sum(each[2] is not None or each[6] is not None for each in comes)
+            part = {"connections": connections, "accepts": accepts, "flows": goes, "expects": expects}
+            self.tell(program, part)
         for file in self.files.values():
             wait_for(lambda file=file: file.read_bytes() == b"ready\n")
         self.begin = time.monotonic() + 0.1
@@ -56,6 +59,9 @@ class Bench:
     def sends(self, *flows, **settings):
         """What both wrote of these flows of ``here``'s."""
         self.begins(flows, **settings)
+        return self.read()
+
+    def read(self):
         assert [program.wait(60) for program in (self.here, self.there)] == [0, 0]
         return read_records(self.files.values())
 
@@ -90,6 +96,23 @@ def test_turns_follow_each_other_and_a_port_can_be_used_again_at_once(bench):
     assert sent[1].start >= sent[0].end
     assert sent[2].start >= sent[1].end + 0.2
     assert [arrived[n].bytes for n in range(4)] == [200_000, 200_000, 100, 100]
+
+
+def test_a_standing_connection_carries_one_after_the_other_and_computing_takes_its_time(bench):
+    steps = ([0, 0, None, 0, 50_000, [], 0], [1, 0.3, None, 0, 0, [0], None], [2, 0, None, 0, 5, [1], 0])
+    sent, arrived = bench.sends(*steps, standing=[(THERE, 31_000)])
+    assert [sent[n].how for n in range(3)] == ["done"] * 3
+    assert sorted(arrived) == [0, 2]
+    assert sent[0].connected is None, "it stood already"
+    assert sent[1].start >= sent[0].end + 0.3
+    assert arrived[2].first >= sent[1].end
+
+
+def test_what_has_arrived_frees_what_waits_for_it(bench):
+    bench.begins([flow(0, 0.2)], [flow(1, after=[0], to=HERE)])
+    sent, arrived = bench.read()
+    assert sent[1].start >= arrived[0].last
+    assert arrived[1].how == "done"
 
 
 def test_the_end_stops_lasting_flows_and_cuts_off_what_is_under_way(bench):

@@ -149,7 +149,7 @@ def test_its_modules_come_from_nowhere_else(tmp_path, monkeypatch, platform):
     monkeypatch.setattr(module, "find_pox", lambda: Path("pox"))
     words = module.command(platform, "127.0.0.1", {"scheme": "nonsense"})
     assert str(tmp_path / "pox") in words or platform == "os-ken"
-    done = ran(*words, env={"PYTHONPATH": str(tmp_path)})
+    done = ran(*words, env={"PYTHONPATH": str(tmp_path)}, timeout=60)
     assert done.returncode == 2
     assert done.stderr.startswith(f"controllers.{'os_ken' if platform == 'os-ken' else 'pox'}_main: ")
 

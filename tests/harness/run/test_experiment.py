@@ -239,12 +239,12 @@ def test_of_two_runs_at_once_one_waits(tmp_path, clean):
 def test_the_readme_s_command_resumes_and_draws(tmp_path, clean):
     command = [ROOT / "test.sh", 1, 3, "--patterns", "stride:1", "--schemes", "nonblocking,ecmp", "--bw", 2]
     command += ["--results", tmp_path, "--name", "short"]
-    first = ran(*command)
+    first = ran(*command, timeout=300)
     assert first.returncode == 0, first.stderr
     assert "stride:1" in first.stdout
     assert (tmp_path / "short" / "figures" / "figure9.png").stat().st_size > 10_000
     runs = {path: path.stat() for path in (tmp_path / "short").glob("*/*/trial-*/*")}
-    second = ran(*command)
+    second = ran(*command, timeout=300)
     assert second.returncode == 0, second.stderr
     assert "2 already done" in second.stderr
     assert second.stdout == first.stdout
