@@ -51,13 +51,6 @@ FIXED = ("scheme", "traffic", "time", "disturb")
 """Fields of a run that a sweep does not vary."""
 
 
-def timed(spec: RunSpec, *, on_cluster: bool = False) -> RunSpec:
-    """The spec with what ``auto`` means here for time and platform. UserMistake and UnfitMachine as `settled`."""
-    if on_cluster and spec.time == "real":
-        raise UserMistake("a cluster makes runs in virtual time: real time takes a machine of one's own")
-    return settled(replace(spec, time="virtual") if on_cluster else spec, root.may_be_root())
-
-
 @contextmanager
 def carrier(
     job: Job, at_once: int | None = None, cluster: str | None = None, *, asked: str = "auto"
@@ -186,7 +179,11 @@ def sweep(
 
     with silence(not show):
         spec = RunSpec("ecmp", "stride:1", seconds=seconds, **fields_of(RunSpec, options))
-        base, varied = timed(spec, on_cluster=bool(cluster)), varied_fields(vary or {})
+        if cluster:
+            if spec.time == "real":
+                raise UserMistake("a cluster makes runs in virtual time: real time takes a machine of one's own")
+            spec = replace(spec, time="virtual")
+        base, varied = settled(spec, root.may_be_root()), varied_fields(vary or {})
         folder = Path(results) / slug(name or sweeps.name_of(base, varied))
         given = folder / "given"  # the classes and flows that were given to it
         traffic = None if patterns is None else [traffic_text(each, given) for each in patterns]

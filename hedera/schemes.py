@@ -191,14 +191,14 @@ def scheme(name: str) -> Scheme:
             "for your own"
         )
     absolute = f"{path.resolve()}:{name.rpartition(':')[2]}"
-    chosen = _own_class(name, path)
+    cls = _own_class(name, path)
     what = f"scheme {name!r}"
 
     def make(*given: object) -> Any:
         from traffic.textfile import running_own_code
 
         with running_own_code(what):
-            return chosen(*given)
+            return cls(*given)
 
     def scheduler(*given: object) -> Placement:
         from hedera.placement import OwnPlacement
@@ -211,7 +211,7 @@ def scheme(name: str) -> Scheme:
 
         return OwnRouting(what, make(tree, generator(seed, Stream.PLACEMENT), options or Options()), tree)
 
-    routes, places = hasattr(chosen, "route"), hasattr(chosen, "place")
+    routes, places = hasattr(cls, "route"), hasattr(cls, "place")
     return Scheme(
         name,
         f"a {'routing' if routes else 'scheduler'} of the user's own",

@@ -58,9 +58,9 @@ def simulate(as_json: bool, record: Path | None, trials: int, **fields: Any) -> 
         result = simulation.run(done)
     what = _what(config)
     if (collective := result.collective()) is not None:
-        from record.completion import in_words
+        from record import completion
 
-        click.echo(f"{what} {in_words(collective)}")
+        click.echo(f"{what} {completion.in_words(collective)}")
     if collective is None or np.isinf(result.size_bytes).any():
         share = result.bisection_mbps / result.capacity_mbps
         click.echo(

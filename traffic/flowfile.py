@@ -122,13 +122,13 @@ def _in_another_form(text: str, first: str) -> list[str] | None:
     hint = "flows are lines below a header src_host,dst_host (docs/workloads.md)"
     if first[0] in "{[":
         try:
-            generator = json.loads(text)
+            document = json.loads(text)
         except (ValueError, RecursionError):
             raise ValueError(f"it looks like JSON or a list of Python's, and is no JSON; {hint}") from None
-        lists = list(generator.values()) if isinstance(generator, dict) else []
+        lists = list(document.values()) if isinstance(document, dict) else []
         if not lists or any(not isinstance(one, list) or any(type(to) is not int for to in one) for one in lists):
             raise ValueError(f'it is JSON, of which {{"0": [1, 2]}} is read, receivers by sender; {hint}')
-        return [f"{src},{dst}" for src, receivers in generator.items() for dst in receivers]
+        return [f"{src},{dst}" for src, receivers in document.items() for dst in receivers]
     if re.match(r"(import|from|def|class|@\w+|\w+ *=)[\s\[({]|\"{3}|'{3}", first):
         raise ValueError(f"it is Python, of which FILE.py:FUNCTION names a function that returns flows; {hint}")
     if not re.fullmatch(r"[\d.,;\s+-]+", first):

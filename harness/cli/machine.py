@@ -57,9 +57,9 @@ def clean(results: tuple[Path, ...]) -> None:
 def doctor(as_json: bool, time: str) -> None:
     """List what this machine can do and what is missing, for real time or (without root) for virtual time."""
     if time == "auto":
-        from harness.library import timed
+        from harness.jobs.job import settled
 
-        time = timed(RunSpec(scheme="hedera-sa", traffic="stride:4", platform="os-ken")).time
+        time = settled(RunSpec(scheme="hedera-sa", traffic="stride:4", platform="os-ken"), root.may_be_root()).time
     findings = examine(time, root.root().examine() if time == "real" and root.may_be_root() else ())
     first = next((finding for finding in findings if finding.ok is False), None)
     command = "Next: ./test.sh --demo, a first look; then ./test.sh 1 10, all of Figure 9"
