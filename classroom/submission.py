@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from record.errors import UnfitMachine, one_line
+from record.files import temporary_folder
 from traffic.textfile import read_text
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -126,8 +126,8 @@ class Answer:
 def _started(start: Start, request: bytes) -> Iterator[tuple[subprocess.Popen[bytes], BinaryIO]]:
     """A process that reads a request, and its answers so far. It and all that it has started are killed when the block
     ends; an isolated one has no process left then."""
-    with tempfile.TemporaryDirectory(prefix="hedera-answers-", ignore_cleanup_errors=True) as folder:
-        asked, answered = (Path(folder, name) for name in ("asked", "answered"))
+    with temporary_folder("answers", may_stay=True) as folder:
+        asked, answered = folder / "asked", folder / "answered"
         asked.write_bytes(request)
         # Files and no pipes: a pipe could fill before it is read, and not every system reads one with a deadline.
         with asked.open("rb") as stdin, answered.open("ab") as stdout:

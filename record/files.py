@@ -179,9 +179,11 @@ def is_alive(owner: str) -> bool:
 
 
 @contextmanager
-def temporary_folder(kind: str) -> Iterator[Path]:
-    """A folder that nobody else can read, removed when the block ends. ``kind``: a word for its purpose."""
-    with tempfile.TemporaryDirectory(prefix=f"hedera-{kind}-{whose_pids()}-{owner_name()}-") as name:
+def temporary_folder(kind: str, *, may_stay: bool = False) -> Iterator[Path]:
+    """A folder that nobody else can read, removed when the block ends. ``kind``: a word for its purpose. ``may_stay``:
+    no error where it cannot be removed."""
+    prefix = f"hedera-{kind}-{whose_pids()}-{owner_name()}-"
+    with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=may_stay) as name:
         yield Path(name)
 
 

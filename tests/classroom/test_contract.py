@@ -1,5 +1,6 @@
 """The contract: each way to break it is found, with a small example; what a template, or the example, does is fine."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ import pytest
 from classroom import checks as contract
 from classroom.answering import History
 from classroom.cases import cases
-from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, own_process
+from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, _started, own_process
+from record.files import left_by, owner_name
 
 ROOT = Path(__file__).parents[2]
 ASKED = cases(1)[SCHEDULER]
@@ -99,3 +101,9 @@ def test_what_hangs_or_dies_costs_its_own_check_alone():
             except Misbehaved as error:
                 found.append(error.kind)
     assert found == [2, 3, 4, "ended", "ended", 7]
+
+
+def test_what_a_killed_grader_leaves_is_known_to_hedera_clean():
+    with _started(own_process(), b""):
+        (folder,) = (each for each in left_by({os.geteuid()})[owner_name()] if "-answers-" in each.name)
+    assert not folder.exists()
