@@ -163,8 +163,12 @@ pip() {
     as_owner sh -c "$may_cache" || options=(--no-cache-dir)
     [ -n "$user" ] || options+=(--isolated) # an ordinary user's settings are heard: a mirror, a certificate
     patiently "pip is installing them" as_owner "$root/$env/bin/python" -I -m pip install \
-        --quiet --disable-pip-version-check "${options[@]}" --no-deps "$@" ||
+        --quiet --disable-pip-version-check "${options[@]}" --no-deps --no-compile "$@" ||
         fail "pip could not install the Python packages; run the same command to try again"
+    # Byte code carries its source's path, and the clock of a run's guest moves with the bytes that it reads, so all
+    # clones compile as if at one path (Python corrects it as it loads them). Files for newer Pythons do not compile.
+    as_owner "$root/$env/bin/python" -I -m compileall -qq -j 0 -s "$root/$env" -p /opt/hedera/.venvs/environment \
+        "$root/$env"/lib/python3*/site-packages || true
 }
 locked=(--require-hashes --only-binary :all:)
 
