@@ -28,6 +28,12 @@ from virtual import TIED, cache, limits
 from virtual.results import read_small
 
 INIT = Path(__file__).with_name("init.sh")
+START = " && ".join((
+    "mount -t tmpfs -o mode=755 tmpfs /tmp", "mkdir /tmp/in",
+    "{ mount -t hostfs -o hostfs=/proc/self/cwd/in,ro host /tmp/in || mount -t hostfs -o /proc/self/cwd/in,ro host /tmp/in; }",
+    ". /tmp/in/init",
+))  # fmt: skip
+"""How a guest's process 1 finds `init.sh`, in the folder that its kernel stands in: by no path of the host's."""
 MEMORY_MIB = 3072
 """The limit of a guest's memory, which is allocated as it is used: k = 4 takes 250 MiB, k = 8 610."""
 PROCESSES = 200
@@ -266,17 +272,17 @@ class Guest:
             "out": [OUT],
             "python": [self.python],
             "folder": [self.folder.absolute()],
-            "layers": self.layers,
+            "layers": [f"layer{number}" for number in range(len(self.layers))],
             "places": [*self.world],
-            "hosts": [*self.world.values()],
             "links": [os.readlink(host) if host.is_symlink() else "" for host in self.world.values()],
             "environment": [f"{name}={value}" for name, value in environment.items()],
             "command": self.command,
         }
         arrays = (f"{name}=({shlex.join(map(str, words))})\n" for name, words in told.items())
         (inside / "told").write_bytes(os.fsencode("".join(arrays)))
-        for number, host in enumerate(self.world.values()):
-            (inside / f"host{number}").symlink_to(host)  # by a name without characters that mount would read
+        for kind, hosts in (("host", self.world.values()), ("layer", self.layers)):
+            for number, host in enumerate(hosts):
+                (inside / f"{kind}{number}").symlink_to(host)
         for name, content in self.files.items():
             path = self.job / "out" / "files" / name
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -289,7 +295,7 @@ class Guest:
             process = subprocess.Popen(
                 [*self._allowed, *TIED, str(os.getpid()), "taskset", "-c", str(processor), *self._boot_line()],
                 env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": memory_folder(self.memory_mib) or str(self.job)},
-                cwd="/", stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
+                cwd=self.job, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
                 pass_fds=[end for line in self.lines for end in line if end is not None],
             )  # fmt: skip
             try:
@@ -302,10 +308,10 @@ class Guest:
         lines = (f"ssl{n}={given},fd:{taken}" for n, (given, taken) in enumerate(ends))
         return [
             str(self.linux), "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={self.memory_mib}M",
-            f"uml_dir={self.job}/uml", "umid=guest", "seccomp=auto", *self.parameters,
+            "uml_dir=uml", "umid=guest", "seccomp=auto", *self.parameters,
             f"random_seed={self.seed}", "con=null", "con0=null,fd:1", "ssl=null", *lines,
             # In a user namespace root's files belong to the user nobody: mount (setuid) must not become that user.
-            "init=/usr/bin/setpriv", "--", "--no-new-privs", "/bin/bash", f"{self.job}/in/init", str(self.job),
+            "init=/usr/bin/setpriv", "--", "--no-new-privs", "/bin/bash", "-c", f'"{START}"',
         ]  # fmt: skip
 
 

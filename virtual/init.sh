@@ -1,39 +1,39 @@
-# Process 1 of a guest: bash FILE JOB. JOB is a folder of the host's: `in` is read, `out` is written.
+# Process 1 of a guest, which has a folder of the host's at /tmp/in already (`virtual.guest.START`).
 # The guest's root is the host's, read-only, below an overlay that keeps writes in the guest's memory; or it is empty but
 # for the folders of a world of its own.
-job=$1
+job=/proc/self/cwd # on the host: `in` is read, `out` is written
 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 die() { echo "guest: $*" >/dev/console; read -r -t 1 <> <(:); kill -KILL $$; exit 1; } # the kernel panics without process 1
 # If mount passes options one by one, as util-linux 2.39 does, Linux 6.10 and later takes the host's folder as a named
 # option; otherwise it is an option without a name.
 host_folder() { mount -t hostfs -o "hostfs=$1$3" host "$2" 2>/dev/null || mount -t hostfs -o "$1$3" host "$2"; }
-. "$job/in/told" || die "no job" # arrays: out, python, folder, layers, places, hosts, links, environment, command
-# No host's path is looked up in here where a clone, a home or a cache may be: one below /tmp takes another time to find.
+. /tmp/in/told || die "no job" # arrays: out, python, folder, layers, places, links, environment, command
+# No path of a clone, a home or a cache comes in here: all that is longer takes other memory, what is sorted by its
+# place in memory gets another order, and TCP multiplies that.
 
-mount -t tmpfs -o mode=755 tmpfs /tmp && cd /tmp && mkdir upper work root empty || die "no memory for an overlay"
+cd /tmp && mkdir upper work root empty || die "no memory for an overlay"
 lower=/
 [ ${#places[@]} -eq 0 ] || lower=/tmp/empty
 for layer in "${layers[@]}"; do # each in its own file system: an overlay refuses a folder below another of its folders
-    place=/tmp/layer${#lower}
-    mkdir "$place" && host_folder "$layer" "$place" ,ro || die "no layer $layer"
-    lower=$place:$lower
+    mkdir "$layer" && host_folder "$job/in/$layer/." "$layer" ,ro || die "no $layer"
+    lower=/tmp/$layer:$lower
 done
 mount -t overlay -o "lowerdir=$lower,upperdir=/tmp/upper,workdir=/tmp/work" root root || die "no overlay"
 cd root
 if [ ${#places[@]} -gt 0 ]; then
     mkdir -p run proc sys dev tmp root etc
     for ((i = 0; i < ${#places[@]}; i++)); do
-        place=.${places[i]} host=${hosts[i]}
+        place=.${places[i]} host=$job/in/host$i/.
         if [ -n "${links[i]}" ]; then # into /usr, on a merged system
             [ -e "$place" ] || ln -s "${links[i]}" "$place"
-        elif [ "$host" = /usr ] && [ ${#layers[@]} -gt 0 ]; then
-            mkdir -p "$place" /tmp/usr /tmp/upper-usr /tmp/work-usr && host_folder /usr /tmp/usr ,ro || die "no /usr"
+        elif [ "$place" = ./usr ] && [ ${#layers[@]} -gt 0 ]; then
+            mkdir -p "$place" /tmp/usr /tmp/upper-usr /tmp/work-usr && host_folder "$host" /tmp/usr ,ro || die "no /usr"
             above=
             for mounted in /tmp/layer*/usr; do above+=$mounted:; done
             mount -t overlay -o "lowerdir=$above/tmp/usr,upperdir=/tmp/upper-usr,workdir=/tmp/work-usr" usr "$place" || die "no /usr"
         else
-            mkdir -p "$place" && host_folder "$job/in/host$i" "$place" ,ro || die "no $host"
+            mkdir -p "$place" && host_folder "$host" "$place" ,ro || die "no ${places[i]}"
         fi
     done
     cp /etc/ld.so.cache etc/ || die "no ld.so.cache"

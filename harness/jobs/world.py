@@ -49,7 +49,8 @@ OURS = ("controllers", "harness", "hedera", "record", "topos", "traffic", "virtu
 WRITTEN_S = 1_767_225_600
 """When all files of it were written, as it seems."""
 COMPILE = (
-    "import sys; sys.path.insert(0, sys.argv.pop(1)); from harness.jobs.world import compile_loops; compile_loops()"
+    "import sys; sys.path[:0] = sys.argv.pop(1).split(':'); "
+    "from harness.jobs.world import compile_loops; compile_loops()"
 )
 
 
@@ -83,7 +84,7 @@ def world(code: Path) -> World:
     if prefix != base:
         folders[PYTHON] = prefix
     known = installed()
-    places = dict.fromkeys(_place(distribution) for distribution in known)
+    places = _places(known)
     for place in places:
         if not _seen(place, folders):
             folders[f"/opt/lib/{len(folders)}"] = place
@@ -120,6 +121,10 @@ def _parts(known: list[Distribution]) -> Iterator[tuple[str, Path]]:
         for name in sorted(names - {"..", "__pycache__"}):
             if not name.endswith(".pth") and (_place(each) / name).exists():
                 yield name, _place(each) / name
+
+
+def _places(known: list[Distribution]) -> list[Path]:
+    return list(dict.fromkeys(_place(distribution) for distribution in known))
 
 
 def _place(package: Distribution) -> Path:
@@ -170,13 +175,18 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
                     (made / path).write_bytes(content)
                     os.utime(made / path, (WRITTEN_S, WRITTEN_S))
                 loops.mkdir(mode=0o700)
-                # Machine code carries the path of its sources, and a guest's clock moves with the bytes that it reads;
-                # so all users compile at a path of one length.
+                # Machine code carries the paths of its sources and of Numba's, and a guest's clock moves with the bytes
+                # that it reads; so all users compile at paths of one length.
                 with TemporaryDirectory(prefix="hedera-", dir="/tmp") as short:
                     (compiled_at := Path(short, "code")).symlink_to(made)
-                    command = [sys.executable, "-I", "-B", "-c", COMPILE, str(compiled_at)]
-                    environment = {**os.environ, "NUMBA_CACHE_DIR": str(loops)}
-                    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+                    modules = [compiled_at]
+                    for number, packages in enumerate(_places(installed())):
+                        modules.append(Path(short, f"packages{number}"))
+                        modules[-1].symlink_to(packages)
+                    command = [sys.executable, "-s", "-S", "-B", "-c", COMPILE, ":".join(map(str, modules))]
+                    environment = {name: word for name, word in os.environ.items() if not name.startswith("PYTHON")}
+                    environment |= {"NUMBA_CACHE_DIR": str(loops), "PYTHONHASHSEED": "0"}  # sets in one order
+                    done = subprocess.run(command, cwd=loops, env=environment, capture_output=True, text=True)
                 if done.returncode:
                     say(f"the inner loops of runs cannot be compiled here: {done.stderr.strip()[-200:]}")
                 else:
