@@ -48,8 +48,10 @@ OURS = ("controllers", "harness", "hedera", "record", "topos", "traffic", "virtu
 """What runs import of ours."""
 WRITTEN_S = 1_767_225_600
 """When all files of it were written, as it seems."""
+COMPILED_AT = Path("/proc/self/cwd/made")
+"""Where they are compiled: one path for everyone."""
 COMPILE = (
-    "import sys; sys.path[:0] = sys.argv.pop(1).split(':'); "
+    "import sys; sys.path[:1] = sys.argv.pop(1).split(':'); "
     "from harness.jobs.world import compile_loops; compile_loops()"
 )
 
@@ -176,21 +178,19 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
                     os.utime(made / path, (WRITTEN_S, WRITTEN_S))
                 loops.mkdir(mode=0o700)
                 # Machine code carries the paths of its sources and of Numba's, and a guest's clock moves with the bytes
-                # that it reads; so all users compile at paths of one length.
-                with TemporaryDirectory(prefix="hedera-", dir="/tmp") as short:
-                    (compiled_at := Path(short, "code")).symlink_to(made)
-                    modules = [compiled_at]
-                    for number, packages in enumerate(_places(installed())):
-                        modules.append(Path(short, f"packages{number}"))
-                        modules[-1].symlink_to(packages)
-                    command = [sys.executable, "-s", "-S", "-B", "-c", COMPILE, ":".join(map(str, modules))]
-                    environment = {name: word for name, word in os.environ.items() if not name.startswith("PYTHON")}
-                    environment |= {"NUMBA_CACHE_DIR": str(loops), "PYTHONHASHSEED": "0"}  # sets in one order
-                    done = subprocess.run(command, cwd=loops, env=environment, capture_output=True, text=True)
+                # that it reads; so whoever compiles stands where all of it is.
+                modules = [COMPILED_AT]
+                for number, packages in enumerate(_places(installed())):
+                    Path(name, f"packages{number}").symlink_to(packages)
+                    modules.append(COMPILED_AT.with_name(f"packages{number}"))
+                command = [sys.executable, "-s", "-S", "-B", "-c", COMPILE, ":".join(map(str, modules))]
+                environment = {name: word for name, word in os.environ.items() if not name.startswith("PYTHON")}
+                environment |= {"NUMBA_CACHE_DIR": str(loops), "PYTHONHASHSEED": "0"}  # sets in one order
+                done = subprocess.run(command, cwd=name, env=environment, capture_output=True, text=True)
                 if done.returncode:
                     say(f"the inner loops of runs cannot be compiled here: {done.stderr.strip()[-200:]}")
                 else:
-                    _move_loops(loops, compiled_at, made)
+                    _move_loops(loops, made)
                 unchecked = PycInvalidationMode.UNCHECKED_HASH
                 compileall.compile_dir(made, quiet=2, stripdir=made, prependdir=CODE, invalidation_mode=unchecked)
                 made.rename(place)
@@ -204,8 +204,8 @@ def _files(package: Path) -> list[Path]:
     return sorted([*modules, *(path for kind in ("csv", "sh", "txtpb") for path in package.glob(f"*.{kind}"))])
 
 
-def _move_loops(loops: Path, compiled_at: Path, made: Path) -> None:
-    """Put the machine code of ``compiled_at`` where Numba, and `hedera.compiled`, look for it with sources at CODE."""
+def _move_loops(loops: Path, made: Path) -> None:
+    """Put the machine code of COMPILED_AT where Numba, and `hedera.compiled`, look for it with sources at CODE."""
     from numba.core.caching import _CacheLocator
 
     from hedera.compiled import sources
@@ -214,7 +214,7 @@ def _move_loops(loops: Path, compiled_at: Path, made: Path) -> None:
         there = made / COMPILED / sources(made, CODE)
         there.mkdir(parents=True, mode=0o700)
         for package in sorted({path.parent.relative_to(made) for path in made.rglob("*.py")}):
-            modules = (str(at / package / "module.py") for at in (compiled_at, Path(CODE)))
+            modules = (str(at / package / "module.py") for at in (COMPILED_AT, Path(CODE)))
             old, new = map(_CacheLocator.get_suitable_cache_subpath, modules)
             if (state / old).is_dir():
                 shutil.move(state / old, there / new)
