@@ -91,10 +91,9 @@ def world(code: Path) -> World:
         if not _seen(place, folders):
             folders[f"/opt/lib/{len(folders)}"] = place
     folders[PACKAGES] = _linked({name: _seen(path, folders) for name, path in _parts(known)} | {"mininet": MININET})
-    python = Path(sys.executable).absolute()
-    if prefix != base:
-        python = Path(PYTHON, "bin", python.name)
-    return World(folders, str(python), tuple(_seen(place, folders) for place in places))
+    # Not the environment's name for it, beside which Python reads pyvenv.cfg, which tells the environment's path.
+    python = _seen(Path(sys.executable).resolve(), folders)
+    return World(folders, python, tuple(_seen(place, folders) for place in places))
 
 
 def installed() -> list[Distribution]:
