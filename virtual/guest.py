@@ -28,11 +28,10 @@ from virtual import TIED, cache, limits
 from virtual.results import read_small
 
 INIT = Path(__file__).with_name("init.sh")
-START = " && ".join((
-    "mount -t tmpfs -o mode=755 tmpfs /tmp", "mkdir /tmp/in",
-    "{ mount -t hostfs -o hostfs=/proc/self/cwd/in,ro host /tmp/in || mount -t hostfs -o /proc/self/cwd/in,ro host /tmp/in; }",
-    ". /tmp/in/init",
-))  # fmt: skip
+START = (
+    "mount -t tmpfs -o mode=755 tmpfs /tmp && mkdir /tmp/in && "
+    "{ mount -t hostfs -o hostfs=$given host /tmp/in || mount -t hostfs -o $given host /tmp/in; } && . /tmp/in/init"
+).replace("$given", "/proc/self/cwd/in,ro")
 """How a guest's process 1 finds `init.sh`, in the folder that its kernel stands in: by no path of the host's."""
 MEMORY_MIB = 3072
 """The limit of a guest's memory, which is allocated as it is used: k = 4 takes 250 MiB, k = 8 610."""

@@ -92,7 +92,7 @@ def world(code: Path) -> World:
             folders[f"/opt/lib/{len(folders)}"] = place
     folders[PACKAGES] = _linked({name: _seen(path, folders) for name, path in _parts(known)} | {"mininet": MININET})
     # Not the environment's name for it, beside which Python reads pyvenv.cfg, which tells the environment's path.
-    python = _seen(Path(sys.executable).resolve(), folders)
+    python = _seen(Path(sys.executable).resolve(), folders) or _seen(Path(sys.executable).absolute(), folders)
     return World(folders, python, tuple(_seen(place, folders) for place in places))
 
 

@@ -26,11 +26,11 @@ SMALL = {"memory_mib": 256, "real_s": 120.0}
 
 
 def of(job):
-    """The processes that have that folder's name on their command line."""
+    """The processes that stand in that folder, or stood there when it was removed."""
     found = []
     for pid in filter(str.isdecimal, os.listdir("/proc")):
         with contextlib.suppress(OSError):
-            if os.fsencode(job) in Path("/proc", pid, "cmdline").read_bytes():
+            if os.readlink(f"/proc/{pid}/cwd").removesuffix(" (deleted)") == str(job):
                 found.append(int(pid))
     return found
 

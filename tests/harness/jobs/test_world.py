@@ -72,7 +72,7 @@ def test_the_code_of_guests_has_the_same_sizes_wherever_a_user_keeps_it(tmp_path
     source.parent.mkdir(parents=True)
     source.with_name("__init__.py").touch()
     source.write_text("import numba\n\n@numba.njit(cache=True)\ndef add(number):\n    return number + 1\n")
-    folder = "import os, sys; os.environ['NUMBA_CACHE_DIR'] += '/state'; sys.path.insert(0, sys.argv.pop(1)); "
+    folder = "import os, sys; os.environ['NUMBA_CACHE_DIR'] += '/state'; sys.path[:1] = sys.argv.pop(1).split(':'); "
     monkeypatch.setattr(world, "ROOT", tmp_path / "sources")
     monkeypatch.setattr(world, "COMPILE", folder + "from hedera.loop import add; add(1)")
     sizes = []
