@@ -162,7 +162,7 @@ def test_a_guest_that_hangs_is_never_done_or_has_no_memory_left_is_ended(linux, 
         with pytest.raises(WorkerFailed, match=said):
             guest.wait()
         job = guest.job
-    assert not of(job)
+    assert wait_until(lambda: not of(job), 5)
 
 
 def test_a_guest_that_is_killed(linux):
@@ -293,7 +293,7 @@ def test_a_guest_holds_few_files_open_however_many_it_reads(linux, tmp_path):
 def test_the_cause_of_what_did_not_come_out_is_read_and_not_guessed(tmp_path, monkeypatch, line, cause):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     linux = tmp_path / "linux"
-    linux.write_text(f"#!/bin/sh\necho '{line}'\nfor last; do :; done; touch $last/out/unwritten\n")
+    linux.write_text(f"#!/bin/sh\necho '{line}'\ntouch out/unwritten\n")
     linux.chmod(0o755)
     with Guest(linux, ["true"], **SMALL) as guest, pytest.raises(WorkerFailed, match=cause) as failed:
         guest.wait()
