@@ -165,8 +165,10 @@ pip() {
     patiently "pip is installing them" as_owner "$root/$env/bin/python" -I -m pip install \
         --quiet --disable-pip-version-check "${options[@]}" --no-deps --no-compile "$@" ||
         fail "pip could not install the Python packages; run the same command to try again"
-    # Byte code carries its source's path, and the clock of a run's guest moves with the bytes that it reads, so all
-    # clones compile as if at one path (Python corrects it as it loads them). Files for newer Pythons do not compile.
+}
+# Byte code carries its source's path, and the clock of a run's guest moves with the bytes that it reads, so all clones
+# compile as if at one path (Python corrects it as it loads them). Files for newer Pythons do not compile.
+byte_code() {
     as_owner "$root/$env/bin/python" -I -m compileall -qq -j 0 -s "$root/$env" -p /opt/hedera/.venvs/environment \
         "$root/$env"/lib/python3*/site-packages || true
 }
@@ -194,6 +196,7 @@ if [ ! -e "$env/installed" ] || ! as_owner "$env/bin/python" -I -c '' 2>/dev/nul
     as_owner rm -rf "$env"
     as_owner "$python" -I -m venv "$root/$env"
     pip "${locked[@]}" --requirement setup/requirements.lock
+    byte_code # before they are imported by what builds ours
     pip --no-build-isolation --editable .
     # With -I the command takes no code from where its user stands, nor from PYTHONPATH, whose sitecustomize would run
     # before our first line. (The second form is what pip writes where the path is long or has spaces.)
@@ -210,11 +213,13 @@ fi
 if [ -n "$check" ] && [ ! -e "$env/installed-check" ]; then
     say "installing the Python packages that the checks need"
     pip "${locked[@]}" --requirement setup/requirements-check.lock
+    byte_code
     as_owner touch "$env/installed-check"
 fi
 if [ -n "$cluster" ] && [ ! -e "$env/installed-check" ] && [ ! -e "$env/installed-cluster" ]; then
     say "installing the Python packages that a cluster needs"
     pip "${locked[@]}" --requirement setup/requirements-cluster.lock
+    byte_code
     as_owner touch "$env/installed-cluster"
 fi
 if [ "$(readlink .venv)" != "$env" ]; then
