@@ -207,9 +207,13 @@ def in_guest(mbps: float, seconds: float, kept: Path) -> Run:
     return read(folder / "run.json")
 
 
-def scenario(run: Run, topo: Network) -> tuple[list[int], dict[str, Any]]:
-    """The engine's, and which of the run's flows it has: those whose path is known, by their start."""
-    flows = [n for n, flow in enumerate(run.flows) if flow.paths and flow.connect_s is not None]
+def scenario(run: Run, topo: Network, drain_s: float = DRAIN_S) -> tuple[list[int], dict[str, Any]]:
+    """The engine's, and which of the run's flows it has: those whose path is known, by their start. Flows without an
+    end have more to send than their links carry."""
+    endless_bytes = round(run.spec.link_mbps * 125e3 * run.spec.seconds)
+    flows = [
+        n for n, flow in enumerate(run.flows) if flow.paths and (flow.size_bytes is None or flow.connect_s is not None)
+    ]
     flows.sort(key=lambda n: run.flows[n].start + (run.flows[n].connect_s or 0.0))
     wire = {"rate_bps": run.spec.link_mbps * 1e6 * RATE_SHARE, "delay_ns": DELAY_NS, "queue_packets": run.spec.queue}
     connections = []
@@ -219,7 +223,7 @@ def scenario(run: Run, topo: Network) -> tuple[list[int], dict[str, Any]]:
         connections.append({"client": path[0], "server": path[-1], "path": list(path[1:-1])})
     starts = [run.flows[n].start + (run.flows[n].connect_s or 0.0) for n in flows]
     begin = OPENED_S - min(starts)
-    end = round((begin + run.spec.seconds + DRAIN_S) * 1e9)
+    end = round((begin + run.spec.seconds + drain_s) * 1e9)
     return flows, {
         "seed": 1 + run.seed,
         "measure_from_ns": 0,
@@ -237,7 +241,7 @@ def scenario(run: Run, topo: Network) -> tuple[list[int], dict[str, Any]]:
         "exchanges": {
             "connection": list(range(len(flows))),
             "start_ns": [round((begin + start) * 1e9) for start in starts],
-            "request_bytes": [int(run.flows[n].size_bytes or 1) for n in flows],
+            "request_bytes": [int(run.flows[n].size_bytes or endless_bytes) for n in flows],
             "reply_bytes": [0] * len(flows),
             "service_ns": [0] * len(flows),
         },

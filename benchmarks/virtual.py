@@ -1,14 +1,17 @@
 """What virtual time costs: seconds of one core per simulated second of traffic, by rate, packet, k and scheme.
 
-    python -m benchmarks.virtual [--all]        ten minutes without --all; needs no root
+    python -m benchmarks.virtual [--all] [--rounds N] [--beside ns-3]        a minute for a round; needs no root
 
 Processor time, of the guest's kernel and all its processes; beside other work it is up to half as much again, so
-compare what was measured in turns. Real time takes 1 s per second.
+compare what was measured in turns. Real time takes 1 s per second. --beside ns-3 gives the flows of the runs under
+ecmp, along the same paths, to the packet simulator in turn with them (`benchmarks.truth` says how they differ).
 """
 
 from __future__ import annotations
 
 import os
+import resource
+import statistics
 import sys
 import tempfile
 from collections import defaultdict
@@ -17,12 +20,18 @@ from typing import NamedTuple
 
 import click
 
+from benchmarks import truth
 from harness.jobs import guests
 from harness.jobs.job import job_of
 from harness.jobs.publish import run as run_job
 from record.output import plain_table, wide_console
+from record.run import Run
 from record.spec import RunSpec
+from studies.hull import packets
+from topos.fattree import FatTree
 from virtual import guest
+
+PER_SECOND, READY = "a simulated second", "until traffic flows"
 
 
 class Case(NamedTuple):
@@ -36,6 +45,9 @@ class Case(NamedTuple):
     seconds: float = 10.0
     traffic: str = "stride:4"
     ready_aim: float = 0.8
+
+    def __str__(self) -> str:
+        return f"k={self.k}, {self.link_mbps:g} Mb/s in {self.mtu} bytes, {self.scheme}"
 
 
 QUICK = (
@@ -56,30 +68,63 @@ MORE = (
 
 @click.command(help=__doc__)
 @click.option("--all", "whole", is_flag=True, help="The cases that take long as well.")
-def main(whole: bool) -> None:
-    """One run each, on one processor; an invalid one is an error."""
-    table = plain_table("Core seconds in virtual time", "case", "of", "aim", "ours", "ratio")
+@click.option(
+    "--rounds", type=click.IntRange(1), default=1, help="Each case so often, in turns: the table has medians."
+)
+@click.option("--beside", type=click.Choice(["ns-3"]), help="Measure the packet simulator as well.")
+def main(whole: bool, rounds: int, beside: str | None) -> None:
+    """Medians, on one processor; an invalid run is an error."""
     where = guests.Guests(guests.prepare(lambda sentence: print(sentence, file=sys.stderr)), 1)
-    for case in (*QUICK, *(MORE if whole else ())):
-        spec = RunSpec(
-            case.scheme, case.traffic, k=case.k, link_mbps=case.link_mbps, mtu=case.mtu, seconds=case.seconds,
-            time="virtual", interval_s=1.0 if case.seconds < 10 else 2.0,
-        )  # fmt: skip
-        meter = Meter()
-        with tempfile.TemporaryDirectory() as folder:
-            run = run_job(job_of(spec), Path(folder, "run"), where, meter)
-        name = f"k={case.k}, {case.link_mbps:g} Mb/s in {case.mtu} bytes, {case.scheme}"
-        if not run.valid:
-            raise RuntimeError(f"{name}: {'; '.join(run.reasons)}")
-        each_s = meter.core_s["sending"] / meter.simulated_s["sending"]
-        ready_s = meter.core_s["starting"] + meter.core_s["building"]
-        for of, ours, aim in (
-            ("a simulated second", each_s, case.aim),
-            ("until traffic flows", ready_s, case.ready_aim),
-            ("afterwards", meter.core_s["finishing"], None),
-        ):
-            table.add_row(name, of, f"{aim or ''}", f"{ours:.3g}", f"{ours / aim:.2f}" if aim else "")
+    cases = (*QUICK, *(MORE if whole else ()))
+    if beside:
+        packets.engine()
+    ours: defaultdict[tuple[Case, str], list[float]] = defaultdict(list)
+    theirs: defaultdict[Case, list[float]] = defaultdict(list)
+    for _ in range(rounds):
+        for case in cases:
+            run, took = measured(case, where)
+            for of, core_s in took.items():
+                ours[case, of].append(core_s)
+            if beside and case.scheme == "ecmp":
+                theirs[case].append(in_ns3(run) / case.seconds)
+    table = plain_table(
+        "Core seconds in virtual time", "case", "of", "aim", "ours", "ratio", *([beside] if beside else ())
+    )
+    for (case, of), each in ours.items():
+        median = statistics.median(each)
+        aim = {PER_SECOND: case.aim, READY: case.ready_aim}.get(of)
+        row = [str(case), of, f"{aim or ''}", f"{median:.3g}", f"{median / aim:.2f}" if aim else ""]
+        if beside:
+            row.append(f"{statistics.median(theirs[case]):.3g}" if of == PER_SECOND and theirs[case] else "")
+        table.add_row(*row)
     wide_console().print(table)
+
+
+def measured(case: Case, where: guests.Guests) -> tuple[Run, dict[str, float]]:
+    """A run, and its core seconds: per simulated second, until traffic flows, afterwards."""
+    spec = RunSpec(
+        case.scheme, case.traffic, k=case.k, link_mbps=case.link_mbps, mtu=case.mtu, seconds=case.seconds,
+        time="virtual", interval_s=1.0 if case.seconds < 10 else 2.0,
+    )  # fmt: skip
+    meter = Meter()
+    with tempfile.TemporaryDirectory() as folder:
+        run = run_job(job_of(spec), Path(folder, "run"), where, meter)
+    if not run.valid:
+        raise RuntimeError(f"{case}: {'; '.join(run.reasons)}")
+    return run, {
+        PER_SECOND: meter.core_s["sending"] / meter.simulated_s["sending"],
+        READY: meter.core_s["starting"] + meter.core_s["building"],
+        "afterwards": meter.core_s["finishing"],
+    }
+
+
+def in_ns3(run: Run) -> float:
+    """Core seconds of the packet simulator for the flows of a run."""
+    _, asked = truth.scenario(run, FatTree(run.spec.k), drain_s=0.0)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    packets.run_scenario(asked)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 class Meter:

@@ -77,6 +77,14 @@ def test_ns3_gets_the_paths_and_the_time_of_a_full_segment():
     assert len(asked["links"]) == 2 * 48
 
 
+def test_ns3_fills_the_links_of_flows_that_last():
+    flow = FlowRecord(src=0, dst=8, src_port=7000, start=1.0, mbps=1.0, paths=(PathChange(t=1.0, core=3),))
+    _, asked = truth.scenario(msgspec.structs.replace(RUN, flows=(flow,)), FatTree(4), drain_s=0.0)
+    (size,) = asked["exchanges"]["request_bytes"]
+    (start,) = asked["exchanges"]["start_ns"]
+    assert size * 8e9 >= asked["links"][0]["rate_bps"] * (asked["end_ns"] - start) * 0.999
+
+
 @pytest.mark.virtual
 def test_a_scene_in_a_guest_is_as_arithmetic_says(tmp_path):
     """A lone flow, behind a faster link, fills its link, and never more than its queue."""
