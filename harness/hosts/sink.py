@@ -21,7 +21,7 @@ import threading
 import time
 
 BLOCK = 1 << 20
-READ_S = 0.05
+READ_S = 0.2
 
 
 def report(connection: socket.socket, source: tuple[str, int]) -> None:

@@ -17,7 +17,7 @@ from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
 from harness.run.trace import watched
-from harness.run.traffic import Iperf, Traffic, Transfers, unsent_bytes
+from harness.run.traffic import LOOK_S, Iperf, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
 from record.errors import RunFailed
 from record.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
@@ -31,6 +31,8 @@ READY_DEADLINE = 15.0
 READY_EVERY_S, START_EVERY_S, LEAST_S = 5.0, 1.0, 0.1
 """In virtual time a network is ready, and its traffic starts, at a whole number of so many seconds of the guest's
 clock, and at least that long after what came before. Set-up takes 11 s of it at k = 4, 13 at k = 8."""
+DUE_S = 0.05
+"""How often a run looks whether a failure is due."""
 LAST_READ_S = 0.5
 """After the end of the traffic the controller reads once more where the last flows went: that takes it so long."""
 
@@ -152,7 +154,7 @@ class Emulation:
                 disturber.tick(time.time() - seen.begin)
                 controller.supervise()
 
-            seen.unfinished = traffic.wait(tick)
+            seen.unfinished = traffic.wait(tick, DUE_S if spec.faults or spec.disturbances else LOOK_S)
             seen.outages = faults.outages
             self.seen.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")

@@ -13,6 +13,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
@@ -43,6 +44,19 @@ from traffic.workload import Workload
 
 if TYPE_CHECKING:
     from harness.network.fabric import Fabric
+
+
+LOOK_S = 0.25
+"""How often a run looks whether its programs have ended."""
+REPORT_S = 0.25
+"""How much later iperf's timers may end: its reporting thread sleeps 16 ms at a time, a third of all calls of a guest's
+kernel at 10 Mb/s, and has room for 10,000 writes, which take 1 s at 10 Gb/s. No other timer of a client matters."""
+
+
+def let_timers_be_late() -> None:
+    """Of this thread, and of what it starts: by REPORT_S."""
+    with open(f"/proc/{threading.get_native_id()}/timerslack_ns", "wb", buffering=0) as slack:
+        slack.write(b"%d" % round(REPORT_S * 1e9))
 
 
 class Sent(msgspec.Struct, frozen=True):
@@ -144,8 +158,8 @@ class Traffic(ABC):
         """Begin to send; returns when (seconds since the epoch)."""
 
     @abstractmethod
-    def wait(self, tick: Callable[[], None]) -> list[str]:
-        """Wait until all is sent; ``tick`` is called often. Returns the flows that hang."""
+    def wait(self, tick: Callable[[], None], every_s: float = LOOK_S) -> list[str]:
+        """Wait until all is sent, and call ``tick`` every so many seconds. Returns the flows that hang."""
 
     def hang_up(self) -> None:  # noqa: B027, not all have something
         """End what still listens."""
@@ -247,6 +261,8 @@ class Iperf(Traffic):
         """Start the clients in succession (section 6.2), at the moments that the seed draws; returns when it began."""
         spread_s = (self._spec.start_spread_ms or 0.0) / 1e3
         after_s = generator(self._spec.seed, Stream.STARTS).uniform(0.0, spread_s, len(self.flows)).tolist()
+        for host in {flow.src for flow in self.flows}:
+            inside(self._namespace(host), let_timers_be_late)  # its thread starts the clients, which have what it has
         begin = time.time()
         topo = self._fabric.topo
         for due_s, flow in sorted(zip(after_s, self.flows, strict=True), key=itemgetter(0)):
@@ -258,14 +274,14 @@ class Iperf(Traffic):
             self._clients.append((flow, self._spawn(flow.src, name, command, f"{name}.csv")))
         return begin
 
-    def wait(self, tick: Callable[[], None]) -> list[str]:
+    def wait(self, tick: Callable[[], None], every_s: float = LOOK_S) -> list[str]:
         """Wait until every client has ended, each of which may take `linger_s` longer than asked."""
         limit = time.monotonic() + self._spec.seconds + linger_s(self._spec.slowest_mbps)
         while time.monotonic() < limit:
             if all(client.poll() is not None for _, client in self._clients):
                 return []
             tick()
-            time.sleep(0.05)
+            time.sleep(every_s)
         return [str(flow) for flow, client in self._clients if client.poll() is None]
 
     def hang_up(self) -> None:
@@ -397,13 +413,13 @@ class Transfers(Traffic):
     def _epoch(monotonic: float) -> float:
         return time.time() - time.monotonic() + monotonic
 
-    def wait(self, tick: Callable[[], None]) -> list[str]:
+    def wait(self, tick: Callable[[], None], every_s: float = LOOK_S) -> list[str]:
         """Wait until every program has gone: when all is over, or at the end, which cuts off what is under way. One
         that is not gone some seconds later hangs. How each flow went, `collect` says."""
         limit = self._begin + self._spec.seconds + self._linger_s + LINGER_S
         while time.monotonic() < limit and any(program.poll() is None for program in self._programs.values()):
             tick()
-            time.sleep(0.05)
+            time.sleep(every_s)
         for host, program in self._programs.items():
             status = program.poll()
             if status is None:
