@@ -1,6 +1,6 @@
 """What virtual time costs: seconds of one core per simulated second of traffic, by rate, packet, k and scheme.
 
-    python -m benchmarks.virtual [--all] [--rounds N] [--beside ns-3]        a minute for a round; needs no root
+    python -m benchmarks.virtual [--all] [--rounds N] [--beside ns-3]        two minutes for a round; needs no root
 
 Processor time, of the guest's kernel and all its processes; beside other work it is up to half as much again, so
 compare what was measured in turns. Real time takes 1 s per second. --beside ns-3 gives the flows of the runs under
