@@ -322,10 +322,10 @@ def _statistics(times: Float64) -> dict[str, float | None]:
 
 
 def make_theory(kept: Path, out: Path) -> list[Path]:
-    seen = [one for scenes in scenes() for one in played(scenes, kept)]
-    incasts = [row for one in seen if kind(one) == "incast" for row in incasts(one)]
-    lasting = [lasting(one) for one in seen if kind(one) != "incast"]
-    return [write_csv(out / "lasting.csv", lasting), write_csv(out / "incast.csv", incasts)]
+    seen = [one for group in scenes() for one in played(group, kept)]
+    at_once = [row for one in seen if kind(one) == "incast" for row in incasts(one)]
+    alone = [lasting(one) for one in seen if kind(one) != "incast"]
+    return [write_csv(out / "lasting.csv", alone), write_csv(out / "incast.csv", at_once)]
 
 
 def make_ns3(kept: Path, out: Path) -> list[Path]:
