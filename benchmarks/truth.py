@@ -47,9 +47,9 @@ from traffic.workload import workload
 
 SEEDS = (1, 2, 3, 4, 5)
 RATES = (10.0, 100.0, 1000.0, 10_000.0)
-LENGTH_S = {10.0: 30.0, 100.0: 10.0, 1000.0: 1.2, 10_000.0: 0.3}
+LENGTH_S = {10.0: 30.0, 100.0: 10.0, 1000.0: 8.0, 10_000.0: 0.3}
 """How long flows send, by rate; the first third does not count."""
-EVERY_S = {10.0: 5e-3, 100.0: 1e-3, 1000.0: 5e-4, 10_000.0: 1e-4}
+EVERY_S = {10.0: 5e-3, 100.0: 1e-3, 1000.0: 2e-3, 10_000.0: 1e-4}
 BLOCK_BYTES = 256_000
 """What each sender of an incast sends."""
 APART_S = 2.0
