@@ -424,6 +424,8 @@ MEASURED_DELAY_MS = 8.0
 """What polling and deciding took of a round in real time, the median (docs/notes/deviations.md: of which runs)."""
 LINUX_MIN_RTO_MS = 200
 """TCP's shortest retransmission timeout in Linux, unless a route says otherwise (TCP_RTO_MIN)."""
+KNOWN_TO_ALL = 128
+"""In a network of so many hosts each knows all others' addresses; in a larger one those of its flows."""
 GUESTS_TCP = ("reno", "cubic", "dctcp", "bbr")
 """What the kernel of virtual time has (virtual/kernel/linux.config)."""
 START_SPREAD_MS = 10.0

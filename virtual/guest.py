@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import re
+import select
 import shlex
 import shutil
 import signal
@@ -20,7 +21,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from record.errors import UnfitMachine, WorkerFailed
@@ -146,7 +147,8 @@ class Guest:
     what it finds in ``FILES``, by relative paths without links. ``processes``: so many at once. ``seed``: of its random
     numbers. ``real_s``: it is killed after this many real seconds; ``stalled_s``: and when it hangs (`Stall`).
     ``parameters``: of its clock; none: real time. ``lines``: open files that /dev/ttyS0, ttyS1 ... read (None: nothing)
-    and write. Leave it in the thread that entered it: it dies with that thread.
+    and write. ``pipes``: of an `Original`; ``original``: this guest is a copy of that one, and of all that it was given
+    has its own files. Leave it in the thread that entered it: it dies with that thread.
 
     Entering raises UnfitMachine, before anything is made, where a limit of this machine is too low for it.
     """
@@ -166,13 +168,18 @@ class Guest:
     seed: int = 0
     parameters: Sequence[str] = VIRTUAL
     lines: Sequence[tuple[int | None, int]] = ()
+    pipes: tuple[int, int] | None = None
+    original: Original | None = None
 
     def __enter__(self) -> Guest:
         self._allowed = limits.raised(limits.Needs(self.processes, self.memory_mib))
         with contextlib.ExitStack() as undo:
             self.job = undo.enter_context(_job())
             self.results = self.job / "out" / "results"
-            self._process = undo.enter_context(self._booted())
+            if self.original is None:
+                self._process: subprocess.Popen[bytes] | Copy = undo.enter_context(self._booted())
+            else:
+                self._process = undo.enter_context(self._copied(self.original))
             self._end = undo.pop_all()
         return self
 
@@ -197,20 +204,35 @@ class Guest:
         Raises WorkerFailed when the guest ends without the command's status, stands still, or takes too long.
         """
         stall = Stall(self.pid, self.stalled_s)
-        while True:
-            ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-            now = self.progress
-            self._seen = now.simulated_s
-            report(now)
-            if ended:
-                _end(self._process)
-                return self._ended(now)
-            if now.real_s > self.real_s:
-                at = f"within {self.real_s:g} s, in which its clock came to {now.simulated_s:.0f} s"
-                raise WorkerFailed(f"the guest did not finish {at}")
-            if (hangs := stall.look(now.simulated_s)) is not None:
-                raise WorkerFailed(hangs)
+        while (ended := self._look(stall, report)) is None:
             time.sleep(REPORT_EVERY_S)
+        return ended
+
+    def waits(self, told: int, report: Callable[[Progress], None]) -> bool:
+        """Whether the command comes to where it waits, which is said on ``told``; if not, it has ended."""
+        stall = Stall(self.pid, self.stalled_s)
+        look = select.poll()
+        look.register(told, select.POLLIN)
+        while not look.poll(1000 * REPORT_EVERY_S):
+            if self._look(stall, report) is not None:
+                return False
+        self._place.close()  # it is others who compute from now on
+        return bool(os.read(told, 100))
+
+    def _look(self, stall: Stall, report: Callable[[Progress], None]) -> Ended | None:
+        ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+        now = self.progress
+        self._seen = now.simulated_s
+        report(now)
+        if ended:
+            _end(self._process)
+            return self._ended(now)
+        if now.real_s > self.real_s:
+            at = f"within {self.real_s:g} s, in which its clock came to {now.simulated_s:.0f} s"
+            raise WorkerFailed(f"the guest did not finish {at}")
+        if (hangs := stall.look(now.simulated_s)) is not None:
+            raise WorkerFailed(hangs)
+        return None
 
     def _ended(self, last: Progress) -> Ended:
         out = self.job / "out"
@@ -282,25 +304,42 @@ class Guest:
         for kind, hosts in (("host", self.world.values()), ("layer", self.layers)):
             for number, host in enumerate(hosts):
                 (inside / f"{kind}{number}").symlink_to(host)
+        self._begin()
+        with contextlib.ExitStack() as held:
+            self._place = held.enter_context(contextlib.ExitStack())
+            processor = self._place.enter_context(_processor())
+            console = held.enter_context((self.job / "console").open("wb"))
+            process = subprocess.Popen(
+                [*self._allowed, *TIED, str(os.getpid()), "taskset", "-c", str(processor), *self._boot_line()],
+                env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": memory_folder(self.memory_mib) or str(self.job)},
+                cwd=self.job, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
+                pass_fds=[end for ends in (*self.lines, self.pipes or ()) for end in ends if end is not None],
+            )  # fmt: skip
+            try:
+                yield process
+            finally:
+                _end(process)
+
+    @contextlib.contextmanager
+    def _copied(self, original: Original) -> Iterator[Copy]:
+        shutil.copytree(original.job / "in", self.job / "in", symlinks=True, dirs_exist_ok=True)
+        for name in ("console", "out/clock", "out/facts", "out/stdout", "out/stderr"):
+            shutil.copyfile(original.job / name, self.job / name)
+        self._begin()
+        with _processor() as processor:
+            process = original.copy(self.job, processor)
+            try:
+                yield process
+            finally:
+                _end(process)
+
+    def _begin(self) -> None:
         for name, content in self.files.items():
             path = self.job / "out" / "files" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         self._began, self._seen = time.monotonic(), 0.0
         self._killed_before = limits.killed_for_memory()
-        with contextlib.ExitStack() as held:
-            processor = held.enter_context(_processor())
-            console = held.enter_context((self.job / "console").open("wb"))
-            process = subprocess.Popen(
-                [*self._allowed, *TIED, str(os.getpid()), "taskset", "-c", str(processor), *self._boot_line()],
-                env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": memory_folder(self.memory_mib) or str(self.job)},
-                cwd=self.job, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
-                pass_fds=[end for line in self.lines for end in line if end is not None],
-            )  # fmt: skip
-            try:
-                yield process
-            finally:
-                _end(process)
 
     def _boot_line(self) -> list[str]:
         ends = ((f"fd:{given}" if given is not None else "null", taken) for given, taken in self.lines)
@@ -309,9 +348,61 @@ class Guest:
             str(self.linux), "root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro", f"mem={self.memory_mib}M",
             "uml_dir=uml", "umid=guest", "seccomp=auto", *self.parameters,
             f"random_seed={self.seed}", "con=null", "con0=null,fd:1", "ssl=null", *lines,
+            *(["again={},{}".format(*self.pipes)] if self.pipes else []),
             # In a user namespace root's files belong to the user nobody: mount (setuid) must not become that user.
             "init=/usr/bin/setpriv", "--", "--no-new-privs", "/bin/bash", "-c", f'"{START}"',
         ]  # fmt: skip
+
+
+class Original:
+    """A guest whose command has come to where it waits, by writing to /proc/again; what it wrote there then ends in
+    each of the guests that are made of it, which go on from there with files, processor and memory of their own.
+
+    They are children of this process, and die with the thread that booted the original.
+    """
+
+    def __init__(self, guest: Guest, report: Callable[[Progress], None] = lambda progress: None) -> None:
+        """Boot it. WorkerFailed where the guest fails, or ends without waiting."""
+        with contextlib.ExitStack() as undo:
+            asked, self._ask = os.pipe()
+            self._told, told = os.pipe()
+            for end in (self._ask, self._told):
+                undo.callback(os.close, end)
+            try:
+                self._guest = undo.enter_context(replace(guest, pipes=(asked, told)))
+            finally:
+                os.close(asked)
+                os.close(told)
+            if not self._guest.waits(self._told, report):
+                raise WorkerFailed("it ended before it waited")
+            self.job = self._guest.job
+            self._lock = threading.Lock()
+            self.close = undo.pop_all().close
+
+    @property
+    def waiting(self) -> bool:
+        return os.waitid(os.P_PID, self._guest.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+    def copy(self, job: Path, processor: int) -> Copy:
+        """Make another guest of it, for the folder of a job."""
+        with self._lock:
+            try:
+                os.write(self._ask, os.fsencode(f"{processor} {job}\n"))
+                return Copy(int(os.read(self._told, 100)))
+            except (OSError, ValueError):
+                raise WorkerFailed("the guest that this one was to be a copy of has ended") from None
+
+
+class Copy:
+    """A child of ours that another one started, as `subprocess.Popen` has those that we start."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+
+    def wait(self) -> int:
+        self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.returncode
 
 
 def memory_folder(memory_mib: int) -> str | None:
@@ -327,7 +418,7 @@ def memory_folder(memory_mib: int) -> str | None:
     return str(shared) if room and code and os.access(shared, os.W_OK) else None
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes] | Copy) -> None:
     """Kill a guest's processes, which are its children: before it is reaped, or its number may be another's group's."""
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):

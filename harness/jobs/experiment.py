@@ -22,7 +22,10 @@ from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, is_ful
 from record.files import full, require_room
 from record.spec import RunSpec, longest_s
 
-GIVEN, OUT = (Path("/run/guest") / name for name in ("files/job.json", "results"))
+NETWORK, GIVEN, OUT = (Path("/run/guest") / name for name in ("files/network.json", "files/job.json", "results"))
+AGAIN = Path("/proc/again")
+"""Where there is such a file, writing to it ends in other guests, if there are copies of this one
+(`virtual.guest.Original`)."""
 
 
 def in_guest() -> None:
@@ -36,14 +39,25 @@ def _carry_out_given() -> None:
         shutil.copytree(compiled, os.environ["NUMBA_CACHE_DIR"], copy_function=shutil.copyfile)
     if sys.version_info >= (3, 12):  # Mininet wants distutils, and only setuptools has it
         import setuptools  # noqa: F401
-    job = decoded(GIVEN.read_bytes())
+    job = decoded(NETWORK.read_bytes())
     os.chdir("/run")
     if (path := file_of(job.spec.scheme)) is not None and str(path) in job.files:
         # Where its name says, for the controller, which is another process; what is written stays in this memory.
         text, path = job.files[str(path)], path.absolute()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    run_experiment(job.spec, lambda raw: shutil.copytree(raw, OUT / "run"), lambda stage: print(stage, flush=True))
+    deliver = lambda raw: shutil.copytree(raw, OUT / "run")  # noqa: E731
+    run_experiment(job.spec, deliver, lambda stage: print(stage, flush=True), given=_given)
+
+
+def _given() -> RunSpec:
+    """The whole run, of which until here only the network was known (`harness.jobs.guests.network_of`)."""
+    if AGAIN.exists():
+        AGAIN.write_text("\n")
+        for number, name in enumerate(("stdout", "stderr"), start=1):  # these are the other guest's
+            os.close(number)
+            os.open(GIVEN.parents[1] / name, os.O_WRONLY | os.O_APPEND)
+    return decoded(GIVEN.read_bytes()).spec
 
 
 def run_experiment(
@@ -51,9 +65,11 @@ def run_experiment(
     deliver: Callable[[Path], object],
     say: Say = lambda stage: None,
     run_as: tuple[int, int] | None = None,
+    given: Callable[[], RunSpec] | None = None,
 ) -> None:
     """Carry out a run, whose spec has no ``auto``, and ``deliver`` the folder of its files, which is gone afterwards.
-    ``run_as``: the user and group of the controller, which runs a user's scheduler; None: ours.
+    ``run_as``: the user and group of the controller, which runs a user's scheduler; None: ours. ``given``: asked for
+    the run's own spec when its network is ready.
 
     A run that fails on the way, for whatever reason, is delivered too, with the reason. It waits until no other run
     uses the machine. Raises UserMistake or UnfitMachine before anything is built, RunFailed when the disk is full.
@@ -70,7 +86,7 @@ def run_experiment(
         seen.environment = {**machine(), **described()}
         clock = time.monotonic()
         try:
-            _emulate(spec, seen, raw, place, say, run_as)
+            _emulate(spec, seen, raw, place, say, run_as, given)
             seen.timing["total_s"] = time.monotonic() - clock
             sending_s = min(spec.seconds, seen.timing.get("traffic_s", 0.0))
             seen.timing["overhead_s"] = seen.timing["total_s"] - sending_s
@@ -83,7 +99,13 @@ def run_experiment(
 
 
 def _emulate(
-    spec: RunSpec, seen: Observation, raw: Path, place: Path, say: Say, run_as: tuple[int, int] | None
+    spec: RunSpec,
+    seen: Observation,
+    raw: Path,
+    place: Path,
+    say: Say,
+    run_as: tuple[int, int] | None,
+    given: Callable[[], RunSpec] | None,
 ) -> None:
     """The first thing that fails, whatever it is, is noted in ``seen`` as the reason why there is no result.
 
@@ -92,7 +114,7 @@ def _emulate(
     # Mininet, which sweeps in virtual time need in the guest alone.
     from harness.run.emulation import Emulation
 
-    emulation = Emulation(spec, seen, raw, place, say, run_as)
+    emulation = Emulation(spec, seen, raw, place, say, run_as, given)
     try:
         longest = longest_s(spec)
         with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):

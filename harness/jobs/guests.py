@@ -10,15 +10,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from traceback import extract_tb
 
 from harness.jobs.job import NOT_VIRTUAL, Circumstances, Job, OnStage, decoded, files_lock
+from harness.jobs.originals import Originals
 from harness.jobs.world import POX, World, code_of_runs, world
 from harness.network import machine
 from harness.run.source import first_source
@@ -27,9 +28,10 @@ from record.files import require_room
 from record.run import Fact
 from virtual import cache, limits
 from virtual.apt import layer
-from virtual.guest import Guest
+from virtual.guest import Guest, Original
 from virtual.kernel import kernel as booted_kernel
 from virtual.kernel.shipped import Kernel
+from virtual.limits import Needs
 from virtual.results import copy_results, read_small
 
 ENVIRONMENT = {"TMPDIR": "/run", "TZ": "UTC", "NUMBA_CACHE_DIR": "/run/compiled"}
@@ -69,6 +71,11 @@ class Guests:
 
     image: GuestImage
     at_once: int
+    originals: Originals = field(default_factory=Originals)
+
+    def keeping(self, jobs: Iterable[Job]) -> contextlib.AbstractContextManager[None]:
+        """While the block runs, which carries out these jobs, runs on one network are copies of one guest."""
+        return self.originals.kept(jobs if self.image.kernel.copies else ())
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``. WorkerFailed where the guest fails, UnfitMachine where none
@@ -76,13 +83,13 @@ class Guests:
         image = self.image
         require_room(cache.folder("jobs"))
         seen, command = image.world.of_run(job.spec), image.world.command(job.spec)
-        guest_of_run = Guest(
+        first = Guest(
             image.kernel.linux,
             command,
             folder=Path("/run"),
             world=seen,
             python=image.world.python,
-            files={"job.json": job.encoded()},
+            files={"network.json": job.network.encoded()},
             environment=ENVIRONMENT | {machine.FACTS: image.facts} | ({"POX_DIR": POX} if POX in seen else {}),
             layers=image.layers,
             processes=job.needs.processes,
@@ -90,8 +97,16 @@ class Guests:
             real_s=SLOWEST * job.longest_s,
             seed=job.spec.seed,
         )
+
+        def boot() -> Original:
+            limits.require(Needs((2 + self.at_once) * job.needs.processes, job.needs.memory_mib))
+            return Original(first, lambda progress: on_stage("building", progress))
+
         try:
-            with guest_of_run as guest:
+            with contextlib.ExitStack() as held:
+                original = held.enter_context(self.originals.of(job, boot))
+                files = {**first.files, "job.json": job.encoded()}
+                guest = held.enter_context(replace(first, files=files, original=original))
                 began = datetime.now(timezone.utc).replace(microsecond=0)  # in there all runs begin with the same year
                 stages = guest.job / "out" / "stdout"
                 ended = guest.wait(lambda progress: on_stage(_stage(stages), progress))
@@ -132,6 +147,9 @@ class Workers:
 
     executor: Executor
     at_once: int
+
+    def keeping(self, jobs: Iterable[Job]) -> contextlib.AbstractContextManager[None]:
+        return contextlib.nullcontext()
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``; a lost worker's job goes to another one."""

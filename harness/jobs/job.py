@@ -22,7 +22,7 @@ from harness.network import machine
 from harness.run.source import EMULATOR
 from record.errors import UnfitMachine, UserMistake
 from record.run import Fact
-from record.spec import RunSpec, lasting, longest_s
+from record.spec import KNOWN_TO_ALL, RunSpec, lasting, longest_s
 from traffic.textfile import believe_only, given
 
 if TYPE_CHECKING:
@@ -91,6 +91,20 @@ class Job(msgspec.Struct, frozen=True, dict=True):
         """What its guest takes."""
         with self.files_given():
             return _needs(self.spec, self.spec.workload())
+
+    @cached_property
+    def network(self) -> Job:
+        """What is done of it before anything is sent, as a job: the same for all whose traffic lasts, unless the
+        network is so large that hosts know only those that they send to."""
+        with self.files_given():
+            return self._network(self.spec.workload())
+
+    def _network(self, workload: Workload) -> Job:
+        if lasting(workload) is None or self.spec.network().num_hosts > KNOWN_TO_ALL:
+            return self
+        spec = replace(self.spec, traffic="stride:1", flows_per_host=1, keep=1.0, trial=1)
+        with self.files_given():
+            return Job(spec, spec.user_files())
 
     @property
     def longest_s(self) -> float:
@@ -174,7 +188,8 @@ def job_of(spec: RunSpec) -> Job:
         job = Job(spec, spec.user_files())
     except (ValueError, OSError) as error:
         raise UserMistake(str(error)) from None
-    vars(job)["needs"] = _needs(spec, workload)  # which is drawn once, and may be too large to keep
+    # Traffic is drawn once, and may be too large to keep.
+    vars(job).update(needs=_needs(spec, workload), network=job._network(workload))
     return job
 
 

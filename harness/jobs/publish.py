@@ -13,7 +13,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -198,6 +198,9 @@ class Carrier(Protocol):
     def at_once(self) -> int:
         """How many side by side."""
 
+    def keeping(self, jobs: Iterable[Job]) -> AbstractContextManager[None]:
+        """While the block runs, these jobs are carried out; what they have in common may be made once."""
+
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``; ``on_stage`` may raise, which ends the run."""
 
@@ -293,7 +296,8 @@ def carry_out(
         finally:
             doing.pop(planned, None)
 
-    with ThreadPoolExecutor(carrier.at_once) as pool:
+    jobs = list(jobs)
+    with carrier.keeping(planned.job for planned in jobs), ThreadPoolExecutor(carrier.at_once) as pool:
         waiting: dict[Future[Run | None], Planned] = {}
         try:
             waiting |= {pool.submit(attempt, planned): planned for planned in jobs}

@@ -12,12 +12,13 @@ import select
 import signal
 import sys
 import threading
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from multiprocessing.connection import Connection
 
     from harness.doctor import Finding
@@ -38,6 +39,9 @@ class Root:
     connection: Connection
     pid: int
     at_once: int = 1
+
+    def keeping(self, jobs: Iterable[Job]) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``. RunFailed, UserMistake or UnfitMachine as root says."""

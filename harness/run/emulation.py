@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from controllers.settings import flags_of
@@ -20,7 +20,7 @@ from harness.run.trace import watched
 from harness.run.traffic import LOOK_S, Iperf, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
 from record.errors import RunFailed
-from record.spec import LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
+from record.spec import KNOWN_TO_ALL, LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
 from topos.links import Fault, cables, links_down, moments
 from topos.network import NonBlocking, PlannedNetwork
 from traffic.programs import sample_command
@@ -41,7 +41,8 @@ class Emulation:
     """One run: `carry_out` does everything once.
 
     What is seen of it goes into ``seen``. Its tools write into ``raw``, and have their sockets and databases in
-    ``sockets``. ``run_as``: the user and group of the controller; None: ours.
+    ``sockets``. ``run_as``: the user and group of the controller; None: ours. ``given``: asked for the run's own spec
+    when its network is ready.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class Emulation:
         sockets: Path,
         say: Say,
         run_as: tuple[int, int] | None = None,
+        given: Callable[[], RunSpec] | None = None,
     ) -> None:
         self.spec = spec
         self.workload = spec.workload()
@@ -60,6 +62,7 @@ class Emulation:
         self._sockets = sockets
         self._say = say
         self._run_as = run_as
+        self._given = given
 
     def carry_out(self) -> None:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
@@ -71,6 +74,9 @@ class Emulation:
             Fabric(spec.network(), self._options(), self._sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
+            if self._given is not None:
+                self.spec = spec = self._given()
+                self.workload = spec.workload()
             where = (spec, self._raw, children)
             matrix = lasting(self.workload)
             traffic: Traffic = (
@@ -96,8 +102,9 @@ class Emulation:
         tcp = Tcp(spec.congestion_control, unsent, spec.sack, min_rto_ms)
         # Processors of a slow machine are not to be spent on counters.
         counters_ms = min(COUNTERS_MS, round(spec.reading_s * 250)) if spec.time == "virtual" else COUNTERS_MS
-        matrix = self.workload.matrix
-        pairs = None if matrix is None else frozenset(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
+        matrix, pairs = self.workload.matrix, None
+        if matrix is not None and spec.network().num_hosts > KNOWN_TO_ALL:
+            pairs = frozenset(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
         return FabricOptions(shaping.of_run(spec), tcp, spec.controller_delay_ms or 0.0, counters_ms, pairs)
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:

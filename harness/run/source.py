@@ -13,9 +13,10 @@ from harness.network.machine import known_facts
 
 ROOT = Path(__file__).resolve().parents[2]
 EMULATOR = 4
-"""The version of what emulates: the guests' kernel, ports, sinks, what is drawn from a seed. It is raised whenever the
-same seed may give another result; runs of other versions are not drawn together unsaid. 1 was everything before 1.1.
-A test holds which kernel belongs to it."""
+"""The version of what emulates: the guests' kernel, ports, sinks, what is drawn from a seed. It is raised whenever
+shares of the control may change by more than chance; runs of other versions are not drawn together unsaid. 1 was
+everything before 1.1. Within a version another kernel or other code, which run.json names, may move what one seed
+gives. A test holds which kernel belongs to it."""
 ROOMS = ("topos", "traffic", "hedera", "controllers", "record", "harness/network", "harness/hosts", "harness/run",
          "harness/verdict")  # fmt: skip
 """Where the code is that takes part in a run, and the tables that it reads."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from harness.network.processes import wait_until
 from record.errors import WorkerFailed
 from tests.commands import ROOT, open_folder, ran
 from virtual import cache
-from virtual.guest import RESULTS, START_S, Guest
+from virtual.guest import OUT, RESULTS, START_S, Guest, Original
 from virtual.kernel import shipped
 from virtual.results import copy_results
 
@@ -178,16 +179,18 @@ def test_a_guest_that_is_killed(linux):
 
 PARENT = """
 import sys
+from dataclasses import replace
 from pathlib import Path
-from virtual.guest import Guest
-with Guest(Path(sys.argv[1]), ["sh", "-c", {command!r}], memory_mib=256) as guest:
+from virtual.guest import Guest, Original
+guest = Guest(Path(sys.argv[1]), ["sh", "-c", {command!r}], memory_mib=256)
+with replace(guest, original=Original(guest) if {copied} else None) as guest:
     print(guest.job, guest.pid, flush=True)
     guest.wait()
 """
 
 
-def parent(linux, command, prefix=(), environment=None):
-    code = textwrap.dedent(PARENT.format(command=command))
+def parent(linux, command, prefix=(), environment=None, copied=False):
+    code = textwrap.dedent(PARENT.format(command=command, copied=copied))
     how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT, "env": environment}
     return subprocess.Popen([*prefix, sys.executable, "-c", code, str(linux)], **how)
 
@@ -210,9 +213,10 @@ def test_a_guest_boots_where_nobody_is_root(linux):
         assert process.returncode == 0
 
 
+@pytest.mark.parametrize("copied", [False, True])
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
-def test_nothing_is_left_when_the_parent_dies(linux, how):
-    with parent(linux, FOREVER) as process:
+def test_nothing_is_left_when_the_parent_dies(linux, how, copied):
+    with parent(linux, f"echo >/proc/again; {FOREVER}", copied=copied) as process:
         job = Path(process.stdout.readline().split()[0])
         assert wait_until(lambda: (job / "out/facts").exists(), 30)
         assert of(job)
@@ -305,3 +309,73 @@ def test_the_test_of_a_kernel_passes_here_and_fails_what_does_not_travel(linux, 
     assert shipped.test(linux) in ("seccomp", "ptrace")
     with pytest.raises(shipped.UnfitMachine, match="does not run on this machine"):
         shipped.test(Path("/bin/true"))
+
+
+# --- copies -----------------------------------------------------------------------------------------------------------
+
+TICKS = "import threading, time\nticks = []\ndef tick():\n    while True: time.sleep(0.25); ticks.append(time.time())\n"
+COPIED = f"""
+exec >{OUT}/stdout 2>&1
+"$PYTHON" -ISc '{TICKS}
+threading.Thread(target=tick).start()
+while True: time.sleep(1); open("/run/ticks", "w").write(repr(ticks))' >/dev/null 2>&1 &
+echo before >/run/file; sleep 2.5
+exec >&- 2>&-
+echo >/proc/again
+exec >>{OUT}/stdout 2>&1
+cat {OUT}/files/mine /run/file; echo mine >>/run/file
+sleep 2; cat /run/ticks /run/file; head -c 16 /dev/urandom | od -An -x; grep Cpus_allowed_list /proc/self/status
+exit "$(cat {OUT}/files/mine)"
+"""
+
+
+def copied(linux, command=COPIED):
+    return Guest(linux, ["bash", "-c", command], environment={"PYTHON": sys.executable}, files={"given": b""}, **SMALL)
+
+
+def test_a_copy_goes_on_as_a_guest_of_its_own_would(linux):
+    first = copied(linux)
+    original, said = Original(first), {}
+    with contextlib.closing(original):
+        for status in (3, 4):
+            with replace(first, files={**first.files, "mine": b"%d" % status}, original=original) as copy:
+                ended = copy.wait()
+                said[status] = (ended.status, ended.stdout, ended.simulated_s)
+                assert (ended.time_travel, ended.stderr) == (True, "")
+                assert Path("/proc", str(original._guest.pid)).exists()
+    with replace(first, files={**first.files, "mine": b"3"}) as own:
+        ended = own.wait()
+    assert (ended.status, ended.stdout, ended.simulated_s) == said[3]
+    assert said[4] == (4, said[3][1].replace("3", "4", 1), said[3][2])
+    assert said[3][1].count("before") == 2
+    assert not original.job.exists()
+    assert not of(original.job)
+
+
+def test_copies_run_on_processors_and_in_folders_of_their_own(linux, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(os.cpu_count())))
+    first = copied(linux, "echo >/proc/again; while :; do :; done")
+    with contextlib.closing(Original(first)) as original, contextlib.ExitStack() as held:
+        copies = [held.enter_context(replace(first, original=original)) for _ in range(min(2, os.cpu_count()))]
+        places = [Path("/proc", str(copy.pid)) for copy in copies]
+        assert wait_until(lambda: [place.joinpath("cwd").readlink() for place in places] == [c.job for c in copies], 10)
+        status = [place.joinpath("status").read_text() for place in places]
+        assert len({line for text in status for line in text.splitlines() if "Cpus_allowed_list" in line}) == len(
+            copies
+        )
+        os.kill(copies[0].pid, signal.SIGKILL)
+        with pytest.raises(WorkerFailed, match="killed"):
+            copies[0].wait()
+    assert not any(map(of, [original.job, *(copy.job for copy in copies)]))
+
+
+def test_an_original_that_ends_or_has_ended_makes_no_copies(linux):
+    with pytest.raises(WorkerFailed):
+        Original(copied(linux, "true"))
+    first = copied(linux, "echo >/proc/again")
+    with contextlib.closing(Original(first)) as original:
+        assert original.waiting
+        os.kill(original._guest.pid, signal.SIGKILL)
+        assert wait_until(lambda: not original.waiting, 5)
+        with pytest.raises(WorkerFailed, match="has ended"), replace(first, original=original):
+            pass

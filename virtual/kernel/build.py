@@ -155,6 +155,9 @@ def change(tree: Path) -> None:
     patches = {path.name: path for path in shipped.PATCHES.glob("*.patch")}
     if version(tree) < OLD:
         patches |= {path.name: path for path in (shipped.PATCHES / "before-6.13").glob("*.patch")}
+    first, copies = shipped.COPIES
+    if version(tree) < first:
+        patches.pop(copies, None)
     for name, path in sorted(patches.items()):
         command = ["patch", "-d", str(tree), "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", str(path)]
         done = subprocess.run(command, env=_environment(), capture_output=True)

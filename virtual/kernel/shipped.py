@@ -6,6 +6,7 @@ import hashlib
 import lzma
 import os
 import platform
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ NAMED = "HEDERA_KERNEL_SOURCE"
 CONFIG = SHIPPED.with_name("linux.config")
 PATCHES = SHIPPED.with_name("patches")
 """Our changes of the source, one subject a file, applied in the order of their names."""
+COPIES = (6, 16), "11-um-copies-of-a-guest.patch"
+"""From which version on there is what guests are copied with, and our change that does it."""
 OLD_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"
 FLAGS = "-mcmodel=small"
 """The kernel is linked below 2 GiB, and does not need the large code model that its makefile asks for."""
@@ -55,6 +58,11 @@ class Kernel:
     @property
     def linux(self) -> Path:
         return cache.folder("kernels") / f"linux-{self.sha256[:16]}"
+
+    @property
+    def copies(self) -> bool:
+        """Whether a guest of it can be copied (`virtual.guest.Original`)."""
+        return tuple(map(int, re.findall(r"\d+", self.release)[:2])) >= COPIES[0]
 
     @property
     def slow(self) -> str | None:

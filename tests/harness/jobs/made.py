@@ -1,5 +1,7 @@
 """Runs as whoever carries them out would bring them, without any network."""
 
+from contextlib import nullcontext
+
 import msgspec
 
 from harness.jobs.job import Circumstances, Job
@@ -27,6 +29,9 @@ class Carrier:
     def __init__(self, makes=result):
         self.makes = makes
         self.jobs = []
+
+    def keeping(self, jobs):
+        return nullcontext(list(jobs))
 
     def carry(self, job, place, on_stage):
         self.jobs.append(job)
