@@ -2,9 +2,10 @@
 
     python -m benchmarks.virtual [--all] [--rounds N] [--beside ns-3]        two minutes for a round; needs no root
 
-Processor time, of the guest's kernel and all its processes; beside other work it is up to half as much again, so
-compare what was measured in turns. Real time takes 1 s per second. --beside ns-3 gives the flows of the runs under
-ecmp, along the same paths, to the packet simulator in turn with them (`benchmarks.truth` says how they differ).
+Processor time, of the guest's kernel and all its processes; from the second round on a run is a copy, as in a sweep.
+Beside other work it is up to half as much again, so compare what was measured in turns. Real time takes 1 s per
+second. --beside ns-3 gives the flows of the runs under ecmp, along the same paths, to the packet simulator in turn with
+them (`benchmarks.truth` says how they differ).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import click
 
 from benchmarks import truth
 from harness.jobs import guests
-from harness.jobs.job import job_of
+from harness.jobs.job import Job, job_of
 from harness.jobs.publish import run as run_job
 from record.output import plain_table, wide_console
 from record.run import Run
@@ -31,7 +32,7 @@ from studies.hull import packets
 from topos.fattree import FatTree
 from virtual import guest
 
-PER_SECOND, READY = "a simulated second", "until traffic flows"
+PER_SECOND, READY, COPIED = "a simulated second", "until traffic flows", "until traffic flows, in a copy"
 
 
 class Case(NamedTuple):
@@ -45,6 +46,13 @@ class Case(NamedTuple):
     seconds: float = 10.0
     traffic: str = "stride:4"
     ready_aim: float = 0.8
+
+    @property
+    def spec(self) -> RunSpec:
+        return RunSpec(
+            self.scheme, self.traffic, k=self.k, link_mbps=self.link_mbps, mtu=self.mtu, seconds=self.seconds,
+            time="virtual", interval_s=1.0 if self.seconds < 10 else 2.0,
+        )  # fmt: skip
 
     def __str__(self) -> str:
         return f"k={self.k}, {self.link_mbps:g} Mb/s in {self.mtu} bytes, {self.scheme}"
@@ -80,13 +88,17 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
         packets.engine()
     ours: defaultdict[tuple[Case, str], list[float]] = defaultdict(list)
     theirs: defaultdict[Case, list[float]] = defaultdict(list)
-    for _ in range(rounds):
-        for case in cases:
-            run, took = measured(case, where)
-            for of, core_s in took.items():
-                ours[case, of].append(core_s)
-            if beside and case.scheme == "ecmp":
-                theirs[case].append(in_ns3(run) / case.seconds)
+    jobs = {case: job_of(case.spec) for case in cases}
+    with where.keeping([*jobs.values()] * rounds):
+        for turn in range(rounds):
+            for case in cases:
+                run, took = measured(jobs[case], where)
+                if turn:
+                    took[COPIED] = took.pop(READY)
+                for of, core_s in took.items():
+                    ours[case, of].append(core_s)
+                if beside and case.scheme == "ecmp":
+                    theirs[case].append(in_ns3(run) / case.seconds)
     table = plain_table(
         "Core seconds in virtual time", "case", "of", "aim", "ours", "ratio", *([beside] if beside else ())
     )
@@ -100,17 +112,13 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
     wide_console().print(table)
 
 
-def measured(case: Case, where: guests.Guests) -> tuple[Run, dict[str, float]]:
+def measured(job: Job, where: guests.Guests) -> tuple[Run, dict[str, float]]:
     """A run, and its core seconds: per simulated second, until traffic flows, afterwards."""
-    spec = RunSpec(
-        case.scheme, case.traffic, k=case.k, link_mbps=case.link_mbps, mtu=case.mtu, seconds=case.seconds,
-        time="virtual", interval_s=1.0 if case.seconds < 10 else 2.0,
-    )  # fmt: skip
     meter = Meter()
     with tempfile.TemporaryDirectory() as folder:
-        run = run_job(job_of(spec), Path(folder, "run"), where, meter)
+        run = run_job(job, Path(folder, "run"), where, meter)
     if not run.valid:
-        raise RuntimeError(f"{case}: {'; '.join(run.reasons)}")
+        raise RuntimeError(f"{job.spec.scheme} at {job.spec.link_mbps:g} Mb/s: {'; '.join(run.reasons)}")
     return run, {
         PER_SECOND: meter.core_s["sending"] / meter.simulated_s["sending"],
         READY: meter.core_s["starting"] + meter.core_s["building"],
@@ -133,7 +141,7 @@ class Meter:
     def __init__(self) -> None:
         self.core_s: defaultdict[str, float] = defaultdict(float)
         self.simulated_s: defaultdict[str, float] = defaultdict(float)
-        self._before = (0.0, 0.0)
+        self._before = (used_s(), 0.0)  # of guests that wait
 
     def __call__(self, stage: str, progress: guest.Progress | None) -> None:
         """The stage it is at, and its clock: None when its guest has ended."""

@@ -5,15 +5,19 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from harness.jobs import world
+from harness.jobs import guests, world
+from harness.jobs.job import job_of
+from harness.jobs.publish import run
 from harness.run.source import EMULATOR
 from record.spec import RunSpec
 from tests.commands import hedera
 from tests.harness.jobs.made import SPEC
+from virtual.guest import Original
 from virtual.kernel.shipped import manifest
 
 KERNELS = {4: "88b56ce49d11aed7980cb70ffe71fa48073880fac48d18b306172d84b786a487"}
@@ -92,6 +96,30 @@ def _made(folder):
 RUN = ["run", "--scheme", "hedera-sa", "--traffic", "stride:4", "--time", "virtual", "--seconds", "6", "--quiet"]
 
 
+def told(place):
+    """All that a run's folder tells, but for when and where it was made."""
+    run = json.loads((place / "run.json").read_text())
+    parts = {name: run[name] for name in run.keys() - {"started", "environment"}}
+    raw = {path.name: path.read_bytes() for path in place.iterdir() if path.name != "run.json"}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode() + repr(sorted(raw.items())).encode()).hexdigest()
+
+
+@pytest.mark.virtual
+def test_a_run_in_a_copy_of_a_guest_is_the_run_in_a_guest_of_its_own(tmp_path, monkeypatch):
+    copied, copy = [], Original.copy
+    monkeypatch.setattr(Original, "copy", lambda *given: copied.append(copy(*given)) or copied[-1])
+    where = guests.Guests(guests.prepare(print), 1)
+    jobs = {traffic: job_of(replace(SPEC, traffic=traffic, scheme="hedera-sa")) for traffic in ("stride:1", "randbij")}
+    with where.keeping(jobs.values()):
+        for traffic, job in jobs.items():
+            assert run(job, tmp_path / "copied" / traffic, where).valid
+    assert len(copied) == len(jobs)
+    for traffic, job in jobs.items():
+        run(job, tmp_path / "own" / traffic, where)
+        assert told(tmp_path / "own" / traffic) == told(tmp_path / "copied" / traffic)
+    assert len(copied) == len(jobs)
+
+
 @pytest.mark.virtual
 def test_one_seed_is_one_result_in_any_folder_beside_other_work_and_seeds_differ(tmp_path):
     """Of the control, too, of which nothing is drawn but the moments at which its flows start."""
@@ -106,11 +134,7 @@ def test_one_seed_is_one_result_in_any_folder_beside_other_work_and_seeds_differ
             home = {"XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", ""), "UNHEARD": "x" * len(folder) * 1000}
             changed = ["--scheme", scheme, "--seed", seed, "--out", place]
             hedera(*RUN, *changed, check=True, env=os.environ | home, cwd=place.parent)
-            run = json.loads((place / "run.json").read_text())
-            parts = {name: run[name] for name in run.keys() - {"started", "environment"}}
-            raw = {path.name: path.read_bytes() for path in place.iterdir() if path.name != "run.json"}
-            told = json.dumps(parts, sort_keys=True).encode() + repr(sorted(raw.items())).encode()
-            found[folder] = hashlib.sha256(told).hexdigest()
+            found[folder] = told(place)
     finally:
         for other in others:
             other.kill()
