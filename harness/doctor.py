@@ -118,7 +118,7 @@ def _limits() -> list[Finding]:
         findings.append(Finding(f"{limit.name} (guests)", most + raised, f"{limit.needs:,}", limit.enough, fix))
     return [
         *findings,
-        _optional("memory file of guests", memory_folder(SMALLEST.memory_mib) or "the user's cache", "any"),
+        _optional("memory file of guests", str(memory_folder(SMALLEST.memory_mib) or "the user's cache"), "any"),
     ]
 
 

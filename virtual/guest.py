@@ -309,9 +309,10 @@ class Guest:
             self._place = held.enter_context(contextlib.ExitStack())
             processor = self._place.enter_context(_processor())
             console = held.enter_context((self.job / "console").open("wb"))
+            self.memory_in = memory_folder(self.memory_mib) or self.job
             process = subprocess.Popen(
                 [*self._allowed, *TIED, str(os.getpid()), "taskset", "-c", str(processor), *self._boot_line()],
-                env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": memory_folder(self.memory_mib) or str(self.job)},
+                env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": str(self.memory_in)},
                 cwd=self.job, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True,
                 pass_fds=[end for ends in (*self.lines, self.pipes or ()) for end in ends if end is not None],
             )  # fmt: skip
@@ -380,7 +381,10 @@ class Original:
             self.close = undo.pop_all().close
 
     @property
-    def waiting(self) -> bool:
+    def ready(self) -> bool:
+        """Whether it waits still, and there is room for the memory of another one."""
+        if not has_room(self._guest.memory_in, self._guest.memory_mib):
+            return False
         return os.waitid(os.P_PID, self._guest.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
     def copy(self, job: Path, processor: int) -> Copy:
@@ -405,17 +409,21 @@ class Copy:
         return self.returncode
 
 
-def memory_folder(memory_mib: int) -> str | None:
+def has_room(folder: Path, memory_mib: int) -> bool:
+    filesystem = os.statvfs(folder)
+    return filesystem.f_bavail * filesystem.f_frsize >= memory_mib << 20
+
+
+def memory_folder(memory_mib: int) -> Path | None:
     """The folder for the file that is a guest's memory, in RAM; None where there is none with room that lets programs
     run from it. The file has no name any more when the guest boots."""
     shared = Path("/dev/shm")
     try:
-        filesystem = os.statvfs(shared)
+        # Its processes run code from there; containers often forbid that.
+        code = not os.statvfs(shared).f_flag & os.ST_NOEXEC
+        return shared if has_room(shared, memory_mib) and code and os.access(shared, os.W_OK) else None
     except OSError:
         return None
-    room = filesystem.f_bavail * filesystem.f_frsize >= memory_mib << 20
-    code = not filesystem.f_flag & os.ST_NOEXEC  # its processes run code from there; containers often forbid that
-    return str(shared) if room and code and os.access(shared, os.W_OK) else None
 
 
 def _end(process: subprocess.Popen[bytes] | Copy) -> None:

@@ -61,7 +61,7 @@ class Originals:
                 booting.set_result(original)
         original = None if future is None else future.result()
         try:
-            yield original if original is not None and original.waiting else None
+            yield original if original is not None and original.ready else None
         finally:
             with self._lock:
                 self._left[key] -= 1

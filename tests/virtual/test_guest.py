@@ -17,6 +17,7 @@ from harness.network.processes import wait_until
 from record.errors import WorkerFailed
 from tests.commands import ROOT, open_folder, ran
 from virtual import cache
+from virtual import guest as guest_module
 from virtual.guest import OUT, RESULTS, START_S, Guest, Original
 from virtual.kernel import shipped
 from virtual.results import copy_results
@@ -374,8 +375,16 @@ def test_an_original_that_ends_or_has_ended_makes_no_copies(linux):
         Original(copied(linux, "true"))
     first = copied(linux, "echo >/proc/again")
     with contextlib.closing(Original(first)) as original:
-        assert original.waiting
+        assert original.ready
         os.kill(original._guest.pid, signal.SIGKILL)
-        assert wait_until(lambda: not original.waiting, 5)
+        assert wait_until(lambda: not original.ready, 5)
         with pytest.raises(WorkerFailed, match="has ended"), replace(first, original=original):
             pass
+
+
+def test_an_original_without_room_for_another_memory_is_not_ready(linux, monkeypatch):
+    with contextlib.closing(Original(copied(linux, "echo >/proc/again"))) as original:
+        monkeypatch.setattr(
+            guest_module, "has_room", lambda folder, mib: folder not in {original.job, Path("/dev/shm")}
+        )
+        assert not original.ready

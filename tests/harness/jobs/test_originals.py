@@ -19,7 +19,7 @@ OTHER = job_of(replace(SPEC, scheme="hedera-gff"))
 
 class Waiting:
     def __init__(self):
-        self.waiting, self.closed = True, False
+        self.ready, self.closed = True, False
 
     def close(self):
         self.closed = True
@@ -87,7 +87,7 @@ def test_one_that_fails_or_has_ended_is_none_and_is_not_booted_again():
                 assert original is None
     assert len(tries) == 1
     with originals.kept(JOBS), originals.of(JOBS[0], Waiting) as original:
-        original.waiting = False
+        original.ready = False
         with originals.of(JOBS[1], fails) as ended:
             assert ended is None
 
