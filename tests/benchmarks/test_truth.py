@@ -1,5 +1,7 @@
 """What benchmarks.truth makes of what was seen; one scene is played in a guest."""
 
+from types import SimpleNamespace
+
 import msgspec
 import pytest
 
@@ -95,3 +97,14 @@ def test_a_scene_in_a_guest_is_as_arithmetic_says(tmp_path):
     assert found.goodput.sum() == pytest.approx(scene.payload_mbps, rel=0.02)
     assert found.queue_packets.max() <= scene.frames_that_fit
     assert played([scene], tmp_path) == [found], "kept, and not played again"
+
+
+def test_links_alone_make_a_row_of_each_scene_and_of_each_incast(tmp_path, monkeypatch):
+    seen = [SimpleNamespace(scene=SimpleNamespace(name=name)) for name in ("one-10-1", "incast-1000-2-5ms")]
+    monkeypatch.setattr(truth, "scenes", lambda: [seen])
+    monkeypatch.setattr(truth, "played", lambda group, kept: group)
+    monkeypatch.setattr(truth, "lasting", lambda one: {"kind": one.scene.name})
+    monkeypatch.setattr(truth, "incasts", lambda one: [{"time": 1}, {"time": 2}])
+    alone, at_once = truth.make_theory(tmp_path, tmp_path)
+    assert alone.read_text().split() == ["kind", "one-10-1"]
+    assert at_once.read_text().split() == ["time", "1", "2"]

@@ -113,11 +113,12 @@ def test_older_sources_get_patches_of_their_own_besides_and_in_place_of_others(t
     patches = tmp_path / "patches"
     (patches / "before-6.13").mkdir(parents=True)
     for name, before, after in (
-        ("1.patch", "all", "new"), ("before-6.13/1.patch", "all", "old"), ("before-6.13/2.patch", "old", "older")
+        ("1.patch", "all", "new"), ("before-6.13/1.patch", "all", "old"), ("before-6.13/2.patch", "old", "older"),
+        (shipped.COPIES[1], "new", "copied"),
     ):  # fmt: skip
         (patches / name).write_text(PATCH.format(before=before, after=after))
     monkeypatch.setattr(shipped, "PATCHES", patches)
-    for minor, content in ((12, "older"), (13, "new")):
+    for minor, content in ((12, "older"), (13, "new"), (16, "copied")):
         path = tree(tmp_path / str(minor), minor)
         (path / "f").write_text("all\n")
         build.change(path)
