@@ -46,12 +46,13 @@ def _carry_out_given() -> None:
         text, path = job.files[str(path)], path.absolute()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    deliver = lambda raw: shutil.copytree(raw, OUT / "run")  # noqa: E731
-    run_experiment(job.spec, deliver, lambda stage: print(stage, flush=True), given=_given)
+    run_experiment(
+        job.spec, lambda raw: shutil.copytree(raw, OUT / "run"), lambda stage: print(stage, flush=True), given=_given
+    )
 
 
 def _given() -> RunSpec:
-    """The whole run, of which until here only the network was known (`harness.jobs.guests.network_of`)."""
+    """The whole run, of which until here only the network was known (`harness.jobs.job.Job.network`)."""
     if AGAIN.exists():
         AGAIN.write_text("\n")
         for number, name in enumerate(("stdout", "stderr"), start=1):  # these are the other guest's
