@@ -40,8 +40,9 @@ PER_RUN = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "tri
 """What differs between the runs of one sweep; all else must be the same for them to be compared."""
 MOST_RUNS = 10_000
 """As many as an archive of runs holds with two tries of each."""
-PAGE_EVERY_S = 10.0
-"""A page of many runs takes seconds: while a sweep is unfinished it is written no more often."""
+PAGE_EVERY_S, PAGE_SHARE = 10.0, 0.1
+"""A page of many runs takes seconds: while a sweep is unfinished it is written no more often, nor for a larger part of
+the time."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +265,7 @@ class Shown:
         self._bar = bar
         self._folder = folder
         self._unfinished = list(left)
-        self._page_s = float("-inf")
+        self._page_due = float("-inf")
         self._task = bar.add_task("", total=len(left))
 
     def look(self, doing: Doing) -> None:
@@ -296,10 +297,10 @@ class Shown:
         # In a log, where there is no live line, every line tells its time.
         clock = "" if console.is_terminal else time.strftime("%H:%M:%S ")
         console.print(clock + text, highlight=False, soft_wrap=True)
-        if self._unfinished and time.monotonic() - self._page_s >= PAGE_EVERY_S:
+        if self._unfinished and (began := time.monotonic()) >= self._page_due:
             with suppress(OSError, ValueError):  # where no page can be written, the sweep goes on
                 write_page(load_sweep(self._folder), unfinished=True)
-            self._page_s = time.monotonic()
+            self._page_due = began + max(PAGE_EVERY_S, (time.monotonic() - began) / PAGE_SHARE)
 
 
 def show(part: Part, sweep: Sweep) -> None:

@@ -103,8 +103,7 @@ class Job(msgspec.Struct, frozen=True, dict=True):
         if lasting(workload) is None or self.spec.network().num_hosts > KNOWN_TO_ALL:
             return self
         spec = replace(self.spec, traffic="stride:1", flows_per_host=1, keep=1.0, trial=1)
-        with self.files_given():
-            return Job(spec, spec.user_files())
+        return Job(spec, spec.user_files())
 
     @property
     def longest_s(self) -> float:
@@ -188,8 +187,8 @@ def job_of(spec: RunSpec) -> Job:
         job = Job(spec, spec.user_files())
     except (ValueError, OSError) as error:
         raise UserMistake(str(error)) from None
-    # Traffic is drawn once, and may be too large to keep.
-    vars(job).update(needs=_needs(spec, workload), network=job._network(workload))
+    with job.files_given():  # traffic is drawn once, and may be too large to keep
+        vars(job).update(needs=_needs(spec, workload), network=job._network(workload))
     return job
 
 
