@@ -100,7 +100,7 @@ def test_table_4_times_demand_estimation(tmp_path):
 
 
 def test_a_cell_of_table_5_does_all_its_iterations():
-    case = tables.annealing((16, 3215, 0))[0]
+    case = tables.annealing((16, 3215, 0.5))[0]  # medians of many: it is a difference of two times
     assert (case["k"], case["flows"], case["iterations"], case["published_ms"]) == (16, 3215, 1000, 2.997)
     assert 0 < case["annealing_ms"] < case["median_ms"]
     assert 0 < case["excess_after"] < case["excess_before"]  # above 0: the search has not ended early
