@@ -429,6 +429,8 @@ def memory_folder(memory_mib: int) -> Path | None:
 def _end(process: subprocess.Popen[bytes] | Copy) -> None:
     """Kill a guest's processes, which are its children: before it is reaped, or its number may be another's group's."""
     if process.returncode is None:
+        os.kill(process.pid, signal.SIGKILL)  # a copy that has just begun is not in a group of its own yet
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
