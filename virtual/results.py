@@ -9,6 +9,7 @@ from pathlib import Path
 
 from record.errors import WorkerFailed
 from record.files import open_folder
+from traffic.textfile import read_most
 
 MAX_BYTES = 1 << 30
 MAX_FILES = 100_000
@@ -22,10 +23,12 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 def read_small(path: Path, most: int = TEXT_BYTES) -> str:
     """The beginning of a regular file. OSError if it is not one."""
     descriptor = os.open(path, _FILE)
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(f"{path} is not a regular file")
-        return file.read(most).decode(errors="replace")
+        return read_most(descriptor, most).decode(errors="replace")
+    finally:
+        os.close(descriptor)
 
 
 def copy_results(source: Path, target: Path, *, replace: bool = False) -> int:

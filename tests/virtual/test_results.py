@@ -50,6 +50,7 @@ def test_too_much_of_anything(left, monkeypatch, limit, said):
 def test_what_is_read_is_a_plain_file_of_some_size(tmp_path):
     (tmp_path / "a").write_text("abc")
     assert results.read_small(tmp_path / "a", 2) == "ab"
+    assert results.read_small(tmp_path / "a", 1 << 50) == "abc"
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "link").symlink_to("a")
     for odd in ("pipe", "link", "none"):
