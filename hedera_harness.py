@@ -31,6 +31,8 @@ def main() -> None:
         words = f"hedera: user {os.geteuid()}, for whom sudo runs this, cannot read {place}: "
         sys.stderr.write(words + "have it where that user can, or use a root shell (sudo -i)\n")
         sys.exit(3)
+    # Each thread of NumPy's takes 41 MB of addresses, which 64 processors make 2.6 GB.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from harness.cli import main as command
 
     command()

@@ -165,3 +165,10 @@ def test_version_schemes_and_patterns():
     assert [line.split()[0] for line in told.splitlines() if not line.startswith(" ")][:-3] == list(SCHEMES)
     told = asked("patterns").stdout
     assert all(spelling in told for spelling in (*SPELLINGS, *PUBLISHED))
+
+
+def test_numpy_has_one_thread_in_a_command():
+    """Each takes 41 MB of addresses, and a machine may have 64 processors and a limit."""
+    tell = "lambda: (__import__('numpy'), print('threads', len(os.listdir('/proc/self/task'))))"
+    program = f"import atexit, os, sys, hedera_harness; sys.argv = ['hedera', '--version']; atexit.register({tell}); "
+    assert "threads 1\n" in ran(sys.executable, "-c", program + "hedera_harness.main()", cwd=ROOT, timeout=120).stdout
