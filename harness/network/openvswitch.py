@@ -20,6 +20,8 @@ COUNTS_PROCESSORS_S = 10.5
 """How long after boot ovs-vswitchd may be started (see `OpenVSwitch.start`)."""
 COUNTERS_MS = 500
 """How often Open vSwitch itself looks at the kernel's counters."""
+PORTS_AT_ONCE = 5120
+"""In one transaction, as many as k = 16 has: a program may be given 2 MB of arguments."""
 START_S = 10.0
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 """Where the daemons find what they start."""
@@ -81,42 +83,52 @@ class OpenVSwitch:
         return int(match[1])
 
     def configure(self, bridges: Sequence[Bridge], controller: str, counters_ms: int = COUNTERS_MS) -> None:
-        """Create all bridges in one transaction, each in secure mode and connected to ``controller``. What the kernel
-        counts is added to the statistics at least every ``counters_ms``.
+        """Create all bridges, each in secure mode and connected to ``controller``. What the kernel counts is added to
+        the statistics at least every ``counters_ms``.
 
         Returns when ovs-vswitchd has carried it out; RunFailed names any port it could not open.
         """
+        _await(self.directory / "ovs-vswitchd.ctl", self.switchd, "ovs-vswitchd")
         # It goes by the shorter of two times, and takes the second from 100 ms up only; the first also ends idle flows.
         shortest = f"other_config:max-{'idle' if counters_ms < 100 else 'revalidator'}={counters_ms}"
         words = ["--", "set", "Open_vSwitch", ".", shortest] if counters_ms < COUNTERS_MS else []
-        # Ports first: after each setting ovs-vsctl reads all bridges and ports anew for the next that it adds.
-        for bridge in bridges:
-            words += ["--", "add-br", bridge.name]
-        for bridge in bridges:
-            for interface in bridge.ports.values():
-                words += ["--", "add-port", bridge.name, interface]
-        for bridge in bridges:
-            words += ["--", "set", "Bridge", bridge.name, "datapath_type=system", "fail_mode=secure"]
-            words += [
-                "protocols=OpenFlow10",
-                f"other_config:datapath-id={bridge.dpid:016x}",
-                "other_config:disable-in-band=true",
-                "mcast_snooping_enable=false",
-            ]
-            # Every second, not more and more rarely: a controller that is started again is found soon.
-            words += ["--", f"--id=@c{bridge.dpid}", "create", "Controller"]
-            words += [f'target="{controller}"', "max_backoff=1000"]
-            words += ["--", "set", "Bridge", bridge.name, f"controller=@c{bridge.dpid}"]
-            for number, interface in bridge.ports.items():
-                words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
-        _await(self.directory / "ovs-vswitchd.ctl", self.switchd, "ovs-vswitchd")
-        self.vsctl(*words[1:])
+        size = max(1, PORTS_AT_ONCE // max(len(bridge.ports) for bridge in bridges))
+        for first in range(0, len(bridges), size):
+            words += _settings(bridges[first : first + size], controller)
+            self.vsctl(*words[1:])
+            words.clear()
         wanted = {interface: number for bridge in bridges for number, interface in bridge.ports.items()}
         got = json.loads(self.vsctl("--format=json", "--columns=name,ofport", "list", "Interface"))
         actual = dict(got["data"])
         wrong = [name for name, number in wanted.items() if actual.get(name) != number]
         if wrong:
             raise RunFailed(f"Open vSwitch did not give these ports their numbers: {', '.join(wrong[:5])}")
+
+
+def _settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
+    """What ovs-vsctl is told for them, in one transaction."""
+    words = []
+    # Ports first: after each setting ovs-vsctl reads all bridges and ports anew for the next that it adds.
+    for bridge in bridges:
+        words += ["--", "add-br", bridge.name]
+    for bridge in bridges:
+        for interface in bridge.ports.values():
+            words += ["--", "add-port", bridge.name, interface]
+    for bridge in bridges:
+        words += ["--", "set", "Bridge", bridge.name, "datapath_type=system", "fail_mode=secure"]
+        words += [
+            "protocols=OpenFlow10",
+            f"other_config:datapath-id={bridge.dpid:016x}",
+            "other_config:disable-in-band=true",
+            "mcast_snooping_enable=false",
+        ]
+        # Every second, not more and more rarely: a controller that is started again is found soon.
+        words += ["--", f"--id=@c{bridge.dpid}", "create", "Controller"]
+        words += [f'target="{controller}"', "max_backoff=1000"]
+        words += ["--", "set", "Bridge", bridge.name, f"controller=@c{bridge.dpid}"]
+        for number, interface in bridge.ports.items():
+            words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
+    return words
 
 
 def _await(socket: Path, daemon: subprocess.Popen[bytes], name: str) -> None:

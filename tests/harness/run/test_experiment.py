@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from harness.network import netlink, shaping
+from harness.network import netlink, openvswitch, shaping
 from harness.network.fabric import Fabric, FabricOptions
 from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath, time_travels
@@ -20,7 +20,7 @@ from simulator.config import Config
 from simulator.driver import simulate
 from tests.commands import HEDERA, ROOT, hedera, ran
 from tests.harness.real_runs import LONG, footprint, hedera_run, working_for
-from topos.network import NonBlocking
+from topos.fattree import FatTree
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
 
@@ -92,14 +92,15 @@ def test_a_collective_goes_where_the_simulator_says_and_ends_with_its_last_flow(
 
 
 @pytest.fixture
-def fabric():
-    """A non-blocking network without a controller."""
+def fabric(monkeypatch):
+    """A network without a controller, whose switches are made a few at a time, as in a large one."""
+    monkeypatch.setattr(openvswitch, "PORTS_AT_ONCE", 12)
     options = FabricOptions(shaping.Shape(5))
     with (
         sole_use(),
         run_folder() as sockets,
         Children() as children,
-        Fabric(NonBlocking(4), options, sockets, children) as built,
+        Fabric(FatTree(4), options, sockets, children) as built,
     ):
         built.build()
         built.connect(6653)
