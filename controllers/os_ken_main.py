@@ -35,6 +35,8 @@ from controllers.rules import nicira_actions
 from controllers.settings import FLAGS, settings_of
 from record.spec import RunSpec, options_of
 
+CALLERS = 4096
+"""So many switches may call at once, as all do: of more than os-ken's 50 the rest would try again after seconds."""
 _NO_BUFFER = 0xFFFFFFFF
 
 
@@ -285,6 +287,7 @@ def main(argv: list[str] | None = None) -> NoReturn:
     try:
         log = EventLog(log_path)
         server = hub.StreamServer((address, port), serve)
+        server.server.listen(CALLERS)
     except OSError as error:
         _refuse(f"cannot use {error.filename or f'{address}:{port}'}: {error.strerror}", status=1)
     cfg.CONF([], project="os_ken", default_config_files=[])

@@ -30,7 +30,7 @@ READY_DEADLINE = 15.0
 
 READY_EVERY_S, START_EVERY_S, LEAST_S = 5.0, 1.0, 0.1
 """In virtual time a network is ready, and its traffic starts, at a whole number of so many seconds of the guest's
-clock, and at least that long after what came before. Set-up takes 11 s of it at k = 4, 13 at k = 8."""
+clock, and at least that long after what came before. Set-up takes 11 s of it."""
 DUE_S = 0.05
 """How often a run looks whether a failure is due."""
 LAST_READ_S = 0.5

@@ -1,7 +1,9 @@
 """Both platforms' adapters: real controller processes, fake switches over loopback TCP, no root."""
 
+import contextlib
 import os
 import signal
+import socket
 import struct
 import sys
 
@@ -66,6 +68,13 @@ def test_a_controllers_life(platform, tmp_path):
             assert controller.wait_event("expired")[0]["key"] == flow["key"]
             assert controller.stop() == 0, controller.stderr()
         assert not controller.events("error")
+
+
+def test_all_switches_of_a_large_network_call_at_once(tmp_path):
+    with ControllerProcess("os-ken", tmp_path, scheme="ecmp", k=4) as controller, contextlib.ExitStack() as held:
+        os.kill(controller.process.pid, signal.SIGSTOP)  # it takes no call meanwhile
+        for _ in range(720):
+            held.enter_context(socket.create_connection(controller.address, timeout=10))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
