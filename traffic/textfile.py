@@ -21,7 +21,6 @@ given: dict[str, str] = {}
 (Latin-1) for files that are not text."""
 _only_given = False
 MAX_CODE_BYTES = 10_000_000
-_PART_BYTES = 1 << 24
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -41,23 +40,16 @@ class Unreadable(ValueError):
     """Why a file is not read; the message continues a sentence that begins with its name."""
 
 
-def read_most(descriptor: int, most_bytes: int) -> bytes:
-    """What an open file holds, but no more than that; takes no memory for what it does not hold, as `read` would."""
-    parts = []
-    while part := os.read(descriptor, min(most_bytes, _PART_BYTES)):
-        parts.append(part)
-        most_bytes -= len(part)
-    return b"".join(parts)
-
-
 def read_regular(path: Path, most_bytes: int) -> bytes:
     """A regular file of at most that size: a pipe might never end, a huge file fills the memory. Raises Unreadable."""
     try:
         descriptor = os.open(path, _READ)
         try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
                 raise Unreadable("is not a regular file")
-            data = read_most(descriptor, most_bytes + 1)
+            with open(descriptor, "rb", closefd=False) as file:
+                data = file.read(min(status.st_size, most_bytes + 1))  # takes memory for all that it is asked for
         finally:
             os.close(descriptor)
     except FileNotFoundError:

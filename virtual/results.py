@@ -9,7 +9,6 @@ from pathlib import Path
 
 from record.errors import WorkerFailed
 from record.files import open_folder
-from traffic.textfile import read_most
 
 MAX_BYTES = 1 << 30
 MAX_FILES = 100_000
@@ -23,12 +22,11 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 def read_small(path: Path, most: int = TEXT_BYTES) -> str:
     """The beginning of a regular file. OSError if it is not one."""
     descriptor = os.open(path, _FILE)
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(f"{path} is not a regular file")
-        return read_most(descriptor, most).decode(errors="replace")
-    finally:
-        os.close(descriptor)
+        return file.read(min(most, status.st_size)).decode(errors="replace")
 
 
 def copy_results(source: Path, target: Path, *, replace: bool = False) -> int:
