@@ -169,15 +169,16 @@ _TOTAL = "total"
 _MIN_COLUMNS = 16
 
 
-def sample_command(interfaces: Iterable[str], output: str | PathLike[str]) -> list[str]:
-    """Append a sample of exactly these interfaces to ``output`` once a second, until SIGTERM.
+def sample_command(others: Iterable[str], output: str | PathLike[str]) -> list[str]:
+    """Append a sample of each interface but ``others`` to ``output`` once a second, until SIGTERM. (The names of all
+    that are wanted may be longer than an argument may be.)
 
     Stop it with SIGTERM or SIGINT: 0.6.1 writes what it has buffered only then. No configuration file of the
     machine or the user is read.
     """
-    # -a 0: interfaces of the list and no other. The list holds exact names, there are no patterns in it.
+    # The list holds exact names, there are no patterns in it. -a 0: it holds for interfaces that are down, too.
     command = ["bwm-ng", "-i", "proc", "-o", "csv", "-C", ";", "-T", "rate", "-u", "bytes", "-t", "1000"]
-    return [*command, "-a", "0", "-I", ",".join(interfaces), "-F", fspath(output), "/dev/null"]
+    return [*command, "-a", "0", "-I", "%" + ",".join(others), "-F", fspath(output), "/dev/null"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -130,6 +130,11 @@ class Fabric:
         netlink.inside(self.switches.pid, partial(write_settings, ipv6_off()))
         _ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.switches.pid)
 
+    def not_ports(self) -> list[str]:
+        """All other interfaces beside the switches' ports."""
+        lines = Path(f"/proc/{self.switches.pid}/net/dev").read_text().splitlines()
+        return sorted({line.partition(":")[0].strip() for line in lines[2:]}.difference(self.switch_ports))
+
     @property
     def switch_ports(self) -> list[str]:
         return [interface for name in self.topo.switches for interface in self.ports[name].values()]

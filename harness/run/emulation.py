@@ -141,7 +141,7 @@ class Emulation:
         traffic.listen()
         if spec.time == "virtual":
             wait_for_moment(READY_EVERY_S)
-        counting = sample_command(fabric.switch_ports, self._raw / SAMPLES)
+        counting = sample_command(fabric.not_ports(), self._raw / SAMPLES)
         children.spawn("bwm-ng", counting, namespace=fabric.switches.pid)
         tcp_before = tcp_counters(fabric)
         seen.clock_offset = clock_offset()
