@@ -13,6 +13,13 @@ or the lines of the load generator that the paper's testbed used: white-space co
 
     10.0.0.2 10.1.0.2 5001 tcp 1 0.0 60.0 0
 
+or ns-3's flow.txt, as HPCC and its descendants have it: how many flows there are, and then a line for each, ``src dst
+group port bytes start``, of which some leave out the port, and some the group too. Hosts are numbers, starts are in
+seconds; what comes behind so many lines is not read, as there::
+
+    1
+    0 12 3 100 200000 2.0
+
 or, as other replications have them, JSON ``{"0": [1, 2], "1": [3]}``, the receivers of each sender, or a matrix of at
 least three rows: in row i and column j the number of flows from host i to host j.
 
@@ -89,9 +96,11 @@ def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> F
     number, first = head
     if not own:
         try:
+            if re.fullmatch("[0-9]{1,9}", first) and (ns3 := _of_ns3(text, first, network)) is not None:
+                return ns3
             converted = _in_another_form(text, first)
         except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+            raise ValueError(f"{path}{error}" if str(error).startswith(" ") else f"{path}: {error}") from None
         if converted is not None:
             return listed_in("\n".join([",".join(_HEADER[:2]), *converted]), path, network, own=True)
     separator = next((mark for mark in ";," if mark in first), "")
@@ -116,6 +125,47 @@ def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> F
     return columns(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
 
 
+def _of_ns3(text: str, first: str, network: Network) -> Flows | None:
+    """The flows of ns-3's flow.txt, whose first line is a number; None where the second is no flow. ValueError, from
+    `` line`` on or a sentence, for one that is cut or has what makes no sense."""
+    lines = islice(_lines(text), 1, None)
+    rows, columns_of_all = array("d"), 0
+    for at, (number, line) in zip(range(int(first)), lines, strict=False):
+        cells = line.split()
+        try:
+            if at == 0 and not (4 <= len(cells) <= 6 and all(re.fullmatch("[0-9]+", cell) for cell in cells[:2])):
+                return None
+            columns_of_all = columns_of_all or len(cells)
+            if len(cells) != columns_of_all:
+                raise ValueError(f"{short(line)} has not {columns_of_all} columns as those before it")
+            src, dst = _host(cells[0], network), _host(cells[1], network)
+            start_s, size_bytes = _times(src, dst, cells[-1], cells[-2])
+            if size_bytes == 0:
+                raise ValueError("a flow has bytes above 0 in ns-3's flow.txt")
+        except ValueError as error:
+            raise ValueError(f" line {number}: {error}") from None
+        rows.extend((src, dst, start_s, size_bytes))
+    if not rows:
+        return None
+    if len(rows) < 4 * int(first):
+        there = f"{int(first):,} flows, and has {len(rows) // 4:,}"
+        raise ValueError(f"it looks like ns-3's flow.txt, and is cut: it says {there}")
+    src, dst, start_s, size_bytes = np.array(rows).reshape(-1, 4).T
+    return columns(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
+
+
+_KINDS = (
+    (r"<", "XML (of which --topology reads GraphML)"),
+    (r"graph\s*\[", "GML, a topology (--topology reads node-link JSON and GraphML)"),
+    (r"Nodes\s+\d|\d+->\d+", "a connection matrix of htsim, which htsim:FILE reads"),
+    (r"num_ranks\b", "GOAL, which goal:FILE reads"),
+    (r"\d+\s+\d+\s+(0|1|0?\.\d+)$|\d+(\.\d+)?\s+\d+(\.\d+)?$", "sizes of flows, which poisson:FILE,LOAD reads"),
+    (r"\d+\s+\d+\s+\d+$", "ns-3's topology.txt, a network without flows"),
+    (r"\d+(\.\d+)?$", "a list of numbers"),
+)
+"""What a first line looks like that belongs to no form that is read, and what it is."""
+
+
 def _in_another_form(text: str, first: str) -> list[str] | None:
     """The flows of JSON or a matrix as rows of CSV; None where it is neither. ``first``: the first line that is none of
     comment. ValueError that names the form where it is one that is not read."""
@@ -131,8 +181,15 @@ def _in_another_form(text: str, first: str) -> list[str] | None:
         return [f"{src},{dst}" for src, receivers in document.items() for dst in receivers]
     if re.match(r"(import|from|def|class|@\w+|\w+ *=)[\s\[({]|\"{3}|'{3}", first):
         raise ValueError(f"it is Python, of which FILE.py:FUNCTION names a function that returns flows; {hint}")
-    if not re.fullmatch(r"[\d.,;\s+-]+", first):
-        return None
+    if re.fullmatch(r"[\d.,;\s+-]+", first) and (matrix := _of_matrix(text, hint)) is not None:
+        return matrix
+    if kind := next((kind for pattern, kind in _KINDS if re.match(pattern, first)), None):
+        raise ValueError(f"it looks like {kind}; {hint}")
+    return None
+
+
+def _of_matrix(text: str, hint: str) -> list[str] | None:
+    """The flows of a matrix of numbers of flows as rows of CSV; None where it is none."""
     table = [re.split(r"[\s,;]+", line.strip(" ,;")) for _, line in _lines(text)]
     if not 3 <= len(table) == max(map(len, table)) == min(map(len, table)):
         return None

@@ -50,8 +50,8 @@ from traffic.traces import traces_of
 SPELLINGS: dict[str, str] = {
     **patterns.SPELLINGS,
     **collectives.SPELLINGS,
-    poisson.SPELLING: "Poisson arrivals; SIZES: web-search, data-mining, exponential:BYTES, fixed:BYTES, a CSV file; "
-    "followed by ' to PATTERN': to that pattern's receivers",
+    poisson.SPELLING: "Poisson arrivals; SIZES: web-search, data-mining, facebook-hadoop, alibaba-storage, "
+    "google-rpc, exponential:BYTES, fixed:BYTES, a file; followed by ' to PATTERN': to that pattern's receivers",
     flowfile.OWN_SPELLING: "a function of your own",
     "A + B": "several at once",
 }

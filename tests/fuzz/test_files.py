@@ -9,8 +9,8 @@ from tests.traffic.test_programs import CAPTURED
 from tests.traffic.test_traces import FLOWS as MATRIX
 from topos.fattree import FatTree
 from traffic.flowfile import read_listed
-from traffic.poisson import size_law
 from traffic.programs import parse_report, parse_samples
+from traffic.sizes import size_law
 from traffic.traces import read_chakra, read_goal, read_htsim
 
 TREE = FatTree(4)
@@ -18,6 +18,9 @@ CSV = b"src_host,dst_host,size\n0,4,1\n1,5,1\n# a comment\n15,0,2\n"
 LINES = b"# flows\n10.0.0.2 10.1.0.2 5001 tcp 1 0.0 60.0 0\n10.0.0.3 10.2.0.2 5001 tcp 1 0.0 60.0 0\n"
 GOAL = b"num_ranks 2\nrank 0 {\na: calc 5 /* so */\nb: send 7b to 1 tag 3\nb requires a\n}\n"
 GOAL += b"rank 1 {\nrecv 7b from 0 tag 3\n}"
+PERCENT = b"# c\n0 0\n100 50\n1000 100\n"
+PFABRIC = b"6 1 0\n6 1 .5\n9 1 1\n"
+NS3 = b"2\n0 12 3 100 200 2.0\n1 3 3 100 200 2.0\n"
 SIZES = b"bytes,cumulative_probability\n1,0\n100,0.5\n1000,1\n"
 IPERF = (CAPTURED / "iperf-2.1.9-server.csv").read_bytes()[:1500]
 BWMNG = (CAPTURED / "bwm-ng-0.6.3.csv").read_bytes()[:2500]
@@ -41,10 +44,10 @@ def mutated(draw, contents):
 @pytest.mark.parametrize(
     ("read", "contents"),
     [
-        (lambda path: read_listed(path, TREE), [CSV, LINES]),
+        (lambda path: read_listed(path, TREE), [CSV, LINES, NS3]),
         (read_goal, [GOAL]),
         (lambda path: read_htsim(path, "it"), [MATRIX.encode()]),
-        (lambda path: size_law(str(path)), [SIZES]),
+        (lambda path: size_law(str(path)), [SIZES, PERCENT, PFABRIC]),
         (lambda path: parse_report(path.read_text(errors="replace")), [IPERF]),
         (lambda path: parse_samples(path.read_text(errors="replace")), [BWMNG]),
         (lambda path: read_chakra(str(path).removesuffix(".0.et")), [TRACE]),

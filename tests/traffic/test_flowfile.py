@@ -89,6 +89,23 @@ def test_what_is_written_is_read(write, pairs):
         ('{"0": [16]}', "flow 0: there is no host '16'"),
         ('{"0": [1, 0]}', "flow 1: the flow goes from host 0 to itself"),
         ("0,4,1\n1,5,1\n2,6,1", "header of a CSV file"),
+        ("<graphml/>", "it looks like XML .of which --topology reads GraphML"),
+        ("graph [\n node [", "it looks like GML"),
+        ("Nodes 16\nConnections 0", "it looks like a connection matrix of htsim, which htsim:FILE reads"),
+        ("num_ranks 2", "it looks like GOAL, which goal:FILE reads"),
+        ("0 0\n10000 15\n20000 100", "it looks like sizes of flows, which poisson:FILE,LOAD reads"),
+        ("6 1 0\n6 1 0.15", "it looks like sizes of flows"),
+        ("348 28 800\n320 321", "it looks like ns-3's topology.txt"),
+        ("5\n6\n7", "it looks like a list of numbers"),
+        # ns-3's flow.txt
+        ("3\n0 12 3 100 200000 2.0", "it looks like ns-3's flow.txt, and is cut: it says 3 flows, and has 1"),
+        ("1\n0 16 3 100 200000 2.0", "line 2: there is no host '16', only 0 to 15"),
+        ("1\n5 5 3 100 200000 2.0", "line 2: the flow goes from host 5 to itself"),
+        ("2\n0 1 3 100 2000 2.0\n1 2 3 100 2000 nan", "line 3: a flow cannot start at 'nan' seconds"),
+        ("1\n0 1 3 100 2000 -2", "line 2: a flow cannot start at '-2' seconds"),
+        ("1\n0 1 3 100 -2000 2", "line 2: '-2000' is not a flow's size"),
+        ("1\n0 1 3 100 0 2", "line 2: a flow has bytes above 0"),
+        ("2\n0 1 3 100 2000 2\n0 1 100 2000 2", "line 3: .* has not 6 columns"),
     ],
 )
 def test_errors_name_file_and_line(write, content, message):
@@ -115,6 +132,20 @@ def test_receivers_by_sender_and_matrices_are_read(write, content):
     read = read_listed(write(content), FatTree(4))
     assert list(zip(read.src.tolist(), read.dst.tolist(), strict=True)) == [(0, 4), (1, 5), (1, 5)]
     assert np.isinf(read.size_bytes).all()
+
+
+@pytest.mark.parametrize("columns", ["3 100 ", "3 ", ""])
+def test_ns3s_flow_txt_as_hpcc_and_its_descendants_have_it(write, columns):
+    """A count, then so many flows of six columns, or of fewer; what is behind them is the format's own explanation."""
+    path = write(
+        f"3\n0 12 {columns}200000 2.0\n1 13 {columns}2000000 2.001\n2 14 {columns}20000 2.002\n\n# of flows: first\n"
+    )
+    read = read_listed(path, TREE)
+    assert flows(read) == [(0, 12), (1, 13), (2, 14)]
+    assert read.start_s.tolist() == [2.0, 2.001, 2.002]
+    assert read.size_bytes.tolist() == [200_000, 2_000_000, 20_000]
+    work = workload(f"file:{path}", TREE, seconds=2.0015)
+    assert [(flow.src, flow.start_s, flow.size_bytes) for flow in work] == [(0, 2.0, 200_000), (1, 2.001, 2_000_000)]
 
 
 def test_the_control_network_reads_the_same_file(write):
