@@ -1,7 +1,8 @@
 """Many tasks at once, on this machine's cores or on a cluster.
 
-A simulation depends only on its configuration, so it does not matter where and when it runs. If a worker dies,
-nothing is lost: its task is done again, here by a new pool, on a cluster by Dask.
+A simulation depends only on its configuration and on the code, so it does not matter where and when it runs. If a
+worker dies, nothing is lost: its task is done again, here by a new pool, on a cluster by Dask's scheduler, as often as
+its setting ``allowed-failures`` says. A task that raises is not done again.
 
 Dask's own commands start a cluster, and Dask's own TLS settings guard it (docs/cluster.md). It sends functions and
 answers as pickles. Whoever can send a pickle can run any code at the other end; over loopback that is every user of the
@@ -10,19 +11,24 @@ machine. So nothing unencrypted is used.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
+import pickle
 import re
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor, as_completed
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from functools import cache, partial
 from multiprocessing import active_children, get_context, parent_process
+from pathlib import Path
 from threading import Thread
+from traceback import extract_tb
 from typing import TypeVar, cast
 
-from record.errors import UnfitMachine, UserMistake
+from record.errors import UnfitMachine, UserMistake, WorkerFailed
 from record.output import progress_bar
 
 Task = TypeVar("Task")
@@ -31,8 +37,8 @@ ATTEMPTS = 4
 """How often a pool of processes is replaced before giving up."""
 CONNECT_S = 20.0
 """How long a cluster, and then its first worker, may take to answer, seconds."""
-RETRIES = 3
-"""How often Dask gives a task to another worker when one is lost with it."""
+ROOMS = ("topos", "traffic", "hedera", "record", "plots", "simulator", "studies")
+"""Where the code is that a task runs; a worker has to have the same."""
 
 
 def run_tasks(
@@ -48,7 +54,7 @@ def run_tasks(
     scheduler; its workers must have this project installed, and ``jobs`` is ignored. ``function`` must be
     importable (pickled by name).
 
-    Raises what a task raises; RuntimeError when workers keep dying; and what `cluster` raises.
+    Raises what a task raises, at once; RuntimeError when processes keep dying; and what `cluster` and `told` raise.
     """
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(tasks))
     answers: dict[int, Answer] = {}
@@ -61,8 +67,10 @@ def run_tasks(
             waiting = [n for n in range(len(tasks)) if n not in answers]
             if not waiting:
                 break
-            with suppress(BrokenProcessPool), workers(jobs, address) as executor:
-                number = {executor.submit(function, tasks[n]): n for n in waiting}
+            there = told(on_worker) if address else nullcontext()
+            with suppress(BrokenProcessPool), workers(jobs, address) as executor, there:
+                call = partial(submit, executor, on_worker, fingerprint()) if address else executor.submit
+                number = {call(function, tasks[n]): n for n in waiting}
                 for future in as_completed(number):
                     answers[number[future]] = future.result()
                     done(len(answers))
@@ -120,11 +128,73 @@ def cluster(address: str) -> Iterator[tuple[Executor, int]]:
             client.wait_for_workers(1, timeout=CONNECT_S)
         except TimeoutError:
             raise UnfitMachine(f"the cluster at {address} has no workers: start some with dask worker") from None
-        executor = cast(Executor, client.get_executor(pure=False, retries=RETRIES))
+        # Dask's `retries` would make a task that raises again; a lost worker's goes to another one without it.
+        executor = cast(Executor, client.get_executor(pure=False, retries=0))
         try:
             yield executor, sum(client.nthreads().values())
         finally:
             executor.shutdown(wait=False)
+
+
+class _Call:
+    """Its pickle makes a call when it is loaded."""
+
+    def __init__(self, function: Callable[..., object], arguments: tuple[object, ...]) -> None:
+        self._parts = function, arguments
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[object, ...]]:
+        return self._parts
+
+
+def submit(executor: Executor, function: Callable[..., Answer], *arguments: object) -> Future[Answer]:
+    """Call a function, known by its name, on a worker of a cluster; `told` says what its answer may raise."""
+    # Dask loads a task's function and arguments before the task begins, and a worker that does not know them ends:
+    # nobody would be told why. pickle.loads is known to all, and what it raises is the task's.
+    return executor.submit(pickle.loads, pickle.dumps(_Call(function, arguments)))
+
+
+def on_worker(expected: str, function: Callable[[Task], Answer], task: Task) -> Answer:
+    """On a worker of a cluster: a task's answer, if this code is that with the fingerprint ``expected``."""
+    require_fit(fingerprint() == expected)
+    return function(task)
+
+
+def require_fit(same_code: bool) -> None:
+    """UnfitMachine on a worker that is root, or has other code than who asks."""
+    if os.geteuid() == 0:
+        raise UnfitMachine("a worker runs as root: start dask worker as an ordinary user")
+    if not same_code:
+        raise UnfitMachine("a worker has other code: check the same revision out there")
+
+
+@contextmanager
+def told(function: Callable[..., object]) -> Iterator[None]:
+    """What the answers of ``function``, on workers of a cluster, raise in the block, as what a user is told.
+
+    Raises WorkerFailed for a task that was lost with one worker too many; UnfitMachine where a worker does not know the
+    function; else what the task raised.
+    """
+    try:
+        yield
+    except Exception as error:
+        if type(error).__name__ == "KilledWorker":
+            raise WorkerFailed("workers were lost with this task, again and again") from None
+        # The function or its arguments are not there in another version.
+        begun = any(frame.name == function.__name__ for frame in extract_tb(error.__traceback__))
+        if isinstance(error, (AttributeError, ImportError, TypeError)) and not begun:
+            raise UnfitMachine(f"a worker has other code ({error}): check the same revision out there") from None
+        raise
+
+
+@cache
+def fingerprint() -> str:
+    """A hash of all code that a task may run, as it was when it was first asked for."""
+    root, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
+    for path in sorted(path for room in ROOMS for kind in ("*.py", "*.csv") for path in (root / room).rglob(kind)):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(root)} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
 
 
 def _die_with_caller() -> None:

@@ -9,23 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, wait
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from traceback import extract_tb
 
 from harness.jobs.job import NOT_VIRTUAL, Circumstances, Job, OnStage, decoded, files_lock
 from harness.jobs.originals import Originals
 from harness.jobs.world import POX, World, code_of_runs, world
 from harness.network import machine
 from harness.run.source import first_source
-from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
+from record.errors import RunFailed, UserMistake, WorkerFailed
 from record.files import require_room
 from record.run import Fact
+from record.tasks import require_fit, submit, told
 from virtual import cache, limits
 from virtual.apt import layer
 from virtual.guest import Guest, Original
@@ -152,21 +151,17 @@ class Workers:
         return contextlib.nullcontext()
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
-        """Put a run's files into the folder ``place``; a lost worker's job goes to another one."""
-        future = self.executor.submit(on_worker, job.encoded(), first_source().fingerprint)
+        """Put a run's files into the folder ``place``; a lost worker's job goes to another one. What the run raises
+        is raised at once, with what `record.tasks.told` says."""
+        future = submit(self.executor, on_worker, job.encoded(), first_source().fingerprint)
         try:
             on_stage("on a worker", None)
             while not wait([future], timeout=0.5).done:
                 on_stage("on a worker", None)
-            circumstances, files = future.result()
-        except BaseException as error:
+            with told(on_worker):
+                circumstances, files = future.result()
+        except BaseException:
             future.cancel()
-            if type(error).__name__ == "KilledWorker":
-                raise RunFailed("workers were lost with this run, again and again") from None
-            # The function or its arguments are not there in another version.
-            begun = any(frame.name == "on_worker" for frame in extract_tb(error.__traceback__))
-            if isinstance(error, (AttributeError, ImportError, TypeError)) and not begun:
-                raise UnfitMachine(f"a worker has other code ({error}): check the same one out there") from None
             raise
         if any(name != Path(name).name for name in files) or sum(map(len, files.values())) > MAX_SENT_BYTES:
             raise RunFailed("what the worker sent is no run")
@@ -176,10 +171,7 @@ class Workers:
 
 
 def on_worker(data: bytes, fingerprint: str) -> tuple[Circumstances, dict[str, bytes]]:
-    if os.geteuid() == 0:
-        raise UnfitMachine("a worker runs as root: start dask worker as an ordinary user")
-    if (ours := first_source()).fingerprint != fingerprint:
-        raise UnfitMachine(f"a worker has other code (revision {ours.revision}): check the same one out there")
+    require_fit(first_source().fingerprint == fingerprint)
     with files_lock:  # the worker may have threads, each with a job
         job = decoded(data)
     if job.spec.time != "virtual":

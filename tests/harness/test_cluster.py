@@ -3,11 +3,8 @@
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,60 +18,11 @@ from harness.network.processes import wait_until
 from harness.run.source import first_source
 from record.errors import UnfitMachine, WorkerFailed
 from record.spec import RunSpec
-from tests.commands import HEDERA, USER, hedera, of_user
+from tests.clusters import dask_cluster
+from tests.commands import HEDERA, hedera, of_user
 from tests.harness.jobs.made import SPEC
 from tests.harness.real_runs import LONG
 from traffic import textfile
-
-DASK = [sys.executable, "-m", "dask"]
-
-
-def settings(folder):
-    """A certificate that signs itself, as Dask's own settings in the environment."""
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "1", "-subj", "/CN=hedera"]
-    subprocess.run([*made, "-keyout", "key.pem", "-out", "cert.pem"], cwd=folder, check=True, capture_output=True)
-    (folder / "key.pem").chmod(0o644)
-    of_tls = {"CA_FILE": "cert.pem"}
-    for role in ("CLIENT", "SCHEDULER", "WORKER"):
-        of_tls |= {f"{role}__CERT": "cert.pem", f"{role}__KEY": "key.pem"}
-    named = {f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(folder / file) for name, file in of_tls.items()}
-    kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
-    return {**kept, **named, "DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "true", "HOME": str(folder)}
-
-
-@pytest.fixture
-def cluster():
-    """A folder, the environment, the scheduler's address and two workers' processes."""
-    folder = Path(tempfile.mkdtemp(prefix="hedera-cluster-"))
-    folder.chmod(0o755)
-    environment = settings(folder)
-    if of_user():
-        os.chown(folder, USER, USER)
-    processes = []
-
-    def start(name, *words):
-        with (folder / f"{name}.txt").open("wb") as said:
-            command = [*DASK, *words]
-            process = subprocess.Popen(command, cwd=folder, env=environment, stdout=said, stderr=said, **of_user())
-        processes.append(process)
-        return process
-
-    try:
-        file = folder / "scheduler.json"
-        start("scheduler", "scheduler", "--protocol", "tls", "--host", "127.0.0.1", "--port", "0",
-              "--no-dashboard", "--scheduler-file", file)  # fmt: skip
-        assert wait_until(file.exists, 60), (folder / "scheduler.txt").read_text()
-        workers = [
-            start(f"worker-{n}", "worker", "--scheduler-file", file, "--protocol", "tls", "--nthreads", "1",
-                  "--no-nanny", "--no-dashboard", "--local-directory", folder)
-            for n in (1, 2)
-        ]  # fmt: skip
-        yield folder, environment, json.loads(file.read_text())["address"], workers
-    finally:
-        for process in reversed(processes):
-            process.kill()
-            process.wait()
-        shutil.rmtree(folder)
 
 
 def has_guest(process):
@@ -90,8 +38,13 @@ def has_guest(process):
 @LONG
 @pytest.mark.virtual
 @pytest.mark.alone
-def test_no_run_is_lost_with_a_worker(cluster):
-    folder, environment, address, (first, second) = cluster
+def test_no_run_is_lost_with_a_worker():
+    with dask_cluster() as cluster:
+        _sweep_that_loses_a_worker(cluster, cluster.worker(), cluster.worker())
+
+
+def _sweep_that_loses_a_worker(cluster, first, second):
+    folder, environment, address = cluster.folder, cluster.environment, cluster.address
     words = ["sweep", "1", "3", "--patterns", "stride:4", "--schemes", "nonblocking,ecmp,hedera-gff", "--bw", "2",
              "--results", str(folder), "--name", "far", "--cluster", address]  # fmt: skip
     with (folder / "sweep.txt").open("wb") as said:
@@ -118,13 +71,15 @@ def test_what_is_not_encrypted_is_refused(words, tmp_path):
     assert "Traceback" not in done.stderr
 
 
+def older(data):
+    raise AssertionError
+
+
+def on_worker(data, fingerprint):
+    raise TypeError("a mistake")
+
+
 def test_a_worker_of_another_version_is_named_and_a_mistake_of_ours_is_not_taken_for_one(tmp_path, monkeypatch):
-    def older(data):
-        raise AssertionError
-
-    def on_worker(data, fingerprint):
-        raise TypeError("a mistake")
-
     for function, expected in ((older, UnfitMachine), (on_worker, TypeError)):
         monkeypatch.setattr(guests, "on_worker", function)
         with ThreadPoolExecutor(1) as threads, pytest.raises(expected, match=r"other code|a mistake"):
@@ -146,7 +101,7 @@ def booted(monkeypatch, carry):
     image = guests.GuestImage(SimpleNamespace(linux=Path("linux")), (), "{}", World({}, "python", ()))
     monkeypatch.setattr(guests, "Guest", boot)
     monkeypatch.setattr(guests, "prepare", lambda say: image)
-    monkeypatch.setattr(guests, "os", SimpleNamespace(geteuid=lambda: 1000))
+    monkeypatch.setattr(guests, "require_fit", lambda same_code: None)
     with pytest.raises(WorkerFailed, match="does not boot"):
         carry(image)
     return asked
