@@ -55,7 +55,7 @@ def dask_cluster(**of_scheduler):
         file = folder / "scheduler.json"
         start(["scheduler", "--protocol", "tls", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
                "--scheduler-file", file], of_scheduler)  # fmt: skip
-        assert wait_until(file.exists, 60), (folder / "scheduler-0.txt").read_text()
+        assert wait_until(file.exists, 180), (folder / "scheduler-0.txt").read_text()
         address = json.loads(file.read_text())["address"]
         yield SimpleNamespace(folder=folder, environment=environment, address=address, worker=worker)
     finally:

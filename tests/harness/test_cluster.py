@@ -50,9 +50,9 @@ def _sweep_that_loses_a_worker(cluster, first, second):
     with (folder / "sweep.txt").open("wb") as said:
         sweep = subprocess.Popen([HEDERA, *words], cwd=folder, env=environment, stdout=said, stderr=said, **of_user())
     try:
-        assert wait_until(lambda: has_guest(first) and has_guest(second), 240), (folder / "sweep.txt").read_text()
+        assert wait_until(lambda: has_guest(first) and has_guest(second), 480), (folder / "sweep.txt").read_text()
         first.send_signal(signal.SIGKILL)
-        assert sweep.wait(500) == 0, (folder / "sweep.txt").read_text()
+        assert sweep.wait(900) == 0, (folder / "sweep.txt").read_text()
     finally:
         sweep.kill()
         sweep.wait()
