@@ -12,6 +12,7 @@ import itertools
 import math
 import re
 import signal
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cache, cached_property, lru_cache
@@ -24,6 +25,8 @@ from msgspec import Meta
 from hedera.schemes import Options, Scheme, file_of, scheme
 from record.errors import UserMistake
 from topos.fattree import FatTree, port_name
+from topos.graphs import MAX_BYTES as MAX_GRAPH_BYTES
+from topos.graphs import SUFFIXES, GraphPlan, plan_of
 from topos.links import link_rates
 from topos.network import LeafSpine, NonBlocking, PlannedNetwork
 from topos.wire import DEFAULT_MTU
@@ -225,7 +228,8 @@ class Experiment:
     topology: Annotated[
         Name | None,
         described(
-            "Another network than the fat-tree of -k: leaf-spine:LEAVES,SPINES,HOSTS (of each leaf), FILE.py:CLASS."
+            "Another network than the fat-tree of -k: leaf-spine:LEAVES,SPINES,HOSTS (of each leaf), FILE.py:CLASS, "
+            "a graph FILE.json, FILE.graphml or ns-3's FILE.txt."
         ),
     ] = None
     oversubscribe: Annotated[
@@ -370,9 +374,10 @@ OPEN = "/proc/self/fd/"
 
 
 def own(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
-    """The network of that name: ``leaf-spine:LEAVES,SPINES,HOSTS``, or FILE.py:CLASS, which the user's own process
-    alone runs; others make it of its rows, which came with a job or, for a controller, in an open file. ValueError, one
-    sentence, for one that is none."""
+    """The network of that name: ``leaf-spine:LEAVES,SPINES,HOSTS``, FILE.py:CLASS, or a graph: FILE.json,
+    FILE.graphml or ns-3's FILE.txt, of which it is said once what was made of it. Only the user's own process reads or
+    runs a file; others make the network of its rows, which came with a job or, for a controller, in an open file.
+    ValueError, one sentence, for one that is none."""
     from traffic.textfile import MAX_CODE_BYTES, given, own_code, read_text, running_own_code
 
     if spelled in given or spelled.startswith(OPEN):
@@ -386,7 +391,22 @@ def own(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
             return _made(spelled, plan, oversubscribe)
     if match := re.fullmatch("leaf-spine:([1-9][0-9]{0,2}),([1-9][0-9]{0,2}),([1-9][0-9]{0,2})", spelled, re.ASCII):
         return _made(spelled, LeafSpine(*map(int, match.groups())), oversubscribe)
-    raise ValueError(f"there is no topology {spelled!r}; there are leaf-spine:LEAVES,SPINES,HOSTS and FILE.py:CLASS")
+    if (suffix := Path(spelled).suffix.lower()) in SUFFIXES:
+        return _made(spelled, _graph(spelled, read_text(Path(spelled), MAX_GRAPH_BYTES), suffix), oversubscribe)
+    raise ValueError(
+        f"there is no topology {spelled!r}; there are leaf-spine:LEAVES,SPINES,HOSTS, FILE.py:CLASS, "
+        "FILE.json, FILE.graphml and ns-3's topology.txt"
+    )
+
+
+@lru_cache(maxsize=8)
+def _graph(spelled: str, text: str, suffix: str) -> GraphPlan:
+    try:
+        plan = plan_of(text, suffix)
+    except ValueError as error:
+        raise ValueError(f"topology {spelled!r}: {' '.join(str(error).split())}") from None
+    warnings.warn(f"topology {spelled!r}: {'; '.join(plan.said)}", stacklevel=3)
+    return plan
 
 
 _made = lru_cache(maxsize=8)(PlannedNetwork)

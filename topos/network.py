@@ -41,6 +41,18 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_]{0,7}", re.ASCII)
 """An interface has at most 15 characters, seven of which may be ``-eth999``."""
 
 
+NOT_SWITCHES = ("all", "control", "default", "lo")
+"""Names of interfaces, and of none."""
+
+
+def smallest_tree(hosts: int) -> FatTree:
+    """The smallest fat-tree that has so many hosts."""
+    k = 4
+    while k**3 // 4 < hosts:
+        k += 2
+    return FatTree(k)
+
+
 class LeafSpine(NamedTuple):
     """Every leaf has ``below`` hosts, and a cable to every spine."""
 
@@ -104,7 +116,7 @@ class PlannedNetwork(Cabling):
         self.switches = tuple(
             dict.fromkeys([*(row[1] for row in attached), *(end for row in between for end in row[:2])])
         )
-        taken = {*self.hosts, "all", "control", "default", "lo"}  # names of interfaces, and of none
+        taken = {*self.hosts, *NOT_SWITCHES}
         for name in self.switches:
             if not isinstance(name, str) or not _NAME.fullmatch(name) or name in taken:
                 raise ValueError(f"a switch's name is up to eight letters, digits and _, not a host's or {name!r}")
@@ -177,10 +189,7 @@ class PlannedNetwork(Cabling):
 
     @cached_property
     def tree(self) -> FatTree:
-        k = 4
-        while k**3 // 4 < self.num_hosts:
-            k += 2
-        return FatTree(k)
+        return smallest_tree(self.num_hosts)
 
     def host_name(self, host: int) -> str:
         return self.tree.host_name(host)
