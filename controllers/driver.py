@@ -67,17 +67,17 @@ class LearnAction:
     """What a switch does with a new flow by itself: it sends it by one of ``ports``, and remembers that in an entry
     of the flow's own, with counters, which goes when it saw no packet for ``idle_timeout`` seconds.
 
-    The port is chosen by a hash, of the destination or of the whole 5-tuple, with ``basis`` (16 bits) as the salt.
+    The port is chosen by a hash of ``fields`` (enum nx_hash_fields), with ``basis`` (16 bits) as the salt.
     The entry is for ``protocol``, TCP or UDP, and has this ``priority`` and ``cookie``.
     """
 
     ports: tuple[int, ...]
     protocol: int
+    fields: int
     basis: int
     priority: int
     cookie: int
     idle_timeout: int
-    by_destination: bool = False
 
 
 @dataclass(frozen=True, slots=True)

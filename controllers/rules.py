@@ -24,7 +24,9 @@ from itertools import pairwise
 import numpy as np
 
 from controllers.driver import ARP, CONTROLLER_PORT, ICMP, IPV4, TCP, UDP, FiveTuple, LearnAction, Match, Rule, Spread
-from hedera.routing import Ecmp, EcmpDestination, RandomPath, Routing, SpanningTree, switch_salts
+from hedera.hashes import switch_salts
+from hedera.routing import Ecmp, Routing, SpanningTree
+from hedera.schemes import SALTED
 from topos.fattree import FatTree
 from topos.network import Network, PlannedNetwork
 
@@ -103,7 +105,6 @@ LEARNED_COOKIE = 1 << 62
 """Of every entry that a switch has made by itself; keys of flows count from 1."""
 _UP_PRIORITY = 120
 """Below that of the way down."""
-_ROUTINGS = (Ecmp, EcmpDestination, RandomPath, SpanningTree)
 
 VENDOR = 0x2320
 _ACTION = 0xFFFF  # OFPAT_VENDOR
@@ -119,23 +120,27 @@ _ETH_TYPE, _IP_PROTO, _IP_SRC, _IP_DST = 3 << 9 | 2, 6 << 9 | 1, 7 << 9 | 4, 8 <
 _PORTS = {TCP: (9 << 9 | 2, 10 << 9 | 2), UDP: (11 << 9 | 2, 12 << 9 | 2)}
 _IMMEDIATE, _TO_OUTPUT = 1 << 13, 2 << 11
 
-_BY_FIVE_TUPLE, _BY_DESTINATION = 3, 5
+_HASHED = {"5-tuple": 3, "destination": 5}
 """What is hashed: NX_HASH_FIELDS_SYMMETRIC_L3L4_UDP (both directions of a flow alike), NX_HASH_FIELDS_NW_DST."""
+_SYMMETRIC_L4 = 1
+"""NX_HASH_FIELDS_SYMMETRIC_L4, where the hash is Open vSwitch's own."""
 
 
 class LearnRules:
     """The rules of every switch, beside those of `controllers.rules`.
 
-    ``routing`` says what is hashed, and by its seed with which salts. A switch passes over its own ports that are down;
-    a flow that meets a failure further on is moved once its entry has been read. ``interval`` is how often that is, in
-    seconds: entries stay long enough to be seen. Raises ValueError for a routing that no switch can do by itself.
+    ``routing`` says what is hashed, and by its seed with which salts, or one for all. A switch passes over its own
+    ports that are down; a flow that meets a failure further on is moved once its entry has been read. ``interval`` is
+    how often that is, in seconds: entries stay long enough to be seen. Raises ValueError for a routing that no switch can do by itself.
     """
 
     def __init__(self, tree: FatTree, routing: Routing, interval: float) -> None:
-        if type(routing) not in _ROUTINGS:
-            raise ValueError(f"switches cannot choose paths as {type(routing).__name__} does")
+        hashed = routing.hash if isinstance(routing, Ecmp) else SALTED
+        if not isinstance(routing, Ecmp | SpanningTree) or not hashed.learned:
+            how = f"by {hashed}" if isinstance(routing, Ecmp) else f"as {type(routing).__name__} does"
+            raise ValueError(f"switches cannot choose paths {how}")
         self._tree = tree
-        self._by_destination = isinstance(routing, EcmpDestination)
+        self._hash = hashed
         self._seed = routing.seed
         self._idle_timeout = max(IDLE_TIMEOUT_S, math.ceil(3 * interval))
         self._up_ports = tuple(tree.up_port(index) for index in range(tree.half))
@@ -156,14 +161,14 @@ class LearnRules:
 
     def _learning(self, switch: str, dst: str | None, ports: tuple[int, ...], priority: int) -> Iterator[Rule]:
         """Only for what comes from below: a packet that comes from above and has no way down must not go up again."""
-        basis = int(switch_salts(self._seed, [self._tree.dpid(switch)])[0] & np.uint64(0xFFFF))
+        salt = switch_salts(self._seed, [self._tree.dpid(switch) if self._hash.salted else 0])[0]
+        basis = 0 if self._hash.function == "ovs" else int(salt & np.uint64(0xFFFF))
+        fields = _SYMMETRIC_L4 if self._hash.function == "ovs" else _HASHED[self._hash.fields]
         for port in map(self._tree.down_port, range(self._tree.half)):
             if (port,) == ports:
                 continue  # to its own sender
             for protocol in (TCP, UDP):
-                learn = LearnAction(
-                    ports, protocol, basis, FLOW_PRIORITY, LEARNED_COOKIE, self._idle_timeout, self._by_destination
-                )
+                learn = LearnAction(ports, protocol, fields, basis, FLOW_PRIORITY, LEARNED_COOKIE, self._idle_timeout)
                 yield Rule(Match(port, IPV4, None, dst, protocol), priority, None, vendor=learn)
 
 
@@ -207,9 +212,8 @@ def nicira_actions(vendor: LearnAction | Spread) -> bytes:
     if isinstance(vendor, Spread):
         mark = _action(_REG_LOAD, struct.pack("!HIQ", 31, _PACKET_MARK, SPREADS | vendor.gap_us))
         return mark + b"".join(struct.pack("!HHHH", 0, 8, port, 0) for port in vendor.ports)
-    fields = _BY_DESTINATION if vendor.by_destination else _BY_FIVE_TUPLE
     return (
-        _choose(vendor.ports, fields, vendor.basis)
+        _choose(vendor.ports, vendor.fields, vendor.basis)
         + _learn(vendor.protocol, vendor.priority, vendor.cookie, vendor.idle_timeout)
         + _output()
     )

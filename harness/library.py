@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from harness.jobs import root
 from harness.jobs.job import job_of, settled
 from harness.jobs.publish import require_writable, slug
+from hedera.schemes import with_hash
 from record.errors import UserMistake
 from record.files import temporary_folder, write_whole
 from record.options import silence, tell_user
@@ -120,11 +121,18 @@ def fields_of(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
 
 @_takes_options_of(RunSpec)
 def run(
-    scheme: str | type, traffic: str | Flows, *, out: Path | str | None = None, show: bool = False, **options: Any
+    scheme: str | type,
+    traffic: str | Flows,
+    *,
+    hash: str | None = None,
+    out: Path | str | None = None,
+    show: bool = False,
+    **options: Any,
 ) -> Run:
     """Emulate one run, and return what its run.json holds, whatever its verdict.
 
-    ``out``: a new folder for its files (default: one below results/runs/single). ``show``: tell each stage.
+    ``hash``: FUNCTION:FIELDS, what switches choose first paths by. ``out``: a new folder for its files (default: one
+    below results/runs/single). ``show``: tell each stage.
     """
     from harness.jobs import publish
 
@@ -137,7 +145,7 @@ def run(
             tell_user(f"{publish.stage_words(stage, progress)} ...")
 
     with silence(not show):
-        names = scheme_text(scheme), traffic_text(traffic)
+        names = scheme_text(scheme, hash=hash), traffic_text(traffic)
         spec = RunSpec(*names, **fields_of(RunSpec, options))
         job = job_of(settled(spec, root.may_be_root()))  # a mistake is found before anything is made
         folder = Path(out) if out else new_folder(*names)
@@ -159,6 +167,7 @@ def sweep(
     patterns: Sequence[str | Flows] | None = None,
     suite: str = "figure9",
     schemes: str | Sequence[str | type] | None = None,
+    hash: str | None = None,
     vary: Mapping[str, Sequence[Any]] | None = None,
     name: str | None = None,
     results: Path | str = RESULTS,
@@ -170,6 +179,7 @@ def sweep(
     """Run patterns x schemes x trials, and write their tables, pictures and page; a sweep goes on where it stopped.
 
     ``patterns``: traffic, in place of a ``suite``. ``schemes``: names and classes, or "all" (default: the suite's).
+    ``hash``: FUNCTION:FIELDS, of all schemes that choose first paths by one.
     ``vary``: a list of values for each option, a sweep for every combination. ``name``: of its folder in ``results``.
     ``cluster``: a Dask scheduler, tls://HOST:PORT. ``jobs``: runs side by side in virtual time. ``show``: print what
     the command prints.
@@ -190,7 +200,7 @@ def sweep(
         names = schemes if isinstance(schemes, str) else [scheme_text(each, given) for each in schemes or ()]
         if not isinstance(schemes, str) and len(set(names)) < len(set(schemes or ())):
             raise UserMistake("two of the classes have one name")
-        parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, names, varied, folder)
+        parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, names, varied, folder, hash)
         if left_out:
             tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
         done = []
@@ -224,12 +234,12 @@ def varied_fields(vary: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, tup
 
 
 @_takes_options_of(Config)
-def simulate(scheme: str | type, traffic: str | Flows, **options: Any) -> Result:
-    """Run the paper's flow-level simulator once."""
+def simulate(scheme: str | type, traffic: str | Flows, *, hash: str | None = None, **options: Any) -> Result:
+    """Run the paper's flow-level simulator once. ``hash``: FUNCTION:FIELDS, what switches choose first paths by."""
     from simulator.driver import Simulation
 
-    names = scheme_text(scheme), traffic_text(traffic)
     try:
+        names = scheme_text(scheme, hash=hash), traffic_text(traffic)
         return Simulation(Config(*names, **fields_of(Config, options))).run()
     except ValueError as mistake:
         raise UserMistake(str(mistake)) from None
@@ -263,13 +273,18 @@ def _own_folder() -> Path:
     return until_exit.enter_context(temporary_folder("library"))
 
 
-def scheme_text(scheme: str | type, folder: Path | None = None) -> str:
-    """A scheme as the commands name it: FILE.py:CLASS for a class, whose definitions are copied into ``folder``."""
-    if isinstance(scheme, str):
-        return scheme
-    file = (folder or _own_folder()) / f"{scheme.__name__}.py"
-    write_whole(file, definitions(scheme))
-    return f"{file}:{scheme.__name__}"
+def scheme_text(scheme: str | type, folder: Path | None = None, hash: str | None = None) -> str:
+    """A scheme as the commands name it: FILE.py:CLASS for a class, whose definitions are copied into ``folder``;
+    and with the ``hash`` that is asked for. UserMistake where it can have none."""
+    name = scheme
+    if not isinstance(name, str):
+        file = (folder or _own_folder()) / f"{name.__name__}.py"
+        write_whole(file, definitions(name))
+        name = f"{file}:{name.__name__}"
+    try:
+        return with_hash(name, hash)
+    except ValueError as error:
+        raise UserMistake(str(error)) from None
 
 
 def definitions(owner: type) -> str:

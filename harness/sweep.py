@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from harness.jobs import publish
 from harness.jobs.job import job_of
 from harness.jobs.publish import Carrier, Doing, Planned
-from hedera.schemes import SCHEMES
+from hedera.schemes import SCHEMES, with_hash
 from plots.load import Sweep, load_sweep
 from plots.style import setting_text, short
 from record.errors import UserMistake, one_line
@@ -80,9 +80,11 @@ def plan_parts(
     schemes: str | Sequence[str],
     varied: Mapping[str, tuple[str, Sequence[Any]]],
     folder: Path,
+    hash: str | None = None,
 ) -> tuple[list[Part], list[str]]:
     """A part for each combination, one where nothing is varied, with its settings kept in its folder; and those of
     ``all`` schemes that this network cannot have. ``varied``: by option the field of `RunSpec` and its values.
+    ``hash``: of the schemes that choose first paths by one.
 
     Raises UserMistake, before anything is written, for a mistake in any run.
     """
@@ -96,7 +98,10 @@ def plan_parts(
     else:
         names = [name.strip() for name in asked.split(",")] if isinstance(asked, str) else list(asked)
     left_out = [name for name in names if not _can_have(base, name)] if asked == "all" and not base.plain else []
-    able = [name for name in names if name not in left_out]
+    try:
+        able = [with_hash(name, hash, others=True) for name in names if name not in left_out]
+    except ValueError as error:
+        raise UserMistake(str(error)) from None
     parts = {}
     for chosen in itertools.product(*(values for _, values in varied.values())):
         values = dict(zip(varied, chosen, strict=True))

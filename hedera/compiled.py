@@ -33,8 +33,8 @@ import numpy as np
 from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
+from hedera.hashes import STEP, scatter
 from hedera.linkstate import LinkState
-from hedera.routing import STEP, scatter
 from topos import links
 from topos.arrays import Int32, Int64
 from topos.network import Network

@@ -4,73 +4,28 @@ The way up has two choices: the source's edge switch picks an aggregation switch
 differ only in how these two switches draw. When links have failed, a flow whose pick is broken anywhere on the way to
 its destination draws again among the working ones; all others keep their paths.
 
-Switches hash with a mixing hash, because an affine one (a CRC) maps consecutive ports to a regular pattern of paths,
-and salted per switch, because two tiers with the same hash polarise: every flow that the edge sent to one aggregation
-switch would pick the same core there.
+By default switches hash with a mixing hash, because an affine one (a CRC) maps consecutive ports to a regular pattern
+of paths, and salted per switch, because two tiers with the same hash polarise: every flow that the edge sent to one
+aggregation switch picks the same core there. Switches that are bought often do both (`hedera.hashes`).
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hedera.hashes import FUNCTIONS, Hashes, pick, switch_salts
 from hedera.linkstate import LinkState
+from hedera.schemes import SALTED, Hash
 from topos.arrays import Bool, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, edge_numbers
 from topos.network import Network
 from traffic.textfile import running_own_code, short
-
-Hashes = NDArray[np.uint64]
-Words = TypeVar("Words", Hashes, np.uint64)
-STEP = np.uint64(0x9E3779B97F4A7C15)
-"""What SplitMix64's state grows by from one output to the next."""
-
-
-def mix(words: ArrayLike) -> Hashes:
-    """Scatter 64-bit words so that every input bit changes each output bit with probability near one half.
-
-    An output of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014), a bijection. Any shape; returns uint64.
-    """
-    with np.errstate(over="ignore"):
-        return np.asarray(scatter(np.asarray(words, dtype=np.uint64) + STEP))
-
-
-def scatter(x: Words) -> Words:
-    """SplitMix64's finaliser, of one word or many; `hedera.compiled` has it for its loops."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-def switch_salts(seed: int, dpids: ArrayLike) -> Hashes:
-    """One salt per switch, from the run's seed (any integer) and the switch's datapath id."""
-    return mix(mix(seed % 2**64) ^ np.asarray(dpids, dtype=np.uint64))
-
-
-def hash_five_tuple(
-    salt: ArrayLike, src: ArrayLike, dst: ArrayLike, protocol: ArrayLike, src_port: ArrayLike, dst_port: ArrayLike
-) -> Hashes:
-    """The hash of a flow at a switch with this salt: uint64, all arguments of shape (flows,) or scalars.
-
-    Hosts are given by number, which stands for their address: the two map one to one.
-    """
-    hosts = _words(src) << np.uint64(32) | _words(dst)
-    ports = _words(src_port) << np.uint64(24) | _words(dst_port) << np.uint64(8) | _words(protocol)
-    return mix(mix(hosts ^ _words(salt)) ^ ports)
-
-
-def hash_word(salt: ArrayLike, word: ArrayLike) -> Hashes:
-    """The hash of one number, a destination for example, at a switch with this salt."""
-    return mix(_words(word) ^ _words(salt))
-
-
-def _words(values: ArrayLike) -> Hashes:
-    return np.asarray(values, dtype=np.uint64)
 
 
 class FiveTuples(NamedTuple):
@@ -117,10 +72,10 @@ class Routing(ABC):
 class _Drawn(Routing):
     def _choose(self, flows: FiveTuples) -> Int64:
         if not isinstance(self.tree, FatTree):  # the source's switch picks the whole path
-            return _pick(self._draw(flows), self.links.usable_cores(flows.src, flows.dst))
-        half = np.uint64(self.tree.half)
-        up = (self._draw(flows) % half).astype(np.int64)
-        core = up * self.tree.half + (self._draw(flows, up) % half).astype(np.int64)
+            return self._pick(self._draw(flows), self.links.usable_cores(flows.src, flows.dst))
+        half = self.tree.half
+        up = self._first(self._draw(flows), half).astype(np.int64)
+        core = up * half + self._first(self._draw(flows, up), half).astype(np.int64)
         if not self.links.intact:
             broken = np.flatnonzero(~self.links.usable(flows.src, flows.dst, core))
             core[broken] = self._choose_among_working(flows.take(broken))
@@ -129,8 +84,25 @@ class _Drawn(Routing):
     def _choose_among_working(self, flows: FiveTuples) -> Int64:
         half = math.isqrt(self.tree.num_cores)
         usable = self.links.usable_cores(flows.src, flows.dst).reshape(-1, half, half)
-        up = _pick(self._draw(flows), np.any(usable, axis=2))
-        return up * half + _pick(self._draw(flows, up), usable[np.arange(up.size), up])
+        up = self._pick(self._draw(flows), np.any(usable, axis=2))
+        return up * half + self._pick(self._draw(flows, up), usable[np.arange(up.size), up])
+
+    def _pick(self, draws: Hashes, allowed: Bool) -> Int64:
+        """The draw's choice among n where that is allowed, else its choice among those that are.
+
+        ``allowed`` is bool (flows, n). Where nothing is allowed the first choice stands.
+        """
+        choices = allowed.shape[1]
+        first = self._first(draws, choices).astype(np.int64)
+        count = allowed.sum(axis=1)
+        rank = (draws // np.uint64(choices) % np.maximum(count, 1).astype(np.uint64)).astype(np.int64)
+        second = (allowed.cumsum(axis=1) > rank[:, None]).argmax(axis=1)
+        keep = allowed[np.arange(first.size), first] | (count == 0)
+        return np.where(keep, first, second).astype(np.int64)
+
+    def _first(self, draws: Hashes, choices: int) -> Hashes:
+        """The choice of each draw, below ``choices``, where all are allowed."""
+        return draws % np.uint64(choices)
 
     @abstractmethod
     def _draw(self, flows: FiveTuples, up: Int64 | None = None) -> Hashes:
@@ -138,61 +110,25 @@ class _Drawn(Routing):
         aggregation switch with index ``up`` in the source's pod a core."""
 
 
-def _pick(draws: Hashes, allowed: Bool) -> Int64:
-    """The draw's choice among n where that is allowed, else its choice among those that are.
+class Ecmp(_Drawn):
+    """Equal-cost multi-path: every switch hashes the flow (Hedera section 2.2), by default its 5-tuple with a salt of
+    its own. A hash that has no salt is the same on all switches; which one, of ours, is in the run's seed."""
 
-    ``allowed`` is bool (flows, n). Where nothing is allowed the first choice stands.
-    """
-    choices = np.uint64(allowed.shape[1])
-    first = (draws % choices).astype(np.int64)
-    count = allowed.sum(axis=1)
-    rank = (draws // choices % np.maximum(count, 1).astype(np.uint64)).astype(np.int64)
-    second = (allowed.cumsum(axis=1) > rank[:, None]).argmax(axis=1)
-    keep = allowed[np.arange(first.size), first] | (count == 0)
-    return np.where(keep, first, second).astype(np.int64)
-
-
-class _SaltedRouting(_Drawn):
-    def __init__(self, tree: Network, seed: int = 0, links: LinkState | None = None) -> None:
+    def __init__(self, tree: Network, seed: int = 0, links: LinkState | None = None, hash: Hash = SALTED) -> None:
         super().__init__(tree, seed, links)
-        self._salts = switch_salts(seed, [tree.dpid(name) for name in tree.switches])
+        self.hash = hash
+        dpids = [tree.dpid(name) for name in tree.switches]
+        self._salts = switch_salts(seed, dpids if hash.salted else np.zeros(len(dpids)))
 
     def _draw(self, flows: FiveTuples, up: Int64 | None = None) -> Hashes:
         switch = edge_numbers(self.tree, flows.src)
         if up is not None:  # the aggregation switches come next, in the order of the pods
             half = math.isqrt(self.tree.num_cores)
             switch = 2 * self.tree.num_cores + switch // half * half + up
-        return self._hash(self._salts[switch], flows)
+        return FUNCTIONS[self.hash.function](self.tree, self.hash.fields, flows, self._salts[switch])
 
-    @abstractmethod
-    def _hash(self, salt: Hashes, flows: FiveTuples) -> Hashes:
-        """The hash of each flow at a switch with this salt."""
-
-
-class Ecmp(_SaltedRouting):
-    """Equal-cost multi-path: every switch hashes the flow's 5-tuple (Hedera section 2.2)."""
-
-    def _hash(self, salt: Hashes, flows: FiveTuples) -> Hashes:
-        return hash_five_tuple(salt, flows.src, flows.dst, flows.protocol, flows.src_port, flows.dst_port)
-
-
-class EcmpDestination(_SaltedRouting):
-    """Every switch hashes the destination address alone, as the paper says its testbed did (section 6.2)."""
-
-    def _hash(self, salt: Hashes, flows: FiveTuples) -> Hashes:
-        return hash_word(salt, flows.dst)
-
-
-class EdgePairHash(_SaltedRouting):
-    """Every switch hashes the pair of edge switches: all flows between two edge switches share one path.
-
-    Some replications called this ECMP. On stride patterns it collapses to a spanning tree.
-    """
-
-    def _hash(self, salt: Hashes, flows: FiveTuples) -> Hashes:
-        src, dst = edge_numbers(self.tree, flows.src), edge_numbers(self.tree, flows.dst)
-        edges = int(edge_numbers(self.tree, np.arange(self.tree.num_hosts)).max()) + 1
-        return hash_word(salt, src * edges + dst)
+    def _first(self, draws: Hashes, choices: int) -> Hashes:
+        return pick(self.hash.function, draws, choices)
 
 
 class SpanningTree(_Drawn):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +29,99 @@ class Options:
     """Options of placements, besides network and seed. ``iterations``: of annealing, in every round."""
 
     iterations: int = 1000
+
+
+FIELDS = {
+    "5-tuple": "addresses, ports and protocol",
+    "addresses": "both addresses",
+    "destination": "the destination's address",
+    "edge-pair": "the addresses of both edge switches",
+}
+"""What a switch can hash of a flow."""
+
+
+@dataclass(frozen=True)
+class HashFunction:
+    """How a switch hashes. ``fields``: of FIELDS, those that it can. ``salted``: each switch has a salt of its own; two
+    tiers of switches without one choose alike. ``learned``: of the fields, those that Open vSwitch can hash when it
+    gives new flows their paths itself."""
+
+    summary: str
+    fields: tuple[str, ...] = tuple(FIELDS)
+    salted: bool = False
+    learned: tuple[str, ...] = ()
+
+
+_LAYERS = ("5-tuple", "addresses")
+_LEARNED = ("5-tuple", "destination")
+HASHES = {
+    "salted": HashFunction("a mixing hash with a salt for each switch", salted=True, learned=_LEARNED),
+    "unsalted": HashFunction("the same without: one for all switches, which the seed draws", learned=_LEARNED),
+    "crc16": HashFunction("CRC-16 (ARC)"),
+    "crc32": HashFunction("CRC-32 (Ethernet's)"),
+    "xor": HashFunction("all bytes XORed into one"),
+    "toeplitz": HashFunction("Toeplitz, with the key of Microsoft's examples"),
+    "linux": HashFunction("Linux's routes, layer 4 or 3, with a key for each switch", _LAYERS, salted=True),
+    "ovs": HashFunction("Open vSwitch's symmetric L4", ("5-tuple",), learned=("5-tuple",)),
+}
+"""The functions of `hedera.hashes`, by name."""
+HASH_SPELLING = "FUNCTION:FIELDS"
+
+
+@dataclass(frozen=True)
+class Hash:
+    """What switches choose a flow's path by: a function of HASHES, of fields of FIELDS. ValueError, one sentence, for
+    one that there is not."""
+
+    function: str
+    fields: str
+
+    def __post_init__(self) -> None:
+        if self.function not in HASHES:
+            raise ValueError(
+                f"there is no hash {str(self)!r}: a hash is {HASH_SPELLING}, a function of {_listed(HASHES)}"
+            )
+        able = HASHES[self.function].fields
+        if self.fields not in able:
+            raise ValueError(f"there is no hash {str(self)!r}: {self.function} is of {_listed(able)}")
+
+    def __str__(self) -> str:
+        return f"{self.function}:{self.fields}"
+
+    @property
+    def salted(self) -> bool:
+        return HASHES[self.function].salted
+
+    @property
+    def learned(self) -> bool:
+        """Whether Open vSwitch can choose by these fields itself (`controllers.rules.LearnRules`)."""
+        return self.fields in HASHES[self.function].learned
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def hash_of(text: str) -> Hash:
+    """The hash that is spelled ``FUNCTION:FIELDS``; ValueError, one sentence, if there is none."""
+    function, _, fields = text.partition(":")
+    return Hash(function, fields)
+
+
+SALTED = Hash("salted", "5-tuple")
+
+
+@dataclass(frozen=True)
+class _Hashed:
+    """Builds ECMP by a hash, of `hedera.routing`, which is imported then."""
+
+    hash: Hash = SALTED
+
+    def __call__(self, tree: Network, seed: int, options: Options | None = None) -> Routing:
+        from hedera.routing import Ecmp
+
+        return Ecmp(tree, seed, hash=self.hash)
 
 
 def _static(name: str) -> Callable[..., Routing]:
@@ -58,7 +151,7 @@ def _placement(
     return build
 
 
-_ecmp = _static("Ecmp")
+_ecmp = _Hashed()
 
 
 @dataclass(frozen=True)
@@ -71,7 +164,8 @@ class Scheme:
     the control network instead of the fat-tree. ``clos``: a fat-tree whose links all have one rate is all it knows.
     ``absolute``: its name for a process with another current folder.
 
-    ``own``: its routing is the user's, which no switch can do.
+    ``own``: its routing is the user's, which no switch can do. ``fixed``: its hash is a part of it, and ``--hash``
+    gives no other.
     ``subflows``: into how many each flow of a collective is split, with a connection for each. For the simulator
     only: ``plans``: the flows of a collective are placed before they start, step by step, from its graph.
 
@@ -91,6 +185,14 @@ class Scheme:
     plans: bool = False
     subflows: int = 1
     own: bool = False
+    fixed: bool = False
+
+    @property
+    def hash(self) -> Hash | None:
+        """By which flows get their first path; None: by none."""
+        if isinstance(self.routing, _Hashed) and self.gap_us is None and not self.plans:
+            return self.routing.hash
+        return None
 
     @property
     def sprays(self) -> bool:
@@ -118,14 +220,22 @@ class Scheme:
 _ALL = (
     Scheme("nonblocking", "the control: all hosts on one switch", lambda *_: None, nonblocking=True),
     Scheme("ecmp", "every switch hashes the flow's 5-tuple", _ecmp),
-    Scheme("ecmp-dst", "every switch hashes the destination address", _static("EcmpDestination")),
+    Scheme(
+        "ecmp-dst", "every switch hashes the destination address", _Hashed(Hash("salted", "destination")), fixed=True,
+    ),
     Scheme("spanning-tree", "all flows by way of one core", _static("SpanningTree")),
     Scheme(
         "ecmp-edge-pair", "every switch hashes the pair of edge switches, as some replications did",
-        _static("EdgePairHash"), hidden=True,
+        _Hashed(Hash("salted", "edge-pair")), fixed=True, hidden=True,
+    ),
+    Scheme(
+        "ecmp-polarized", "all switches have one hash of the 5-tuple: both tiers choose alike",
+        _Hashed(Hash("unsalted", "5-tuple")), hidden=True,
     ),
     Scheme("random", "a random path for each flow", _static("RandomPath")),
-    Scheme("hedera-gff", "Hedera with Global First Fit", _ecmp, _placement("hedera.global_first_fit:GlobalFirstFit")),
+    Scheme(
+        "hedera-gff", "Hedera with Global First Fit", _ecmp, _placement("hedera.global_first_fit:GlobalFirstFit")
+    ),
     Scheme(
         "hedera-sa", "Hedera with Simulated Annealing", _ecmp,
         _placement(
@@ -160,8 +270,39 @@ FLOWLETS = "flowlet:GAP_US"
 MAX_GAP_US = (1 << 24) - 1
 """What the kernel's mark has room for."""
 
+POLARIZED = "ecmp-polarized"
+HASHED = "SCHEME@FUNCTION:FIELDS"
+"""Spelling of a scheme with another hash."""
+_BY_HASH = re.compile(r"(.+)@([a-z0-9]+:[a-z0-9-]+)", re.ASCII)
+
 CONTROL = next(scheme.name for scheme in _ALL if scheme.nonblocking)
 """The scheme of the control runs, to which all others are compared."""
+
+
+def with_hash(name: str, hash: str | None, others: bool = False) -> str:
+    """The name of a scheme whose flows get their first paths by a hash: ``ecmp@crc32:5-tuple``; itself where none is
+    given, and with ``others`` where it can have none. ValueError, one sentence, where it cannot, or there is none."""
+    if hash is None:
+        return name
+    one, given = scheme(name), hash_of(hash)
+    if others and (one.hash is None or one.fixed or "@" in name):
+        return name
+    hashed(one, given)
+    return f"{name}@{hash}"
+
+
+def hashed(one: Scheme, hash: Hash) -> Scheme:
+    """A scheme whose flows get their first paths by another hash; ValueError, one sentence, where it can have none."""
+    if one.hash is None or one.fixed or "@" in one.name:
+        why = "has a hash of its own" if one.hash else "chooses no path by a hash"
+        raise ValueError(f"--hash is for ecmp, ecmp-polarized and Hedera: scheme {one.name!r} {why}")
+    if one.name == POLARIZED and hash.salted:
+        raise ValueError(f"scheme {one.name!r} has one hash for all switches, and {hash} has a salt for each")
+    name = f"{one.name}@{hash}"
+    summary = f"{one.summary.partition(':')[0]}, first paths by {hash}"
+    return replace(
+        one, name=name, absolute=f"{one.absolute}@{hash}", summary=summary, routing=_Hashed(hash), hidden=True
+    )
 
 
 def _split(one: Scheme, name: str, subflows: int) -> Scheme:
@@ -179,6 +320,8 @@ def scheme(name: str) -> Scheme:
     """
     if name in SCHEMES:
         return SCHEMES[name]
+    if by := _BY_HASH.fullmatch(name):
+        return hashed(scheme(by[1]), hash_of(by[2]))
     if (split := re.fullmatch(r"(.+)-x([1-9][0-9]?)", name)) and split[1] in SCHEMES:
         return _split(SCHEMES[split[1]], name, int(split[2]))
     if (gap := re.fullmatch("flowlet:([0-9]{1,8})", name, re.ASCII)) and int(gap[1]) <= MAX_GAP_US:
@@ -187,8 +330,8 @@ def scheme(name: str) -> Scheme:
     if path is None:
         names = ", ".join(SCHEMES)
         raise ValueError(
-            f"there is no scheme {name!r}; the schemes are {names}, {FLOWLETS} (to {MAX_GAP_US}), and {SPELLING} "
-            "for your own"
+            f"there is no scheme {name!r}; the schemes are {names}, {FLOWLETS} (to {MAX_GAP_US}), {HASHED}, "
+            f"and {SPELLING} for your own"
         )
     absolute = f"{path.resolve()}:{name.rpartition(':')[2]}"
     cls = _own_class(name, path)
@@ -224,7 +367,7 @@ def scheme(name: str) -> Scheme:
 
 def file_of(name: str) -> Path | None:
     """The file in the name of a user's own scheme; None for any other name."""
-    where = name.rpartition(":")[0]
+    where = (by[1] if (by := _BY_HASH.fullmatch(name)) else name).rpartition(":")[0]
     return Path(where) if where.endswith(".py") else None
 
 

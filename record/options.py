@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from hedera.schemes import HASH_SPELLING, HASHES
 from record.spec import options_of
 
 Command = Callable[..., Any]
@@ -80,6 +81,11 @@ def to_write(path: Path) -> Path:
 
 cluster_option = click.option(
     "--cluster", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tls://HOST:PORT."
+)
+hash_option = click.option(
+    "--hash",
+    metavar=HASH_SPELLING,
+    help=f"What switches choose first paths by, as in crc32:5-tuple ({', '.join(HASHES)}: `hedera schemes`).",
 )
 output = click.option(
     "--out",

@@ -583,6 +583,8 @@ class RunSpec(Experiment):
             raise UserMistake("--new-flows switch is for fat-trees: switches of other networks choose no whole path")
         if self.new_flows == "switch" and self.chosen.own:
             raise UserMistake(f"--new-flows switch is for hashes: no switch can choose paths as {self.scheme} does")
+        if self.new_flows == "switch" and self.chosen.hash and not self.chosen.hash.learned:
+            raise UserMistake(f"--new-flows switch: Open vSwitch cannot give a flow its path by {self.chosen.hash}")
         if self.time == "real" and self.chosen.gap_us is not None:
             raise UserMistake(f"scheme {self.scheme!r} takes our guests' kernel: --time virtual")
         of_one_path = self.topology is not None and not getattr(self.topo, "two_tiers", False)
@@ -649,7 +651,8 @@ class RunSpec(Experiment):
         few = lasting(work) is not None or work.graph is not None  # a collective's connections stay
         new_flows, large_flows = self.new_flows, self.large_flows
         if new_flows == "auto":
-            new_flows = "controller" if few or self.topology is not None or self.chosen.own else "switch"
+            unable = self.chosen.own or (self.chosen.hash is not None and not self.chosen.hash.learned)
+            new_flows = "controller" if few or self.topology is not None or unable else "switch"
         if large_flows == "auto":
             large_flows = "measured-or-estimated" if few else "measured"
         return replace(self, new_flows=new_flows, large_flows=large_flows)

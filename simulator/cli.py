@@ -14,14 +14,17 @@ import click
 import numpy as np
 from msgspec.structs import asdict
 
+from hedera.schemes import with_hash
 from record.files import write_whole
-from record.options import field_options, in_words, json_option, quiet_option
+from record.options import field_options, hash_option, in_words, json_option, quiet_option
 from record.output import progress_bar
 from simulator.config import Config
 
 
 @click.command()
-@field_options(Config)
+@field_options(Config, "scheme traffic")
+@hash_option
+@field_options(Config, without="scheme traffic")
 @click.option(
     "--record",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -31,9 +34,9 @@ from simulator.config import Config
 @json_option
 @quiet_option
 @in_words
-def simulate(as_json: bool, record: Path | None, trials: int, **fields: Any) -> Any:
+def simulate(as_json: bool, record: Path | None, trials: int, scheme: str, hash: str | None, **fields: Any) -> Any:
     """Run the paper's flow-level simulator, once or in some trials."""
-    config = Config(**fields)
+    config = Config(with_hash(scheme, hash), **fields)
     if trials > 1 and record is not None:
         raise ValueError("--record writes the flows of one run: without --trials")
     if record is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from record.options import cluster_option, field_options, json_option, options, quiet_option, tell_user
+from record.options import cluster_option, field_options, hash_option, json_option, options, quiet_option, tell_user
 from record.spec import RunSpec
 from traffic.patterns import split_specs
 
@@ -37,6 +37,7 @@ _of_an_experiment = options(
 
 @click.command()
 @field_options(RunSpec, "scheme traffic seconds")
+@hash_option
 @_of_an_experiment
 @field_options(RunSpec, "disturb topology oversubscribe")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result (default: a new one).")
@@ -49,6 +50,7 @@ def run(out: Path | None, as_json: bool, **asked: Any) -> Run:
     from harness import library
     from record.run import QUEUES, encode
 
+    asked["scheme"] = library.scheme_text(asked["scheme"], hash=asked.pop("hash"))
     out = out or library.new_folder(asked["scheme"], asked["traffic"])
     result = library.run(**asked, out=out, show=True)
     if (out / QUEUES).is_file():
@@ -98,6 +100,7 @@ def _outcome(result: Run) -> str:
 @click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
 @click.option("--suite", default="figure9", help=f"One of {', '.join(SUITES)}.", show_default=True)
 @click.option("--schemes", metavar="LIST", help="Comma-separated, or all [default: all; replication: the report's].")
+@hash_option
 @click.option(
     "--vary",
     multiple=True,

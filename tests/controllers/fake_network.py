@@ -327,7 +327,7 @@ class FakeNetwork:
 
     def choose(self, ports, learn, flow):
         """One of a switch's ports for a new flow, by a hash; None where there is none."""
-        fields = flow.dst_ip if learn.by_destination else flow
+        fields = flow.dst_ip if learn.fields == 5 else flow  # NX_HASH_FIELDS_NW_DST
         digest = hashlib.blake2b(repr((learn.basis, fields)).encode()).digest()
         return ports[int.from_bytes(digest[:4], "big") % len(ports)] if ports else None
 

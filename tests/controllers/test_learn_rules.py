@@ -141,15 +141,13 @@ def learned(timeout, number, protocol):
     ("learn", "text"),
     [
         (
-            LearnAction((1, 3), 6, 1234, 400, 7, 5),
+            LearnAction((1, 3), 6, 3, 1234, 400, 7, 5),
             "bundle_load(symmetric_l3l4+udp,1234,hrw,ofport,NXM_NX_REG1[0..15],members:1,3)," + learned(5, 6, "TCP"),
         ),
-        (
-            LearnAction((5,), 17, 9, 400, 7, 8, by_destination=True),
-            "load:0x5->NXM_NX_REG1[0..15]," + learned(8, 17, "UDP"),
-        ),
+        (LearnAction((5,), 17, 5, 9, 400, 7, 8), "load:0x5->NXM_NX_REG1[0..15]," + learned(8, 17, "UDP")),
         (Spread((1, 3), 500), "actions=load:0x480001f4->NXM_NX_PKT_MARK[],output:1,output:3\n"),
-        (LearnAction((1, 3, 5), 6, 7, 400, 7, 5, by_destination=True), "bundle_load(nw_dst,7,hrw,ofport"),
+        (LearnAction((1, 3, 5), 6, 5, 7, 400, 7, 5), "bundle_load(nw_dst,7,hrw,ofport"),
+        (LearnAction((1, 3), 6, 1, 0, 400, 7, 5), "bundle_load(symmetric_l4,0,hrw,ofport"),
     ],
 )
 def test_open_vswitch_reads_the_actions_as_they_are_meant(learn, text):

@@ -1,13 +1,23 @@
+from functools import partial
+
 import numpy as np
 import pytest
 
 from hedera.linkstate import LinkState
-from hedera.routing import Ecmp, EcmpDestination, EdgePairHash, RandomPath, SpanningTree, hash_five_tuple, mix
+from hedera.routing import Ecmp, RandomPath, SpanningTree
+from hedera.schemes import HASHES, hash_of
 from topos.fattree import FatTree
 from topos.links import links_between, links_of_switch
 
 TREE = FatTree(4)
-ROUTINGS = [Ecmp, EcmpDestination, EdgePairHash, SpanningTree, RandomPath]
+EVERY_HASH = [f"{name}:{fields}" for name, function in HASHES.items() for fields in function.fields]
+
+
+def by(hash):
+    return partial(Ecmp, hash=hash_of(hash))
+
+
+ROUTINGS = [*map(by, EVERY_HASH), SpanningTree, RandomPath]
 HOSTS = np.arange(16)
 STRIDE = (HOSTS, (HOSTS + 4) % 16)
 
@@ -30,7 +40,7 @@ def test_every_pair_gets_a_path_of_its_own_numbering(routing):
 def test_ecmp_looks_at_ports_and_ecmp_dst_does_not():
     src, dst, ports = np.full(200, 0), np.full(200, 4), np.arange(200)
     assert np.unique(Ecmp(TREE, 1).cores(src, dst, ports, 5001)).size == 4
-    assert np.unique(EcmpDestination(TREE, 1).cores(src, dst, ports, 5001)).size == 1
+    assert np.unique(by("salted:destination")(TREE, 1).cores(src, dst, ports, 5001)).size == 1
 
 
 def test_consecutive_ports_do_not_fall_into_a_pattern():
@@ -52,7 +62,7 @@ def test_the_two_tiers_are_independent():
 def test_edge_pair_hash_puts_neighbours_on_one_path():
     """What some replications called ECMP: on stride, both flows of an edge switch always collide."""
     for seed in range(20):
-        core = EdgePairHash(TREE, seed).cores(*STRIDE, 40000 + HOSTS, 5001)
+        core = by("salted:edge-pair")(TREE, seed).cores(*STRIDE, 40000 + HOSTS, 5001)
         assert (core[0::2] == core[1::2]).all()
 
 
@@ -92,25 +102,3 @@ def test_flows_of_a_failed_switch_spread_over_the_rest():
     core = routing.cores(zeros, zeros + 4, np.arange(3000), 5001)
     # The aggregation switch that loses one of its two cores sends all it gets by the other one.
     assert np.bincount(core, minlength=4) == pytest.approx([0, 1500, 750, 750], abs=120)
-
-
-def test_splitmix64_known_answers():
-    """The first outputs of SplitMix64 seeded with 0, as published with the algorithm's reference code."""
-    golden = 0x9E3779B97F4A7C15
-    states = np.array([golden * i % 2**64 for i in range(3)], dtype=np.uint64)
-    assert [f"{x:016x}" for x in mix(states).tolist()] == ["e220a8397b1dcdaf", "6e789e6aa1b965f4", "06c45d188009454f"]
-
-
-def test_fields_do_not_stand_in_for_each_other():
-    fields = [3, 4, 6, 5000, 5001]
-    hashes = {int(hash_five_tuple(1, *fields))}
-    for i, j in ((0, 1), (3, 4)):
-        swapped = list(fields)
-        swapped[i], swapped[j] = swapped[j], swapped[i]
-        hashes.add(int(hash_five_tuple(1, *swapped)))
-    for i in range(5):
-        changed = list(fields)
-        changed[i] += 1
-        hashes.add(int(hash_five_tuple(1, *changed)))
-    hashes.add(int(hash_five_tuple(2, *fields)))
-    assert len(hashes) == 9
