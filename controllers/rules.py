@@ -24,9 +24,8 @@ from itertools import pairwise
 import numpy as np
 
 from controllers.driver import ARP, CONTROLLER_PORT, ICMP, IPV4, TCP, UDP, FiveTuple, LearnAction, Match, Rule, Spread
-from hedera.hashes import switch_salts
+from hedera.hashes import SALTED, switch_salts
 from hedera.routing import Ecmp, Routing, SpanningTree
-from hedera.schemes import SALTED
 from topos.fattree import FatTree
 from topos.network import Network, PlannedNetwork
 
@@ -131,7 +130,8 @@ class LearnRules:
 
     ``routing`` says what is hashed, and by its seed with which salts, or one for all. A switch passes over its own
     ports that are down; a flow that meets a failure further on is moved once its entry has been read. ``interval`` is
-    how often that is, in seconds: entries stay long enough to be seen. Raises ValueError for a routing that no switch can do by itself.
+    how often that is, in seconds: entries stay long enough to be seen.
+    ValueError for a routing that no switch can do by itself.
     """
 
     def __init__(self, tree: FatTree, routing: Routing, interval: float) -> None:

@@ -1,13 +1,14 @@
 """What switches hash a flow by: functions as they have them, each from its public source, over fields of its headers.
 
 A function takes the fields as bytes in the network's order, uint8 of shape (flows, bytes), or `Headers`, and gives
-uint64 (flows,). Which of n ports a hash means is `pick`. Names and what they mean are in `hedera.schemes.HASHES`, whose
-functions without a salt of the switch's own are the same on every switch: two tiers then choose alike.
+uint64 (flows,). Which of n ports a hash means is `pick`. Those of HASHES without a salt of the switch's own are the
+same on every switch: two tiers then choose alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -24,6 +25,89 @@ Words = TypeVar("Words", Hashes, np.uint64)
 STEP = np.uint64(0x9E3779B97F4A7C15)
 """What SplitMix64's state grows by from one output to the next."""
 IPV4, TCP = 0x0800, 6
+
+
+# --- names ------------------------------------------------------------------------------------------------------------
+
+FIELDS = {
+    "5-tuple": "addresses, ports and protocol",
+    "addresses": "both addresses",
+    "destination": "the destination's address",
+    "edge-pair": "the addresses of both edge switches",
+}
+"""What a switch can hash of a flow."""
+
+
+@dataclass(frozen=True)
+class HashFunction:
+    """How a switch hashes. ``fields``: of FIELDS, those that it can. ``salted``: each switch has a salt of its own; two
+    tiers of switches without one choose alike. ``learned``: of the fields, those that Open vSwitch can hash when it
+    gives new flows their paths itself."""
+
+    summary: str
+    fields: tuple[str, ...] = tuple(FIELDS)
+    salted: bool = False
+    learned: tuple[str, ...] = ()
+
+
+_LAYERS = ("5-tuple", "addresses")
+_LEARNED = ("5-tuple", "destination")
+HASHES = {
+    "salted": HashFunction("a mixing hash with a salt for each switch", salted=True, learned=_LEARNED),
+    "unsalted": HashFunction("the same without: one for all switches, which the seed draws", learned=_LEARNED),
+    "crc16": HashFunction("CRC-16 (ARC)"),
+    "crc32": HashFunction("CRC-32 (Ethernet's)"),
+    "xor": HashFunction("all bytes XORed into one"),
+    "toeplitz": HashFunction("Toeplitz, with the key of Microsoft's examples"),
+    "linux": HashFunction("Linux's routes, layer 4 or 3, with a key for each switch", _LAYERS, salted=True),
+    "ovs": HashFunction("Open vSwitch's symmetric L4", ("5-tuple",), learned=("5-tuple",)),
+}
+"""By name; FUNCTIONS has the functions."""
+HASH_SPELLING = "FUNCTION:FIELDS"
+
+
+@dataclass(frozen=True)
+class Hash:
+    """What switches choose a flow's path by: a function of HASHES, of fields of FIELDS. ValueError, one sentence, for
+    one that there is not."""
+
+    function: str
+    fields: str
+
+    def __post_init__(self) -> None:
+        if self.function not in HASHES:
+            raise ValueError(
+                f"there is no hash {str(self)!r}: a hash is {HASH_SPELLING}, a function of {_listed(HASHES)}"
+            )
+        able = HASHES[self.function].fields
+        if self.fields not in able:
+            raise ValueError(f"there is no hash {str(self)!r}: {self.function} is of {_listed(able)}")
+
+    def __str__(self) -> str:
+        return f"{self.function}:{self.fields}"
+
+    @property
+    def salted(self) -> bool:
+        return HASHES[self.function].salted
+
+    @property
+    def learned(self) -> bool:
+        """Whether Open vSwitch can choose by these fields itself (`controllers.rules.LearnRules`)."""
+        return self.fields in HASHES[self.function].learned
+
+
+def _listed(names: Iterable[str]) -> str:
+    *most, last = names
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def hash_of(text: str) -> Hash:
+    """The hash that is spelled ``FUNCTION:FIELDS``; ValueError, one sentence, if there is none."""
+    function, _, fields = text.partition(":")
+    return Hash(function, fields)
+
+
+SALTED = Hash("salted", "5-tuple")
 
 
 # --- ours -------------------------------------------------------------------------------------------------------------
@@ -269,7 +353,7 @@ def headers_of(topo: Network, flows: Any) -> Headers:
 
 
 def field_bytes(topo: Network, fields: str, flows: Any) -> Bytes:
-    """The fields that are hashed, by their name in `hedera.schemes.FIELDS`, in the order of the headers."""
+    """The fields that are hashed, by their name in FIELDS, in the order of the headers."""
     if fields == "edge-pair":
         ends = edge_addresses(topo, flows.src), edge_addresses(topo, flows.dst)
         return np.hstack([in_bytes(end, 4) for end in ends])
@@ -312,7 +396,7 @@ FUNCTIONS: dict[str, Callable[[Network, str, Any, Hashes], Hashes]] = {
     ),
     "ovs": lambda topo, fields, flows, salt: symmetric_l4(headers_of(topo, flows)),
 }
-"""By its name in `hedera.schemes.HASHES`: the hash of each flow, given the salt of its switch."""
+"""By its name in HASHES: the hash of each flow, given the salt of its switch."""
 
 
 def pick(function: str, hashes: Hashes, ports: int) -> Hashes:

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedera.hashes import FUNCTIONS, Hashes, pick, switch_salts
+from hedera.hashes import FUNCTIONS, SALTED, Hash, Hashes, pick, switch_salts
 from hedera.linkstate import LinkState
-from hedera.schemes import SALTED, Hash
 from topos.arrays import Bool, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, edge_numbers

@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from hedera.schemes import HASH_SPELLING, HASHES
+from hedera.hashes import HASH_SPELLING, HASHES
 from record.spec import options_of
 
 Command = Callable[..., Any]

@@ -3,9 +3,9 @@ from functools import partial
 import numpy as np
 import pytest
 
+from hedera.hashes import HASHES, hash_of
 from hedera.linkstate import LinkState
 from hedera.routing import Ecmp, RandomPath, SpanningTree
-from hedera.schemes import HASHES, hash_of
 from topos.fattree import FatTree
 from topos.links import links_between, links_of_switch
 
