@@ -24,7 +24,8 @@ from itertools import pairwise
 import numpy as np
 
 from controllers.driver import ARP, CONTROLLER_PORT, ICMP, IPV4, TCP, UDP, FiveTuple, LearnAction, Match, Rule, Spread
-from hedera.hashes import SALTED, switch_salts
+from hedera.hash_functions import switch_salts
+from hedera.hashes import SALTED
 from hedera.routing import Ecmp, Routing, SpanningTree
 from topos.fattree import FatTree
 from topos.network import Network, PlannedNetwork

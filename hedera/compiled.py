@@ -33,7 +33,7 @@ import numpy as np
 from llvmlite.binding import get_host_cpu_name
 from numba.core import config
 
-from hedera.hashes import STEP, scatter
+from hedera.hash_functions import STEP, scatter
 from hedera.linkstate import LinkState
 from topos import links
 from topos.arrays import Int32, Int64

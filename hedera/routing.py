@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedera.hashes import FUNCTIONS, SALTED, Hash, Hashes, pick, switch_salts
+from hedera.hash_functions import FUNCTIONS, Hashes, pick, switch_salts
+from hedera.hashes import SALTED, Hash
 from hedera.linkstate import LinkState
 from topos.arrays import Bool, Int64
 from topos.fattree import FatTree

@@ -226,6 +226,14 @@ def hashed(one: Scheme, hash: Hash) -> Scheme:
     )
 
 
+def hash_of_scheme(name: str) -> Hash | None:
+    """The hash that gives flows their first paths under a scheme, by its name alone: that of a user's own, whose class
+    may route by itself, is known only where the name says it."""
+    if by := _BY_HASH.fullmatch(name):
+        return hash_of(by[2])
+    return scheme(name).hash if file_of(name) is None else None
+
+
 def _split(one: Scheme, name: str, subflows: int) -> Scheme:
     if one.nonblocking or one.gap_us is not None or not 2 <= subflows <= MAX_SUBFLOWS:
         raise ValueError(

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedera.schemes import CONTROL
+from hedera.schemes import CONTROL, hash_of_scheme
 from plots.load import Sweep
 from plots.style import short
 from record.run import FlowRecord, Round, Rule, Run
@@ -126,6 +126,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "verdict": run.verdict,
         "reasons": list(run.reasons),
         "remarks": list(run.remarks),
+        "first_paths": first_paths(run),
         "rules": [[rule.rule, rule.kept, rule.found, _limit(rule), rule.why_not or ""] for rule in run.rules],
         "mbps": _round(run.bisection_mbps),
         "payload": _round(run.payload_mbps),
@@ -143,6 +144,28 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "stages": [[round(s.begin, 3), round(s.end, 3), [round(rate, 2) for rate in s.mbps]] for s in cut],
         "paths": _paths(run, cut, tree),
     }
+
+
+def first_paths(run: Run) -> str:
+    """By which hash flows got their first paths, and how many of a fat-tree's cores they used, in words; empty where
+    nothing is known of either. Flows within a pod meet no core."""
+    hash = hash_of_scheme(run.scheme)
+    words = []
+    if hash is not None and run.spec.new_flows == "switch":
+        words.append(f"first paths by the switches, which hash the {hash.fields} as Open vSwitch does")
+    elif hash is not None:
+        words.append(f"first paths by {hash}")
+    tree = tree_of([run])
+    paths = [
+        [change.core for change in flow.paths]
+        for flow in run.flows
+        if tree and flow.paths and run.scheme != CONTROL and flow.src // tree.num_cores != flow.dst // tree.num_cores
+    ]
+    if tree and paths:
+        began, used = ({core for path in paths for core in path[:most]} for most in (1, None))
+        later = f" at first, later {len(used)}" if len(used) > len(began) else ""
+        words.append(f"flows used {len(began)} of {tree.num_cores} cores{later}")
+    return "; ".join(words)
 
 
 def _limit(rule: Rule) -> str:

@@ -32,8 +32,8 @@ def our_share(summary: Summary, pattern: str, scheme: str) -> float | None:
 
 
 def published_share(pattern: str, scheme: str, k: int = _PUBLISHED_K) -> float | None:
-    """The published share of the control that a scheme is held against; None when there is none."""
-    numbers = published_bars(pattern, k)
+    """The published share of the control that a scheme is held against, whatever its hash; None when there is none."""
+    numbers, scheme = published_bars(pattern, k), scheme.partition("@")[0]
     return numbers[scheme] / numbers[CONTROL] if scheme in numbers else None
 
 
@@ -73,7 +73,7 @@ def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) 
     vary = len(rows) >= FEWEST_FOR_CORRELATION and np.ptp(rows.ours) > 0 and np.ptp(rows.published) > 0
     correlation = float(np.corrcoef(rows.ours, rows.published)[0, 1]) if vary else None
     means = float(rows.difference.mean()), float(rows.difference.abs().mean())
-    return Match(scheme, COLUMNS.get(scheme), rows, correlation, *means)
+    return Match(scheme, COLUMNS.get(scheme.partition("@")[0]), rows, correlation, *means)
 
 
 # --- by family ----------------------------------------------------------------------------------------------

@@ -79,6 +79,7 @@ def write_page(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = Fa
         "signed": lambda value: f"{value:+.1f}".replace("-", "\u2212"),
         "short": short,
         "label": label,
+        "first_paths": explorer.first_paths,
         "ms": lambda value: f"{value:.3g}\u202fms",
         "p": lambda value: "< 0.001" if value < 0.001 else f"{value:.3f}",
     }

@@ -44,6 +44,7 @@ _LABELS = {
     "ecmp-dst": "ECMP (hash of the destination)",
     "spanning-tree": "spanning tree",
     "ecmp-edge-pair": "ECMP (hash of the edge switches)",
+    "ecmp-polarized": "ECMP (5-tuple, one hash everywhere)",
     "random": "a random path per flow",
     "hedera-gff": "Global First Fit",
     "hedera-sa": "Simulated Annealing",
@@ -54,7 +55,8 @@ _LABELS = {
 }
 
 BEST_FIRST = (
-    "nonblocking", "hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "ecmp-edge-pair", "random", "spanning-tree",
+    "nonblocking", "hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "ecmp-edge-pair", "ecmp-polarized", "random",
+    "spanning-tree",
 )  # fmt: skip
 """Schemes in the order expected from the paper."""
 
@@ -101,7 +103,8 @@ def scheme_order(schemes: Iterable[str]) -> list[str]:
 
 def scheme_label(scheme: str) -> str:
     """A scheme's name in pictures of the paper; one without a name there as it is spelled."""
-    return _LABELS.get(scheme, scheme)
+    name, at, hash = scheme.partition("@")
+    return _LABELS.get(scheme) or (f"{_LABELS[name].partition(' (')[0]} ({hash})" if at and name in _LABELS else scheme)
 
 
 def colour(scheme: str) -> str:

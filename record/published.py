@@ -16,14 +16,14 @@ CAPACITY_MBPS = 16_000.0
 
 COLUMNS = {
     "nonblocking": "Non-blocking",
-    **dict.fromkeys(("ecmp", "ecmp-dst", "spanning-tree", "ecmp-edge-pair"), "ECMP"),
+    **dict.fromkeys(("ecmp", "ecmp-dst", "spanning-tree", "ecmp-edge-pair", "ecmp-polarized"), "ECMP"),
     "hedera-gff": "Global First Fit",
     "hedera-sa": "Simulated Annealing",
 }
 """The column of Figure 9 that each scheme is compared with. All static schemes have the same: which of them it behaves
 like is a question that Figure 9 answers."""
 
-TESTBED_ALONE = ("ecmp-dst", "spanning-tree", "ecmp-edge-pair")
+TESTBED_ALONE = ("ecmp-dst", "spanning-tree", "ecmp-edge-pair", "ecmp-polarized")
 """Schemes that the paper's simulator does not have."""
 
 

@@ -118,14 +118,23 @@ table = _numbered("table", {
 @click.command()
 def schemes() -> None:
     """List the schemes: how flows get their paths."""
-    from hedera.schemes import FLOWLETS, SCHEMES, SPELLING, SUBFLOWS
+    from hedera.hashes import FIELDS, HASHES
+    from hedera.schemes import FLOWLETS, HASHED, SCHEMES, SPELLING, SUBFLOWS
 
     left_out = " (`--schemes all` leaves it out)"
     meanings = {name: scheme.summary + (left_out if scheme.hidden else "") for name, scheme in SCHEMES.items()}
     meanings[FLOWLETS] = "a flow's packets by another path after a gap of so many microseconds (in virtual time)"
     meanings[SUBFLOWS] = "the same with N sub-flows for each flow of a collective"
+    meanings[HASHED] = "the same with first paths by another hash (`--hash` gives one to all schemes that hash)"
     meanings[SPELLING] = "a scheduler of your own (docs/own-scheduler.md)"
     _tell(meanings)
+    click.echo("\nFunctions of a hash, and what they can hash (all fields unless it is said):\n")
+    fields = {
+        name: "" if len(one.fields) == len(FIELDS) else f" ({', '.join(one.fields)})" for name, one in HASHES.items()
+    }
+    _tell({name: one.summary + fields[name] for name, one in HASHES.items()})
+    click.echo("\nFields:\n")
+    _tell(FIELDS)
 
 
 @click.command()
