@@ -7,11 +7,14 @@ import struct
 import pytest
 
 from controllers.driver import LearnAction, Spread
-from controllers.rules import nicira_actions
+from controllers.rules import LearnRules, nicira_actions
+from hedera.hashes import hash_of
+from hedera.routing import Ecmp
 from tests.commands import ran
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 from tests.controllers.test_hedera_loop import Traffic
+from topos.fattree import FatTree
 
 SCHEMES = ["ecmp", "ecmp-dst", "spanning-tree", "random", "hedera-gff"]
 
@@ -48,6 +51,23 @@ def test_flows_arrive_without_the_controller_which_learns_their_paths(scheme, k)
     assert {flow["reason"] for flow in flows} == {"learned"}
     assert {round(flow["age_s"], 1) for flow in flows} == {2.0}
     assert len({flow["key"] for flow in flows}) == len(flows)
+
+
+@pytest.mark.parametrize("scheme", ["ecmp", "ecmp-polarized", "ecmp@unsalted:destination", "ecmp@ovs:5-tuple"])
+def test_switches_with_one_hash_choose_alike(scheme):
+    net = network(scheme, seed=3)
+    hosts = range(net.topo.num_hosts)
+    pairs = [(src, dst) for src in hosts for dst in hosts if src // 4 != dst // 4]
+    paths = [net.send(src, between(net.topo, src, dst, src_port=20000 + n)) for n, (src, dst) in enumerate(pairs)]
+    ups = [[net.topo.ports[hop] for hop in itertools.pairwise(path[1:4])] for path in paths]
+    assert len({tuple(up) for up in ups}) == (4 if scheme == "ecmp" else 2)
+    assert all(edge == aggregation for edge, aggregation in ups) == (scheme != "ecmp")
+
+
+def test_what_no_switch_can_hash_is_refused():
+    for hash in ("crc32:5-tuple", "salted:edge-pair"):
+        with pytest.raises(ValueError, match=f"switches cannot choose paths by {hash}"):
+            LearnRules(FatTree(4), Ecmp(FatTree(4), hash=hash_of(hash)), 2.0)
 
 
 @pytest.mark.parametrize("scheme", ["spray", "flowlet:500"])

@@ -59,6 +59,34 @@ def test_the_two_tiers_are_independent():
     assert np.bincount(core, minlength=4) == pytest.approx(np.full(4, 1000), abs=120)
 
 
+SALTED = [hash for hash in EVERY_HASH if hash_of(hash).salted]
+
+
+@pytest.mark.parametrize("hash", EVERY_HASH)
+@pytest.mark.parametrize("k", [4, 8])
+def test_tiers_choose_alike_where_no_switch_has_a_salt(hash, k):
+    """Then what an edge switch sends up by its i-th port the next one sends up by its i-th port: k/2 cores are used."""
+    tree, ends = FatTree(k), np.random.default_rng(5).integers(k**3 // 4, size=(2, 3000))
+    between_pods = ends[0] // tree.num_cores != ends[1] // tree.num_cores
+    src, dst = ends[:, between_pods]
+    core = by(hash)(tree, 1).cores(src, dst, 20000 + np.arange(src.size), 5001)
+    alike = core // tree.half == core % tree.half
+    if hash in SALTED:
+        assert alike.mean() == pytest.approx(2 / k, abs=0.15)
+        assert np.unique(core).size == tree.num_cores
+    else:
+        assert alike.all()
+        # CRC-16 of a destination alone finds two of four ports.
+        assert np.unique(core).size == (2 if hash == "crc16:destination" else tree.half)
+
+
+def test_which_hash_all_switches_have_is_drawn_by_the_seed():
+    polarized = [by("unsalted:destination")(TREE, seed).cores(*STRIDE, 40000, 5001).tolist() for seed in range(20)]
+    assert len({tuple(core) for core in polarized}) > 10
+    fixed = [by("crc32:destination")(TREE, seed).cores(*STRIDE, 40000, 5001).tolist() for seed in range(20)]
+    assert len({tuple(core) for core in fixed}) == 1
+
+
 def test_edge_pair_hash_puts_neighbours_on_one_path():
     """What some replications called ECMP: on stride, both flows of an edge switch always collide."""
     for seed in range(20):

@@ -3,7 +3,8 @@ import sys
 
 import pytest
 
-from hedera.schemes import scheme
+from hedera.hashes import hash_of
+from hedera.schemes import file_of, hash_of_scheme, scheme, with_hash
 from record.spec import Experiment
 from simulator.config import Config
 from topos.fattree import FatTree
@@ -33,6 +34,60 @@ def test_sub_flows_are_spelled_behind_the_scheme():
             scheme(wrong)
     with pytest.raises(ValueError, match="no scheme 'edmp-x4'"):
         scheme("edmp-x4")
+
+
+def test_a_hash_is_spelled_behind_the_scheme():
+    found = scheme("hedera-gff@unsalted:edge-pair")
+    routing, same = found.routing(FatTree(4), 3), scheme("ecmp@unsalted:edge-pair").routing(FatTree(4), 3)
+    assert str(routing.hash) == str(found.hash) == "unsalted:edge-pair"
+    flows = [0, 1, 2, 3], [4, 9, 14, 8], 40000, 5001
+    assert routing.cores(*flows).tolist() == same.cores(*flows).tolist(), "Hedera begins where ECMP stays"
+    assert type(found.placement(FatTree(4), 1)).__name__ == "GlobalFirstFit"
+    assert found.hidden
+    assert [str(scheme(name).hash) for name in ("ecmp", "ecmp-dst", "ecmp-polarized", "spanning-tree", "spray")] == [
+        "salted:5-tuple", "salted:destination", "unsalted:5-tuple", "None", "None",
+    ]  # fmt: skip
+    assert scheme("ecmp-polarized@crc16:destination").hash == hash_of("crc16:destination")
+
+
+def test_the_option_gives_all_that_hash_another_hash():
+    names = ("nonblocking", "ecmp", "ecmp-dst", "spanning-tree", "hedera-sa", "ecmp@xor:addresses")
+    assert [with_hash(name, "crc32:5-tuple", others=True) for name in names] == [
+        "nonblocking", "ecmp@crc32:5-tuple", "ecmp-dst", "spanning-tree", "hedera-sa@crc32:5-tuple",
+        "ecmp@xor:addresses",
+    ]  # fmt: skip
+    assert [with_hash(name, None) for name in names] == list(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "hash", "why"),
+    [
+        ("spanning-tree", "crc32:5-tuple", "chooses no path by a hash"),
+        ("ecmp-dst", "crc32:5-tuple", "has a hash of its own"),
+        ("ecmp@crc32:5-tuple", "crc32:5-tuple", "has a hash of its own"),
+        ("ecmp-polarized", "linux:5-tuple", "one hash for all switches, and linux:5-tuple has a salt for each"),
+        ("ecmp", "md5:5-tuple", "there is no hash 'md5:5-tuple'"),
+        ("ecmp", "crc32:everything", "crc32 is of 5-tuple, addresses, destination or edge-pair"),
+        ("edmp", "crc32:5-tuple", "there is no scheme 'edmp'"),
+    ],
+)
+def test_a_hash_that_a_scheme_cannot_have_is_refused(name, hash, why):
+    with pytest.raises(ValueError, match=why):
+        with_hash(name, hash)
+
+
+def test_a_scheduler_of_ones_own_begins_on_the_paths_of_another_hash(tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "class Mine:\n    def __init__(self, tree, rng, options): pass\n"
+        "    def place(self, flows, links): return flows.core\n"
+    )
+    found = scheme(f"{file}:Mine@unsalted:destination")
+    assert found.absolute == f"{file}:Mine@unsalted:destination"
+    assert str(found.routing(FatTree(4), 1).hash) == "unsalted:destination"
+    assert file_of(found.name) == file
+    assert hash_of_scheme(f"{file}:Mine@unsalted:destination") == found.hash
+    assert hash_of_scheme(f"{file}:Mine") is None
 
 
 def test_names_alone_cost_no_heavy_import():

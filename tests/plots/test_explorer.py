@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plots.explorer import MAX_FLOWS, explorer, mean_rates, stages
+from plots.explorer import MAX_FLOWS, explorer, first_paths, mean_rates, stages
 from plots.load import load_sweep
 from record.run import FlowRecord, read
 from tests.plots.sweeps import kept_sweep, rounds, run_document, store
@@ -26,6 +26,32 @@ def test_a_run_is_cut_at_its_rounds(tmp_path):
     assert [(stage.begin, stage.end) for stage in cut] == [(0, 2), (2, 4), (4, 6)]
     assert [stage.cores for stage in cut] == [(0, None), (3, 1), (3, 1)]
     assert [stage.mbps for stage in cut] == [(2, 0), (4, 4), (6, 8)]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "settings", "words"),
+    [
+        ("ecmp", {}, "first paths by salted:5-tuple; flows used 1 of 4 cores"),
+        ("hedera-sa@crc32:addresses", {}, "first paths by crc32:addresses; flows used 1 of 4 cores at first, later 2"),
+        ("spanning-tree", {}, "flows used 1 of 4 cores"),
+        (
+            "ecmp-polarized",
+            {"new_flows": "switch"},
+            "first paths by the switches, which hash the 5-tuple as Open vSwitch does; flows used 1 of 4 cores",
+        ),
+        ("nonblocking", {}, ""),
+        ("mine.py:Mine", {}, "flows used 1 of 4 cores"),
+        ("ecmp", {"topology": "leaf-spine:4,2,4"}, "first paths by salted:5-tuple"),
+    ],
+)
+def test_a_run_tells_its_hash_and_how_many_cores_it_used(tmp_path, scheme, settings, words):
+    later = [{"t": 2.0, "core": 2}] if scheme.startswith("hedera") else []
+    flows = [
+        {"src": 0, "dst": 4, "mbps": 5, "paths": [{"t": 0.1, "core": 3}, *later]},
+        {"src": 4, "dst": 12, "mbps": 5, "paths": [{"t": 0.1, "core": 3}]},
+        {"src": 0, "dst": 2, "mbps": 5, "paths": [{"t": 0.1, "core": 0}]},  # within a pod: core 0 stands for its path
+    ]
+    assert first_paths(read(store(tmp_path, run_document(scheme=scheme, flows=flows, settings=settings)))) == words
 
 
 def test_a_second_that_a_round_cuts_is_left_out_where_there_are_whole_ones():

@@ -127,6 +127,12 @@ def test_traffic_decides_what_is_left_to_it(traffic, asked, settled):
     assert {name: getattr(spec, name) for name in LASTING} == settled
 
 
+@pytest.mark.parametrize("hash", ["unsalted:destination", "ovs:5-tuple", "linux:5-tuple", "unsalted:edge-pair"])
+def test_switches_give_flows_their_paths_where_they_have_the_hash(hash):
+    spec = RunSpec(f"hedera-gff@{hash}", "shuffle:20000", seconds=5, scale_sizes=False).for_its_traffic()
+    assert spec.new_flows == ("switch" if hash in ("unsalted:destination", "ovs:5-tuple") else "controller")
+
+
 @pytest.mark.parametrize(
     ("time", "asked", "late_ms"),
     [("virtual", None, MEASURED_DELAY_MS), ("virtual", 0.0, 0.0), ("virtual", 100.0, 100.0), ("real", None, 0.0)],
@@ -145,6 +151,8 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
         ({"time": "real", "controller_delay_ms": 8.0}, "is for virtual time"),
         ({"time": "virtual", "controller_delay_ms": -1.0}, "--controller-delay must be at least 0 and at most 1000"),
         ({"topology": "leaf-spine:4,2,4", "new_flows": "switch"}, "--new-flows switch is for fat-trees"),
+        ({"scheme": "ecmp@crc32:5-tuple", "new_flows": "switch"}, "cannot give a flow its path by crc32:5-tuple"),
+        ({"scheme": "ecmp-edge-pair", "new_flows": "switch"}, "cannot give a flow its path by salted:edge-pair"),
         ({"time": "real", "interval_s": 0.5}, "--interval must be at least 1 s in real time"),
         ({"time": "virtual", "interval_s": 0.01}, "--interval must be at least 0.02 and at most 3600"),
         ({"oversubscribe": 101.0}, "rates of links are 0.1 to 1e.06 Mb/s, not 0.0990099 to 10"),

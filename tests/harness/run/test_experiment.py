@@ -14,6 +14,7 @@ from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath, time_travels
 from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run, wait_until
+from plots.explorer import first_paths
 from record.errors import RunFailed
 from record.run import read
 from simulator.config import Config
@@ -52,6 +53,17 @@ def test_a_run_of_each_kind(tmp_path, clean, scheme):
         assert result["rounds"]
         assert any(len(flow["paths"]) > 1 for flow in result["flows"]), "no flow was moved"
     assert result["environment"]["platform"] == result["spec"]["platform"]
+
+
+def test_switches_with_one_hash_use_half_of_the_cores_as_the_simulator_says(tmp_path, clean):
+    done = hedera_run(tmp_path / "run", "--hash", "unsalted:destination", traffic="published:stride4", seconds=4)
+    run = read(tmp_path / "run/run.json")
+    assert run.scheme == "ecmp@unsalted:destination", done.stderr
+    simulated = simulate(Config(run.scheme, run.traffic, seed=run.seed, seconds=1.0))
+    cores = [[change.core for change in flow.paths] for flow in run.flows]
+    assert cores == [[core] for core in simulated.core.tolist()]
+    assert {core for (core,) in cores} == {0, 3}, "by its i-th port both times"
+    assert first_paths(run) == "first paths by unsalted:destination; flows used 2 of 4 cores"
 
 
 def test_a_hand_written_file_and_a_sequential_shuffle(tmp_path, clean):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from hedera.demand import estimate_demands
+from hedera.hashes import HASHES
 from hedera.linkstate import LinkState
 from hedera.placement import exceeded_capacity
 from record.published import FIGURE_9
@@ -45,13 +46,21 @@ def test_the_published_bars_are_nearer_to_a_spanning_tree_than_to_5_tuple_hashin
     assert like_a_tree > 0.99 > like_hashing
 
 
-def test_it_compares_four_routings_and_two_engines(tmp_path):
+def test_it_compares_the_tree_and_every_hash_by_two_engines(tmp_path):
     fits = run_json(explain.explain_ecmp, "--seeds", 3, "--aimd-seeds", 1, "--jobs", 1, "--out", tmp_path)
-    assert len(fits) == len(rows(tmp_path / "explain_ecmp_fits.csv")) == 8
+    tried = [row["routing"] for row in fits if row["engine"] == "maxmin"]
+    of_ours = [row["routing"] for row in fits if row["engine"] == "aimd"]
+    hashes = [f"{name}:{fields}" for name, one in HASHES.items() for fields in one.fields]
+    assert tried == ["spanning tree", *hashes]
+    assert of_ours == ["spanning tree", *(name for name in hashes if name.split(":")[0] in ("salted", "unsalted"))]
+    assert len(rows(tmp_path / "explain_ecmp_fits.csv")) == len(fits)
     best = min(fits, key=lambda row: row["mean_relative_error_percent"])
     assert best["routing"] == "spanning tree"
-    assert len(rows(tmp_path / "explain_ecmp.csv")) == 8 * 20
+    assert len(rows(tmp_path / "explain_ecmp.csv")) == len(fits) * 20
     assert is_png(tmp_path / "explain_ecmp.png")
+    by_name = {row["routing"]: row for row in fits if row["engine"] == "maxmin"}
+    assert by_name["unsalted:5-tuple"]["mean_share_percent"] < by_name["salted:5-tuple"]["mean_share_percent"]
+    assert [by_name[name]["seeds"] for name in ("linux:addresses", "crc32:5-tuple", "crc32:addresses")] == [3, 3, 1]
 
 
 def test_first_fit_on_every_matrix(tmp_path):
