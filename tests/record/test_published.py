@@ -4,7 +4,7 @@ from traffic.patterns import PUBLISHED
 
 def test_figure_9_has_a_bar_for_every_matrix_and_scheme():
     assert tuple(FIGURE_9) == PUBLISHED
-    static = {"ecmp", "ecmp-dst", "spanning-tree", "ecmp-edge-pair"}
+    static = {"ecmp", "ecmp-dst", "spanning-tree", "ecmp-edge-pair", "ecmp-polarized"}
     for bars in FIGURE_9.values():
         assert set(bars) == static | {"nonblocking", "hedera-gff", "hedera-sa"}
         assert all(0 < bar <= CAPACITY_MBPS for bar in bars.values())
