@@ -6,7 +6,6 @@ import io
 import json
 import os
 import re
-import sys
 import uuid
 import zipfile
 from pathlib import Path
@@ -20,8 +19,6 @@ from record.files import write_whole
 TEMPLATES = Path(__file__).with_name("templates")
 """Files that already run, with comments on the task."""
 DOCUMENTS = ("assignment/handout.md", "assignment/rubric.md", "own-scheduler.md", "examples/least_loaded.py")
-_ON_PATH = "PATH=$PWD/.venv/bin:$PATH"
-"""In the documents; a handout has the folder of the project that made it."""
 _LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)([^)#\s]+)[^)\s]*\)")
 SECONDS, TIMEOUT_S = 12, 600
 """Processor seconds for each file in a package: the longest submission takes CLOCK times that for each of four files,
@@ -60,10 +57,8 @@ def pack_handout(folder: Path) -> None:
             write_whole(folder / file, (TEMPLATES / file.replace(".py", ".txt")).read_bytes())
     write_template(folder / SCHEDULER, f"python3 check.py {SCHEDULER}")
     packed = {Path(name).name for name in DOCUMENTS}
-    here = ROOT / ".venv" if (ROOT / ".venv").is_dir() else sys.prefix
     for name in DOCUMENTS:
         text = (ROOT / "docs" / name).read_text(encoding="utf-8").replace("docs/examples/", "")
-        text = text.replace(_ON_PATH, f"PATH={here}/bin:$PATH")
         text = _LINK.sub(lambda to: f"[{to[1]}]({Path(to[2]).name})" if Path(to[2]).name in packed else to[1], text)
         write_whole(folder / Path(name).name, text)
     expose(folder / "project", "classroom.checks")

@@ -1,19 +1,22 @@
-"""A sweep as tables for any program: a row per run, a row per flow; and its published form."""
+"""A sweep as tables for any program: a row per run, a row per flow; and its published form. Neither names a place of
+the machine that made it (`plots.handed_out`)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from plots import summary, trials
+from plots.handed_out import without_places
 from plots.load import Sweep, load_sweep
 from plots.published import published_share
 from plots.rates import traced
 from plots.summary import as_csv, published_k
 from record.files import find_files, write_whole
-from record.run import ARCHIVE, CONNECTIONS, MAX_BYTES, QUEUES, FlowRecord, Run, pack
+from record.run import ARCHIVE, CONNECTIONS, MAX_BYTES, QUEUES, FlowRecord, Run, decode, pack
 from traffic.textfile import read_regular
 
 SETTINGS = "sweep.json"
@@ -42,7 +45,8 @@ def export(folder: Path, to: Path) -> list[Path]:
         tables[name] = as_csv(
             concat(read_csv(each / name).assign(run=str(each.relative_to(folder))) for each in folders)
         )
-    return _write(to, tables)
+    clean = without_places(sweep.tries)
+    return _write(to, {name: clean(text) for name, text in tables.items()})
 
 
 def keep(folder: Path, to: Path) -> list[Path]:
@@ -57,10 +61,19 @@ def keep(folder: Path, to: Path) -> list[Path]:
         settings = read_regular(folder / SETTINGS, MAX_BYTES)
     except ValueError as reason:
         raise ValueError(f"{folder / SETTINGS} {reason}") from None
-    documents = {str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}
+    contents = {str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}
+    clean = without_places(_decoded(contents.values()))
+    documents = {clean(name): clean(content.decode()).encode() for name, content in contents.items()}
     tables = {"summary.csv": summary.csv_text, "differences.csv": trials.csv_text, "seeds.csv": trials.seeds_csv}
-    texts = {name: csv_text(sweep) for name, csv_text in tables.items()}
-    return _write(to, {ARCHIVE: pack(documents), SETTINGS: settings, **texts})
+    texts = {name: clean(csv_text(sweep)) for name, csv_text in tables.items()}
+    return _write(to, {ARCHIVE: pack(documents), SETTINGS: clean(settings.decode()), **texts})
+
+
+def _decoded(contents: Iterable[bytes]) -> Iterator[Run]:
+    """Those that can be read: an archive takes the others, too."""
+    for content in contents:
+        with suppress(ValueError):
+            yield decode(content)
 
 
 def _write(to: Path, files: Mapping[str, str | bytes]) -> list[Path]:
