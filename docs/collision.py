@@ -7,9 +7,9 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
-from plots.style import INK, INVALID, MUTED, colour, house_style, save
+from plots.drawing import Drawing
+from plots.pictures import empty, save
+from plots.style import INK, INVALID, MUTED, colour, house_style
 from topos.fattree import FatTree
 
 TREE = FatTree(4)
@@ -32,9 +32,9 @@ def places() -> dict[str, tuple[float, float]]:
     return at
 
 
-def draw() -> Figure:
+def draw() -> Drawing:
     at = places()
-    figure = Figure(figsize=(11, 3.2), layout="constrained")
+    figure = empty(11, 3.2)
     for axes, cores, title in zip(
         figure.subplots(1, 2),
         (HASHED, PLACED),

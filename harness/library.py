@@ -30,7 +30,7 @@ from harness.jobs.publish import require_writable, slug
 from hedera.schemes import with_hash
 from record.errors import UserMistake
 from record.files import temporary_folder, write_whole
-from record.options import silence, tell_user
+from record.options import inches, silence, tell_user
 from record.spec import Option, RunSpec, options_of
 from simulator.config import Config
 
@@ -245,21 +245,29 @@ def simulate(scheme: str | type, traffic: str | Flows, *, hash: str | None = Non
         raise UserMistake(str(mistake)) from None
 
 
-def plot(result: Run | Result | Sweeps) -> Figure:
-    """A matplotlib figure: of a run or a simulation the rate over time, of a sweep what `Sweeps.plot` draws."""
+def plot(result: Run | Result | Sweeps, width: str | float | None = None) -> Figure:
+    """A matplotlib figure: of a run or a simulation the rate over time, of a sweep what `Sweeps.plot` draws.
+
+    ``width``: for a printed page, in inches or as "84mm": text has 8 points, colours have dashes and hatches, and
+    ``savefig("x.pdf")`` embeds TrueType fonts.
+    """
     from plots import rates
     from plots.style import house_style
     from record.run import Run
     from simulator.result import Result
 
+    width_in = None if width is None else inches(width)
     with house_style():
         if isinstance(result, Run):
-            return rates.figure([result])
-        if isinstance(result, Result):
+            figure = rates.figure([result])
+        elif isinstance(result, Result):
             config = result.config
-            return rates.total(config.scheme, result.mbps_per_second, result.capacity_mbps, config.window_s)
-        figure: Figure = result.plot()
-        return figure
+            figure = rates.total(config.scheme, result.mbps_per_second, result.capacity_mbps, config.window_s)
+        else:
+            figure = result.plot()
+    if width_in is not None:
+        figure.for_print(width_in)
+    return figure
 
 
 # --- classes and flows of the caller's ----------------------------------------------------------------------

@@ -17,18 +17,21 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots import figure9, style
+from plots import figure9, pictures, style
 from plots.export import run_rows
 from plots.load import Sweep, load_sweep, mixture
 from plots.style import Value, option_name, scheme_order, setting_text, short
 from plots.summary import BAR, FEWEST, csv_text, frame_of, pattern_order
 from plots.trials import Difference, difference, over_patterns
 from record.files import write_whole
+
+if TYPE_CHECKING:
+    from plots.drawing import Drawing
 
 OF_THE_PATTERN = ("flows_per_host", "keep")
 _MAX_NAMED = 8
@@ -61,7 +64,7 @@ class Sweeps:
 
         return DataFrame([{**values, **row} for sweep, values in self.parts for row in run_rows(sweep)])
 
-    def plot(self) -> Any:
+    def plot(self) -> Drawing:
         """The picture of all, as a matplotlib figure: share against value, or the bars if nothing is varied."""
         with style.house_style():
             return by_value(self.parts) if self.parts[0][1] else figure9.figures(self.parts[0][0])[0]
@@ -76,14 +79,13 @@ class Sweeps:
         write_whole(self.folder / "summary.csv", "\n".join(lines) + "\n")
         with style.house_style():
             figure = by_value(self.parts)
-            pictures = style.save(figure, self.folder / "by-value", ("png", "svg")) if figure else []
-        return [self.folder / "summary.csv", *pictures]
+            written = pictures.save(figure, self.folder / "by-value", ("png", "svg")) if figure else []
+        return [self.folder / "summary.csv", *written]
 
 
 def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     """A figure with each scheme's share against the value of the option that has most; the others have a panel for
     each value. None where no sweep has a valid run."""
-    from matplotlib.figure import Figure
     from pandas import concat
 
     swept = [(sweep, values) for sweep, values in parts if sweep.runs]
@@ -109,7 +111,7 @@ def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     for part, values in shown.items():
         rest = ", ".join(f"{option} {setting_text(value)}" for option, value in values.items() if option != along)
         panels.setdefault(rest, {})[values[along]] = part
-    figure = Figure(figsize=(max(4.8, 3.4 * len(panels) + 0.8), 3.6), layout="constrained")
+    figure = pictures.empty(max(4.8, 3.4 * len(panels) + 0.8), 3.6)
     fields = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     schemes = scheme_order(scheme for _, scheme in means)
     for ax, (title, points) in zip(fields, panels.items(), strict=True):

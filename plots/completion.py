@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import asdict
 
-from plots.style import colour, label, logarithmic, picture, rounded, scheme_order
+from plots.pictures import named, picture
+from plots.style import colour, label, logarithmic, rounded, scheme_order
 from plots.summary import as_csv
 from plots.trials import ALL_TRIES, VALID, difference
 from record.completion import CLASSES, STATISTICS
@@ -135,4 +136,4 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
             if axes.lines:
                 axes.legend(loc="lower right")
         axes.set_xlabel("seconds since the flow began")
-    return [path]
+    return named(path)

@@ -28,8 +28,9 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots.load import Sweep
+from plots.pictures import empty, save
 from plots.published import STATIC, everything, families, family, published_bars
-from plots.style import BEST_FIRST, DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, save, short
+from plots.style import BEST_FIRST, DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, short
 from plots.summary import ENOUGH, FEWEST, Summary, frame_of, in_all_trials, summarise, whiskers
 from record.published import CAPACITY_MBPS
 from record.run import Run
@@ -37,7 +38,8 @@ from topos.wire import payload_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+
+    from plots.drawing import Drawing
 
 GROUPS_PER_ROW = 5
 _GROUP_WIDTH = 0.86  # of the distance between two groups
@@ -80,7 +82,7 @@ def draw(sweep: Sweep, path: Path) -> list[Path]:
         return [file for figure, place in drawn for file in save(figure, place, ("png", "svg"))]
 
 
-def figures(sweep: Sweep) -> list[Figure]:
+def figures(sweep: Sweep) -> list[Drawing]:
     """The pictures, in the house's style: by family where that is drawn, and pattern by pattern."""
     return [by_family(sweep), by_pattern(sweep)] if has_families(summarise(sweep)) else [by_pattern(sweep)]
 
@@ -122,8 +124,7 @@ def has_families(summary: Summary) -> bool:
     return published and len(set(map(family, summary.patterns))) < len(summary.patterns) and bool(shares.notna().any())
 
 
-def by_family(sweep: Sweep) -> Figure:
-    from matplotlib.figure import Figure
+def by_family(sweep: Sweep) -> Drawing:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -132,7 +133,7 @@ def by_family(sweep: Sweep) -> Figure:
     left_out = {scheme for scheme in BEST_FIRST if not scheme.startswith("hedera-")}.difference(_HELD_AGAINST)
     static = [scheme for scheme in _HELD_AGAINST if scheme in summary.schemes]
     schemes = [*static, *(scheme for scheme in summary.schemes if scheme not in left_out.union(static))]
-    figure = Figure(figsize=(1.2 * len(groups) + 0.8, 3.8), layout="constrained")
+    figure = empty(1.2 * len(groups) + 0.8, 3.8)
     ax = figure.subplots()
     top = max(
         mean[which] or 0.0 for group in groups for mean in group.means.values() for which in ("ours", "published")
@@ -191,8 +192,7 @@ class Chart(NamedTuple):
     series: Sequence[Series]
 
 
-def by_pattern(sweep: Sweep) -> Figure:
-    from matplotlib.figure import Figure
+def by_pattern(sweep: Sweep) -> Drawing:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     summary = summarise(sweep)
@@ -202,7 +202,7 @@ def by_pattern(sweep: Sweep) -> Figure:
     rows = math.ceil(len(summary.patterns) / GROUPS_PER_ROW)
     per_row = math.ceil(len(summary.patterns) / rows)
     size = (max(_SIDE + _GROUP * per_row, 6.4), _HEAD + _ROW * rows * len(charts) * (1.2 if rows == 1 else 1))
-    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(h_pad=0.06, hspace=0.03))
+    figure = empty(*size, ConstrainedLayoutEngine(h_pad=0.06, hspace=0.03))
     fields = figure.subplots(rows * len(charts), 1, squeeze=False)[:, 0]
     for number, chart in enumerate(charts):
         _half(list(fields[number * rows : (number + 1) * rows]), summary, chart, per_row)
@@ -279,7 +279,7 @@ def _without_number(
     ax.plot([places[p] for p in some], heights, **_SMALL_CROSS, zorder=7)
 
 
-def _legend(figure: Figure, summary: Summary, charts: Sequence[Chart]) -> None:
+def _legend(figure: Drawing, summary: Summary, charts: Sequence[Chart]) -> None:
     handles, labels = zip(*_entries(summary, charts), strict=True)
     for rows in range(1, len(handles) + 1):  # as few as the figure's width allows, filled evenly
         columns = -(-len(handles) // rows)

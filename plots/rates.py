@@ -14,16 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedera.schemes import CONTROL
-from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, save, scheme_order, short
+from plots.pictures import empty, save
+from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, scheme_order, short
+from record.options import pictures
 from record.run import ARCHIVE, CONNECTIONS, QUEUES, Run
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
+    from plots.drawing import Drawing
     from plots.load import Sweep
 
-Empty = Callable[[int], "tuple[Figure, list[Axes]]"]
+Empty = Callable[[int], "tuple[Drawing, list[Axes]]"]
 """Gives a figure with that number of panels."""
 _COLUMNS = 3
 _PANEL, _LONE_PANEL, _GAP = (3.55, 1.75), (6.2, 2.6), (0.25, 0.42)  # inches, as are the margins
@@ -35,25 +37,27 @@ FULLEST = 5
 
 
 def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
-    """The pictures of a sweep by (pattern, trial), in ``folder``; each is drawn again only if a run of it is newer."""
+    """The pictures of a sweep by (pattern, trial), in ``folder``; each is drawn again only if a run of it is newer, or
+    where a format or a width was asked for."""
     members: dict[tuple[str, int], dict[Path, Run]] = {}
     for path, run in zip(sweep.files, sweep.runs, strict=True):
         members.setdefault((run.pattern, run.trial), {})[path] = run
-    files, empty = {}, cache(_panels)
+    files, asked = {}, pictures().asked
+    laid_out = None if asked else cache(_panels)
     for (pattern, trial), runs in sorted(members.items()):
         name = re.sub(r"[^A-Za-z0-9.,_-]+", "_", pattern).strip("_.")[:200] or "pattern"
         file = folder / f"{name}-trial-{trial}.svg"
         stored = [path if path.exists() else sweep.folder / ARCHIVE for path in runs]
-        if not file.is_file() or file.stat().st_mtime_ns < max(path.stat().st_mtime_ns for path in stored):
+        if asked or not file.is_file() or file.stat().st_mtime_ns < max(path.stat().st_mtime_ns for path in stored):
             with house_style():
-                save(figure(list(runs.values()), empty), file, ("svg",))
+                (file,) = save(figure(list(runs.values()), laid_out), file, ("svg",))[:1]
         files[pattern, trial] = file
     return files
 
 
-def figure(runs: Sequence[Run], empty: Empty | None = None) -> Figure:
+def figure(runs: Sequence[Run], laid_out: Empty | None = None) -> Drawing:
     """A panel for each run of a trial; all panels have the same axes. The control is drawn in grey in every panel; it
-    has a panel of its own only when it is the only run, or invalid. ``empty`` may give a figure drawn before: making
+    has a panel of its own only when it is the only run, or invalid. ``laid_out`` may give a figure drawn before: making
     the panels takes longer than drawing them."""
     control = next((run for run in runs if run.scheme == CONTROL), None)
     order = scheme_order(run.scheme for run in runs)
@@ -61,7 +65,7 @@ def figure(runs: Sequence[Run], empty: Empty | None = None) -> Figure:
     shown.sort(key=lambda run: (order.index(run.scheme), run.trial))
     ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in runs)
     end = max(max((run.window_s[1], *run.rates.t)) for run in runs)
-    drawing, panels = (empty or _panels)(len(shown))
+    drawing, panels = (laid_out or _panels)(len(shown))
     for ax, run in zip(panels, shown, strict=True):
         ax.set_xlim(0, end)
         ax.set_ylim(0, ceiling)
@@ -70,11 +74,9 @@ def figure(runs: Sequence[Run], empty: Empty | None = None) -> Figure:
     return drawing
 
 
-def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tuple[float, float]) -> Figure:
+def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tuple[float, float]) -> Drawing:
     """The rate of all hosts in each second of a simulation, and what the links of all hosts carry."""
-    from matplotlib.figure import Figure
-
-    drawing = Figure(figsize=_LONE_PANEL, layout="constrained")
+    drawing = empty(*_LONE_PANEL)
     ax = drawing.subplots()
     ax.axvspan(*window_s, color=_WINDOW, linewidth=0, zorder=0)
     ax.axhline(capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, label="capacity")
@@ -86,9 +88,8 @@ def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tu
     return drawing
 
 
-def _panels(count: int) -> tuple[Figure, list[Axes]]:
+def _panels(count: int) -> tuple[Drawing, list[Axes]]:
     """Panels in rows of three, placed by hand: a layout engine would take longer than the drawing."""
-    from matplotlib.figure import Figure
     from matplotlib.ticker import MaxNLocator
 
     columns = min(count, _COLUMNS)
@@ -96,7 +97,7 @@ def _panels(count: int) -> tuple[Figure, list[Axes]]:
     wide, high = _PANEL if columns > 1 else _LONE_PANEL
     width = _LEFT + columns * wide + (columns - 1) * _GAP[0] + _RIGHT
     height = _TOP + rows * high + (rows - 1) * _GAP[1] + _BOTTOM
-    figure = Figure(figsize=(width, height))
+    figure = empty(width, height, None)
     edges = {"left": _LEFT / width, "right": 1 - _RIGHT / width, "top": 1 - _TOP / height, "bottom": _BOTTOM / height}
     grid = figure.add_gridspec(rows, columns, wspace=_GAP[0] / wide, hspace=_GAP[1] / high, **edges)
     panels = [figure.add_subplot(grid[divmod(i, columns)]) for i in range(count)]
@@ -165,7 +166,7 @@ def _heading(run: Run, control: Run | None) -> str:
     return f"{text}, {run.bisection_mbps / control.bisection_mbps:.0%} of control"
 
 
-def _legend(figure: Figure, runs: Sequence[Run], control: Run | None) -> None:
+def _legend(figure: Drawing, runs: Sequence[Run], control: Run | None) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -210,18 +211,17 @@ def traced(sweep: Sweep) -> Iterator[tuple[Path, Run]]:
             yield path.parent, run
 
 
-def draw_trace(folder: Path, run: Run) -> Path:
+def draw_trace(folder: Path, run: Run, path: Path | None = None) -> Path:
     """``trace.svg`` beside the files of `hedera run --trace`, and drawn again only if these are newer: the fullest
-    queues, and each flow's round trip and window."""
+    queues, and each flow's round trip and window. ``path``: where it is drawn in any case."""
     import pandas as pd
-    from matplotlib.figure import Figure
 
-    file = folder / "trace.svg"
-    if file.is_file() and file.stat().st_mtime_ns >= (folder / QUEUES).stat().st_mtime_ns:
+    file = path or folder / "trace.svg"
+    if path is None and file.is_file() and file.stat().st_mtime_ns >= (folder / QUEUES).stat().st_mtime_ns:
         return file
     queues, connections = pd.read_csv(folder / QUEUES), pd.read_csv(folder / CONNECTIONS)
     with house_style():
-        drawing = Figure(figsize=(7.5, 7), layout="constrained")
+        drawing = empty(7.5, 7)
         waiting, round_trip, window = drawing.subplots(3, sharex=True)
         times = connections.t.drop_duplicates()
         packets = queues.pivot(index="t", columns="port", values="bytes").reindex(times).fillna(0.0) / run.spec.mtu

@@ -20,14 +20,19 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hedera.schemes import CONTROL
 from plots import completion, explorer, figure9, published, rates, summary, trials
+from plots.handed_out import without_places
 from plots.load import Sweep, settings_of
-from plots.style import colour, drawn, house_style, image, label, option_name, scheme_order, setting_text, short
+from plots.pictures import named
+from plots.style import colour, house_style, image, label, option_name, scheme_order, setting_text, short
 from plots.summary import FEWEST, WINDOWS, summarise
 from record.completion import CLASSES
 from record.files import write_whole
+from record.options import Pictures, drawing, pictures
 from record.run import Fact, Run
 
 FOLDER = "figures"
+PRINT = "print"
+"""The folder in it for pictures of a given format or width."""
 PAGE = "report.html"
 RELOADED_AFTER_S = 15
 """A page about a sweep that goes on loads itself again, so often."""
@@ -44,8 +49,29 @@ def write_all(sweep: Sweep) -> list[Path]:
     `figure9.png` and `.svg`, with the published numbers where a pattern has them, and `figure9-patterns` where that is
     by families (`plots.figure9`); `summary.csv`; `differences.csv`, paired tests between schemes; `completion.csv` and
     `.png` for flows that arrive and end; `rates/PATTERN-trial-N.svg` for each trial; `trace.svg` beside each run with
-    traces. Without runs there is the page alone, which says so.
+    traces. Without runs there is the page alone, which says so. The pictures once more in ``figures/print``, where a
+    format or a width was asked for: the page keeps its own.
     """
+    with drawing(Pictures()):
+        files = _write_all(sweep)
+    return [*files[:-1], *(_for_print(sweep) if sweep.runs and pictures().asked else ()), files[-1]]
+
+
+def _for_print(sweep: Sweep) -> list[Path]:
+    out = sweep.folder / FOLDER / PRINT
+    files = figure9.draw(sweep, out / "figure9")
+    if any(run.valid and run.completion for run in sweep.runs):
+        files += completion.draw(sweep.runs, out / "completion.png")
+    for place, run in rates.traced(sweep):
+        trace = out / "-".join([*place.relative_to(sweep.folder).parts, "trace.svg"])
+        rates.draw_trace(place, run, trace)
+        files += named(trace, ("svg",))
+    for file in rates.sheets(sweep, out / "rates").values():
+        files += named(file, ("svg",))
+    return files
+
+
+def _write_all(sweep: Sweep) -> list[Path]:
     if not sweep.runs:
         return [write_page(sweep)]
     out = sweep.folder / FOLDER
@@ -87,7 +113,8 @@ def write_page(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = Fa
         context = _context(sweep, charts)
     context["reload_s"] = RELOADED_AFTER_S if unfinished else None
     page = sweep.folder / PAGE
-    write_whole(page, templates.get_template("report.html").render(context))
+    text = templates.get_template("report.html").render(context)
+    write_whole(page, without_places(sweep.tries)(text))  # a page is sent to others
     return page
 
 
@@ -122,7 +149,7 @@ def _context(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
         "named": lambda scheme: short(scheme) if names[short(scheme)] == 1 else scheme,
         "css": lambda scheme: css.get(scheme, "ink"),
         "css_pairs": list(css.items()),
-        **_bars(sweep, charts or [drawn(figure, "svg") for figure in figure9.figures(sweep)]),
+        **_bars(sweep, charts or [figure.content("svg") for figure in figure9.figures(sweep)]),
         **_differences(sweep),
         "overheads": overheads(runs),
         **_completion(sweep),

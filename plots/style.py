@@ -1,4 +1,4 @@
-"""One style for all figures and tables: colours, labels, names of settings, and how a figure is saved.
+"""One style for all figures and tables: colours, labels, names of settings, and how an axis is numbered.
 
 The control is grey, because it does not compete.
 """
@@ -6,22 +6,18 @@ The control is grey, because it does not compete.
 from __future__ import annotations
 
 import base64
-import io
 import math
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from pathlib import Path
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup, escape
 
-from record.files import write_whole
 from record.spec import RunSpec, options_of
 from traffic.flowfile import file_of_own
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 COLOURS = {
     "nonblocking": "#8a8a8a",
@@ -92,6 +88,8 @@ _SETTINGS = {
     "legend.frameon": False,
     "svg.hashsalt": "hedera",  # the same numbers give the same file
     "svg.fonttype": "none",
+    "pdf.fonttype": 42,  # TrueType: what journals ask for, since type 3 has no names of letters
+    "ps.fonttype": 42,
 }
 
 
@@ -170,45 +168,7 @@ def logarithmic(axes: Axes, which: Literal["x", "y"] = "y") -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def save(figure: Figure, path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
-    """Write a figure once per format, and return the files. The suffix of ``path`` is replaced. Folders are made."""
-    files = []
-    for suffix in formats:
-        file = path.with_name(f"{path.name.removesuffix('.png').removesuffix('.svg')}.{suffix}")
-        write_whole(file, drawn(figure, suffix))
-        figure.set_layout_engine("none")  # it is laid out
-        files.append(file)
-    return files
-
-
-@contextmanager
-def picture(path: Path, width: float, height: float, title: str = "", subtitle: str = "") -> Iterator[Figure]:
-    """An empty figure, in inches; when it is filled it gets its heading, lines instead of ticks, and is saved as PNG;
-    without a title it is saved as it is. The quiet line below the title stands on the first axes."""
-    from matplotlib.figure import Figure
-
-    with house_style():
-        figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure
-        if title:
-            figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
-            for axes in figure.axes:
-                axes.grid(axis="y")
-                axes.tick_params(length=0)
-        if subtitle:
-            figure.axes[0].set_title(subtitle, loc="left", fontsize=9, color=MUTED, pad=10)
-        save(figure, path)
-
-
 def image(svg: bytes, words: str) -> Markup:
     """An SVG for a page that loads nothing: an element with its content, and ``words`` for who cannot see it."""
     data = base64.b64encode(svg).decode()
     return Markup(f'<img class="drawn" alt="{escape(words)}" src="data:image/svg+xml;base64,{data}">')
-
-
-def drawn(figure: Figure, suffix: str) -> bytes:
-    """A figure as a PNG or an SVG, without dates or versions in it."""
-    content = io.BytesIO()
-    metadata = {"Software": None} if suffix == "png" else {"Date": None}
-    figure.savefig(content, format=suffix, dpi=150, metadata=metadata, facecolor="white")
-    return content.getvalue()

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import MISSING
+from dataclasses import MISSING, dataclass, replace
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from hedera.hashes import HASH_SPELLING, HASHES
+from record.errors import UserMistake
 from record.spec import options_of
 
 Command = Callable[..., Any]
@@ -109,6 +110,92 @@ parallel = options(
     cluster_option,
     quiet_option,
 )
+
+# --- pictures ---------------------------------------------------------------------------------------------------------
+
+FORMATS = ("png", "svg", "pdf")
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
+"""Units of a width; a point is TeX's, as \\the\\columnwidth tells it."""
+_WIDTHS_IN = (2.0, 24.0)
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """How pictures are wanted: in which ``formats`` (none: each command's own), and how wide in inches (None: as wide
+    as they are on a screen)."""
+
+    formats: tuple[str, ...] = ()
+    width_in: float | None = None
+
+    @property
+    def asked(self) -> bool:
+        return bool(self.formats) or self.width_in is not None
+
+
+_AS_ON_SCREEN = Pictures()
+_PICTURES: ContextVar[Pictures] = ContextVar("pictures", default=_AS_ON_SCREEN)
+
+
+def pictures() -> Pictures:
+    """How the present command's pictures are wanted."""
+    return _PICTURES.get()
+
+
+@contextmanager
+def drawing(wanted: Pictures) -> Iterator[None]:
+    """Pictures are drawn so while the block runs."""
+    token = _PICTURES.set(wanted)
+    try:
+        yield
+    finally:
+        _PICTURES.reset(token)
+
+
+def inches(width: str | float) -> float:
+    """A width in inches: of a number, which is in inches already, or of ``3.3in``, ``84mm``, ``8.4cm``, ``240pt``."""
+    text = str(width).strip()
+    unit = next((unit for unit in _INCHES if text.endswith(unit)), "")
+    try:
+        value = float(text.removesuffix(unit)) * _INCHES.get(unit, 1.0)
+    except ValueError:
+        value = 0.0
+    low, high = _WIDTHS_IN
+    if not low <= value <= high:
+        raise UserMistake(f"a width is a length from {low:g} to {high:g} inches, as 3.3in, 84mm or 240pt; not {text!r}")
+    return value
+
+
+def _formats(text: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip().lower().lstrip(".") for name in text.split(",")))
+    if wrong := [name for name in names if name not in FORMATS]:
+        raise UserMistake(f"a picture's format is one of {', '.join(FORMATS)}, separated by commas; not {wrong[0]!r}")
+    return names
+
+
+def _picture_option(name: str, metavar: str, text: str, read: Callable[[str], dict[str, Any]]) -> Command:
+    def settle(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            context.with_resource(drawing(replace(pictures(), **read(value))))
+
+    return click.option(name, metavar=metavar, expose_value=False, callback=settle, help=text)
+
+
+picture_options = options(
+    _picture_option(
+        "--format",
+        "LIST",
+        "Of pictures: pdf, svg and png, separated by commas.",
+        lambda text: {"formats": _formats(text)},
+    ),
+    _picture_option(
+        "--width",
+        "LENGTH",
+        "Of pictures, for a printed page: 3.3in (a column), 7in (both), 84mm, 240pt. Text has 8 points, and "
+        "hatches and dashes tell what colours tell.",
+        lambda text: {"width_in": inches(text)},
+    ),
+)
+
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON object on standard output.")
 

@@ -19,7 +19,8 @@ import numpy as np
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from plots.load import load_sweep
-from plots.style import DASHES, INK, MUTED, colour, picture, scheme_label
+from plots.pictures import picture
+from plots.style import DASHES, INK, MUTED, colour, scheme_label
 from plots.trials import in_a_sentence
 from record.options import field_options
 from record.run import Run

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 import numpy as np
 
+from plots.pictures import named
 from plots.style import rounded
 from plots.trials import Difference, difference
 from record.options import (
@@ -28,6 +29,7 @@ from record.options import (
     options,
     output,
     parallel,
+    picture_options,
     quiet_option,
     seeds_option,
     to_write,
@@ -60,7 +62,7 @@ class Study:
 
     ``rows``: makes the rows of each CSV file from the list of answers of each case. The rows of the file ``main``, by
     default the first, are those of ``--json``. ``tables``: what the terminal shows, or the title of a table of the main
-    rows. ``draw``: draws the rows into a PNG file, which has the name of the first CSV file.
+    rows. ``draw``: draws the rows into a picture, which has the name of the first CSV file.
     ``folder``: where the files go unless ``--out`` says so.
     """
 
@@ -90,20 +92,24 @@ class Study:
         if self.draw:
             picture = folder / f"{next(iter(rows))}.png"
             self.draw(rows, picture)
-            files.append(picture)
+            files += named(picture)
         main, shown = rows[self.main or next(iter(rows))], self.tables
         tables = [] if as_json else [table(shown, main)] if isinstance(shown, str) else shown(rows)
         conclude(main, tables, files, as_json)
 
 
 def study(
-    *own: Command, seeds: int | None = None, folders: tuple[Path, Path] | None = None, at_once: bool = True
+    *own: Command,
+    seeds: int | None = None,
+    folders: tuple[Path, Path] | None = None,
+    at_once: bool = True,
+    pictured: bool = True,
 ) -> Callable[[Callable[..., Study]], click.Command]:
     """The decorator that makes a command of a function from options to a `Study`, which measures nothing itself.
 
     ``own``: the study's options. ``seeds``: the default of ``--seeds``; without, there is no such option. ``folders``:
     where files go in full, and with ``--quick``, which there is only then. ``at_once``: whether many cases may be
-    measured at the same time; those that measure this machine's speed may not.
+    measured at the same time; those that measure this machine's speed may not. ``pictured``: whether it draws.
     """
 
     def decorate(describe: Callable[..., Study]) -> click.Command:
@@ -123,6 +129,7 @@ def study(
             *own,
             *([seeds_option(seeds)] if seeds else []),
             _quick(*folders) if folders else output,
+            *([picture_options] if pictured else []),
             json_option,
             parallel if at_once else quiet_option,
             in_words,

@@ -12,7 +12,7 @@ from rich.markup import escape
 from plots.style import label, setting_text
 from record.errors import RunFailed, one_line
 from record.files import find_files
-from record.options import in_words, json_option
+from record.options import in_words, json_option, picture_options
 from record.output import plain_table
 
 if TYPE_CHECKING:
@@ -40,10 +40,16 @@ _NEW = click.Path(file_okay=False, path_type=Path)
     help="First judge the runs again by their raw files, as after a change of a rule: a run.json of which something "
     "changes is written anew. Runs without raw files (a published copy, runs before 2.0) are left, and named.",
 )
+@picture_options
 @in_words
 def report(folder: Path, publish: Path | None, judge: bool) -> None:
     """Draw figures and one self-contained HTML page from the runs in FOLDER (results/runs/NAME, or a published copy
-    of it)."""
+    of it).
+
+    With --format or --width the pictures are drawn once more, into FOLDER/figures/print.
+
+    Example: hedera report results/runs/NAME --format pdf --width 3.3in
+    """
     from plots.export import keep
     from plots.load import load_sweep
     from plots.report import write_all

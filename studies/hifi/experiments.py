@@ -13,7 +13,8 @@ import click
 import msgspec
 import numpy as np
 
-from plots.style import DASHES, INK, MUTED, logarithmic, picture
+from plots.pictures import picture
+from plots.style import DASHES, INK, MUTED, logarithmic
 from record.output import plain_table
 from studies.hifi.scene import KEPT, Flow, Scene, Seen, packets_for, played
 from studies.study import Parts, Row, Rows, Study, column, grouped, study

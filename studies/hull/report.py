@@ -16,7 +16,8 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from plots.style import logarithmic, picture
+from plots.pictures import picture
+from plots.style import logarithmic
 from record.options import field_options, in_words, json_option, names_option, options, parallel
 from record.output import read_csv
 from record.spec import options_of

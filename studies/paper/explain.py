@@ -14,7 +14,8 @@ import numpy as np
 
 from hedera.hashes import HASHES, hash_of
 from hedera.schemes import CONTROL
-from plots.style import MUTED, picture
+from plots.pictures import picture
+from plots.style import MUTED
 from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import ENGINES, Config

@@ -176,7 +176,7 @@ def _tables_of_growth(rows: Rows) -> Parts:
     return tables
 
 
-@study(_seconds, at_once=False)
+@study(_seconds, at_once=False, pictured=False)
 def table_1(seconds: float) -> Study:
     """Measure how both placements' time and space grow: the paper's Table 1.
 
@@ -207,7 +207,7 @@ def _tables_of_estimating(rows: Rows) -> Parts:
     ]
 
 
-@study(_seconds, at_once=False)
+@study(_seconds, at_once=False, pictured=False)
 def table_4(seconds: float) -> Study:
     """Time demand estimation: the paper's Table 4 and ours."""
     cases = [(k, flows, seconds) for k, flows in TABLE_4]
@@ -249,7 +249,7 @@ def _tables_of_annealing(rows: Rows) -> Parts:
     ]
 
 
-@study(_seconds, at_once=False)
+@study(_seconds, at_once=False, pictured=False)
 def table_5(seconds: float) -> Study:
     """Time Simulated Annealing: the paper's Table 5 and ours, with set-up and without."""
     cases = [(k, flows, seconds) for k, flows in TABLE_5]
@@ -337,7 +337,7 @@ def _control_loop(case: Round, rounds: list[list[float]]) -> Row:
     }  # fmt: skip
 
 
-@study(seeds=1, at_once=False)
+@study(seeds=1, at_once=False, pictured=False)
 def table_6(seeds: int) -> Study:
     """Measure how long a round of the control loop takes."""
     cases = [Round(FatTree(ports_for(hosts)), flows) for hosts, flows in TABLE_6]

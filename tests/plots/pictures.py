@@ -2,7 +2,7 @@
 
 import xml.etree.ElementTree as ElementTree
 
-from plots import style
+from plots import pictures
 
 
 def texts(svg):
@@ -15,7 +15,7 @@ def spied(monkeypatch, module):
 
     def save(figure, path, formats=("png",)):
         figures.append(figure)
-        return style.save(figure, path, formats)
+        return pictures.save(figure, path, formats)
 
     monkeypatch.setattr(module, "save", save)
     return figures

@@ -1,6 +1,6 @@
 from plots import rates, style
 from plots.load import load_sweep
-from plots.style import drawn, house_style
+from plots.style import house_style
 from tests.plots.sweeps import broken, failed, run_document, store
 
 
@@ -41,5 +41,5 @@ def test_a_figure_used_again_shows_only_its_own_runs(tmp_path):
     files = rates.sheets(sweep, tmp_path / "rates")
     for trial, file in enumerate(files.values(), 1):
         with house_style():
-            alone = drawn(rates.figure([run for run in sweep.runs if run.trial == trial]), "svg")
+            alone = rates.figure([run for run in sweep.runs if run.trial == trial]).content("svg")
         assert file.read_bytes() == alone

@@ -1,0 +1,60 @@
+"""Pictures as files: an empty one in the house's style, its heading, and the formats and the width it is saved in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from plots.style import INK, MUTED, house_style
+from record.files import write_whole
+from record.options import FORMATS, pictures
+
+if TYPE_CHECKING:
+    from plots.drawing import Drawing
+
+
+def empty(width: float, height: float, layout: Any = "constrained") -> Drawing:
+    """An empty figure, in inches."""
+    from plots.drawing import Drawing
+
+    return Drawing(figsize=(width, height), layout=layout)
+
+
+def save(figure: Drawing, path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
+    """Write a figure once per format, of those that the command was asked for or else these, and return the files. The
+    suffix of ``path`` is replaced. Folders are made."""
+    wanted = pictures()
+    formats = wanted.formats or tuple(formats)
+    if wanted.width_in is not None or "pdf" in formats:
+        figure.for_print(wanted.width_in)
+    files = named(path, formats)
+    for file, suffix in zip(files, formats, strict=True):
+        write_whole(file, figure.content(suffix))
+        figure.set_layout_engine("none")  # it is laid out
+    return files
+
+
+def named(path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
+    """The files that `save` writes."""
+    stem = path.name.removesuffix(path.suffix) if path.suffix.lstrip(".") in FORMATS else path.name
+    return [path.with_name(f"{stem}.{suffix}") for suffix in pictures().formats or formats]
+
+
+@contextmanager
+def picture(path: Path, width: float, height: float, title: str = "", subtitle: str = "") -> Iterator[Drawing]:
+    """An empty figure, in inches; when it is filled it gets its heading, lines instead of ticks, and is saved (as PNG
+    unless the command was asked for others); without a title it is saved as it is. The quiet line below the title
+    stands on the first axes."""
+    with house_style():
+        figure = empty(width, height)
+        yield figure
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)
+            for axes in figure.axes:
+                axes.grid(axis="y")
+                axes.tick_params(length=0)
+        if subtitle:
+            figure.axes[0].set_title(subtitle, loc="left", fontsize=9, color=MUTED, pad=10)
+        save(figure, path)
