@@ -150,7 +150,7 @@ def grade(
     from classroom.cases import KNOWN, PUBLIC
     from classroom.grading import FORMATS, Class, failures, feedback, graded
     from classroom.intake import hand_ins
-    from classroom.sandbox import prepared, require_closed
+    from classroom.sandbox import prepared, require_closed, require_reachable
     from classroom.submission import Unfit
     from record.output import write_csv
 
@@ -169,6 +169,7 @@ def grade(
         try:
             place = None
             if unprotected:
+                require_reachable()
                 click.echo(UNPROTECTED, err=True)
             else:
                 hidden = {near for folder in folders for near in (folder, folder.resolve().parent)}

@@ -87,11 +87,28 @@ def prepared(hidden: Sequence[Path] = ()) -> Iterator[Place]:
 def unclosed(cpu_s: int, hash_seed: int = 0) -> Start:
     """Others' code with limits, but without isolation from files, network and other processes."""
     drop = _become(_NOBODY) if os.geteuid() == 0 else []
-    if drop and subprocess.run([*drop, "test", "-r", __file__], check=False).returncode:
-        raise Unfit(f"unprotected, root's submissions run as user {_NOBODY}, who cannot read {ROOT}")
     alive = ("setpriv", "--pdeathsig", "KILL", "--")
     command = (*drop, *alive, *answering(sys.executable, ROOT, {**LIMITS, "CPU": cpu_s}))
     return Start(command, own_process(hash_seed).environment)
+
+
+def require_reachable() -> None:
+    """Raises Unfit, one sentence, where `unclosed` would run as a user who cannot reach Python or the project: it names
+    the first folder that keeps that user out."""
+    if os.geteuid() != 0:
+        return
+    python = Path(sys.executable)
+    needed = [python.absolute(), Path(sys.prefix).absolute(), Path(sys.base_prefix), python.resolve(), Path(__file__)]
+    ways = dict.fromkeys(path for end in needed for path in (*reversed(end.parents), end))
+    reached = 'if test -d "$each"; then test -x "$each"; else test -r "$each"; fi'
+    script = f'for each; do {reached} || {{ echo "$each"; exit; }}; done'
+    command = [*_become(_NOBODY), "sh", "-c", script, "sh", *map(str, ways)]
+    closed_off = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+    if closed_off:
+        raise Unfit(
+            f"unprotected, root's submissions run as user {_NOBODY}, whom {closed_off} keeps out (mode "
+            f"{Path(closed_off).stat().st_mode & 0o7777:04o}): chmod o+rx {closed_off}, or put the grader elsewhere"
+        )
 
 
 def _become(uid: int) -> list[str]:

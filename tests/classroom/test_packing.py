@@ -23,6 +23,7 @@ from classroom.sandbox import allowed_modules
 from classroom.submission import NAMES, ROOT
 from tests.classroom.direct import Direct
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
+from tests.commands import ran
 
 
 def test_it_has_what_students_get_and_no_solution(handout):
@@ -73,6 +74,26 @@ def test_what_is_packed_grades(tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "grades/gradescope/ann.json").read_text())["score"] == 20
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root's submissions run as another user")
+def test_a_grader_that_submissions_cannot_reach_says_which_folder_keeps_them_out(tmp_path):
+    """Before anything is graded, and not by the status of a process."""
+    with zipfile.ZipFile(pack_grader(tmp_path / "grader", "gradescope", 7)) as packed:
+        packed.extractall(tmp_path / "out")
+    for folder in (tmp_path, *tmp_path.parents[:-1]):
+        folder.chmod(folder.stat().st_mode | 0o011)
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "demand.py").write_text((SOLUTIONS / "demand.py").read_text())
+    (tmp_path / "out").chmod(0o700)
+    run = f"import sys; sys.path.insert(0, {str(tmp_path / 'out/project')!r}); from harness.cli import main; main()"
+    words = ["grade", "ann", "--seed", "7", "--single", "--unprotected", "--out", "grades"]
+    done = ran(sys.executable, "-c", run, *words, cwd=tmp_path)
+    assert done.returncode == 3
+    (sentence,) = done.stderr.strip().splitlines()[-1:]
+    assert "Traceback" not in done.stderr
+    assert f"whom {tmp_path / 'out'} keeps out (mode 0700): chmod o+rx {tmp_path / 'out'}" in sentence
+    assert not (tmp_path / "grades" / "grades.csv").exists()
 
 
 # --- the seed of a class: with it, what is drawn could be prepared for --------------------------------------
