@@ -7,6 +7,8 @@ import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
+from tests.commands import PATIENCE_S
+
 _CHROMIUM, _DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 needs_chromium = pytest.mark.skipif(
     not (_CHROMIUM and _DRIVER), reason="chromium and its driver are not installed (setup/apt-packages-check.txt)"
@@ -36,7 +38,7 @@ def chromium(profile):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(_DRIVER))
-    driver.set_script_timeout(300)
+    driver.set_script_timeout(PATIENCE_S)
     try:
         yield driver
     finally:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from harness.network.processes import wait_until
-from tests.commands import USER, of_user
+from tests.commands import PATIENCE_S, USER, of_user
 
 DASK = [sys.executable, "-m", "dask"]
 
@@ -55,7 +55,7 @@ def dask_cluster(**of_scheduler):
         file = folder / "scheduler.json"
         start(["scheduler", "--protocol", "tls", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
                "--scheduler-file", file], of_scheduler)  # fmt: skip
-        assert wait_until(file.exists, 180), (folder / "scheduler-0.txt").read_text()
+        assert wait_until(file.exists, PATIENCE_S), (folder / "scheduler-0.txt").read_text()
         address = json.loads(file.read_text())["address"]
         yield SimpleNamespace(folder=folder, environment=environment, address=address, worker=worker)
     finally:

@@ -9,13 +9,16 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 HEDERA = Path(sys.executable).with_name("hedera")
+PATIENCE_S = 1200
+"""Real seconds that a test waits for what should come at once or in a minute: a machine ten times slower, or as busy,
+keeps that. A test that is about a deadline has one of its own, and no limit on what may take longer beside it."""
 USER = 54321
 """Of no name, and of no rights."""
 
 
 def ran(*words, **settings):
     """A command that has ended, with what it said."""
-    usual = {"capture_output": True, "text": True, "check": False, "timeout": 600}
+    usual = {"capture_output": True, "text": True, "check": False, "timeout": PATIENCE_S}
     return subprocess.run([*map(str, words)], **usual | settings)
 
 

@@ -103,3 +103,18 @@ def test_what_the_user_names_is_written_in_one_way():
     private = {module for module in found for part in PRIVATE if f"{module}.".startswith(f"{part}.")}
     assert found - private == set()
     assert {part for part in PRIVATE if not any(f"{module}.".startswith(f"{part}.") for module in found)} == set()
+
+
+SHORT = re.compile(r"(\btimeout=|\bwait_until\(.*, |\bwait_for\(.*, |\.wait\()[0-9.]+(?=[,)])")
+
+
+def test_no_test_has_a_deadline_of_its_own():
+    """`tests.commands.PATIENCE_S` is for all that is waited for: a busy machine is ten times slower than ours."""
+    own = [
+        f"{path.relative_to(ROOT)}: {found[0]}"
+        for path in (ROOT / "tests").rglob("*.py")
+        for found in SHORT.finditer(path.read_text(encoding="utf-8"))
+        # In code of theirs, and a step of a fake clock.
+        if path.name not in ("test_submissions.py", "test_states.py") and "0." not in found[0]
+    ]
+    assert own == []

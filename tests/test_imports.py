@@ -52,7 +52,7 @@ except WorkerFailed:
 
 
 def imported(program):
-    done = ran(sys.executable, "-I", "-c", TOLD.format(root=f"{ROOT}/") + program, timeout=120)
+    done = ran(sys.executable, "-I", "-c", TOLD.format(root=f"{ROOT}/") + program)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

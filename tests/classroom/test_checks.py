@@ -15,6 +15,7 @@ from classroom.packing import TEMPLATES
 from classroom.submission import NAMES, SCHEDULER, Code
 from tests.classroom.direct import Direct
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
+from tests.commands import PATIENCE_S
 
 SEED = 1
 ASKED = cases(SEED)
@@ -118,7 +119,7 @@ def bare(tmp_path_factory):
 def run(handout, environment, *words):
     return subprocess.run(
         [sys._base_executable, handout / "check.py", *map(str, words)],
-        env=environment, cwd=handout, capture_output=True, text=True, check=False, timeout=500,
+        env=environment, cwd=handout, capture_output=True, text=True, check=False, timeout=PATIENCE_S,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from classroom.sandbox import allowed_modules, packages
 from tests.classroom.mistakes import SOLUTIONS
+from tests.commands import PATIENCE_S
 
 HEDERA = Path(sys.executable).with_name("hedera")
 
@@ -55,7 +56,7 @@ def points(course):
 
 
 def gone(group):
-    end = time.monotonic() + 20  # Python's own helper of several processes ends when it hears that they did
+    end = time.monotonic() + PATIENCE_S  # Python's own helper of several processes ends when it hears that they did
     while time.monotonic() < end:
         try:
             os.killpg(group, 0)
@@ -75,13 +76,13 @@ def test_after_ctrl_c_finished_grades_are_there_and_no_process_is(course, jobs):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )  # fmt: skip
-    end = time.monotonic() + 300
+    end = time.monotonic() + PATIENCE_S
     while not (course / "out" / "grades.csv").exists():
         assert started.poll() is None
         assert time.monotonic() < end
         time.sleep(0.01)
     os.killpg(started.pid, signal.SIGINT)
-    _, said = started.communicate(timeout=100)
+    _, said = started.communicate(timeout=PATIENCE_S)
     assert (started.returncode, "Traceback" in said) == (130, False), said
     assert gone(started.pid), "nothing that it started is left"
     assert points(course) == {"s0": 20.0}

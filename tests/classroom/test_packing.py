@@ -23,7 +23,7 @@ from classroom.sandbox import allowed_modules
 from classroom.submission import NAMES, ROOT
 from tests.classroom.direct import Direct
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
-from tests.commands import ran
+from tests.commands import PATIENCE_S, ran
 
 
 def test_it_has_what_students_get_and_no_solution(handout):
@@ -70,7 +70,7 @@ def test_what_is_packed_grades(tmp_path):
     done = subprocess.run(
         [sys.executable, "-c", run, *words],
         cwd=tmp_path, env={**os.environ, "NUMBA_DISABLE_JIT": "1"},  # compiling takes half a minute
-        capture_output=True, text=True, check=False, timeout=300,
+        capture_output=True, text=True, check=False, timeout=PATIENCE_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "grades/gradescope/ann.json").read_text())["score"] == 20

@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 from controllers.pox_main import find_pox, pox_version, too_old
+from tests.commands import PATIENCE_S
 
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FEATURES_REQUEST, FEATURES_REPLY = 0, 1, 2, 3, 5, 6
 PACKET_IN, FLOW_REMOVED, PORT_STATUS, PACKET_OUT, FLOW_MOD = 10, 11, 12, 13, 14
@@ -171,7 +172,7 @@ class FakeSwitches(contextlib.ExitStack):
             switch.sock.close()
 
 
-def wait_for(condition, seconds=60.0):
+def wait_for(condition, seconds=PATIENCE_S):
     deadline = time.monotonic() + seconds
     while not (result := condition()):
         assert time.monotonic() < deadline, f"not within {seconds} s"
@@ -237,7 +238,7 @@ class ControllerProcess:
         lines = [json.loads(line) for line in self.log.read_text().splitlines(keepends=True) if line[-1] == "\n"]
         return [event for event in lines if kind in (None, event["event"])]
 
-    def wait_event(self, kind, count=1, seconds=60.0):
+    def wait_event(self, kind, count=1, seconds=PATIENCE_S):
         return wait_for(lambda: (found := self.events(kind))[count - 1 :] and found, seconds)
 
     def stderr(self):
@@ -247,4 +248,4 @@ class ControllerProcess:
     def stop(self, number=signal.SIGTERM):
         """Exit status; TimeoutExpired when it does not end by itself."""
         self.process.send_signal(number)
-        return self.process.wait(120)
+        return self.process.wait(PATIENCE_S)

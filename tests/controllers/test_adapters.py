@@ -12,7 +12,7 @@ import pytest
 from controllers.driver import guarded
 from controllers.pox_main import pox_version
 from hedera.schemes import SCHEMES
-from tests.commands import ran
+from tests.commands import PATIENCE_S, ran
 from tests.controllers import fake_switch as of
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.fake_switch import PLATFORMS, ControllerProcess, FakeSwitches, wait_for
@@ -74,7 +74,7 @@ def test_all_switches_of_a_large_network_call_at_once(tmp_path):
     with ControllerProcess("os-ken", tmp_path, scheme="ecmp", k=4) as controller, contextlib.ExitStack() as held:
         os.kill(controller.process.pid, signal.SIGSTOP)  # it takes no call meanwhile
         for _ in range(720):
-            held.enter_context(socket.create_connection(controller.address, timeout=10))
+            held.enter_context(socket.create_connection(controller.address, timeout=PATIENCE_S))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -162,7 +162,7 @@ def test_an_exception_in_a_handler_is_logged_and_survived():
 def test_wrong_use_gets_one_sentence_and_status_2(platform, flag, complaint, tmp_path):
     name, value = flag.split("=")
     command = of.command(platform, ("127.0.0.1", 1), tmp_path / "log", **{name: value})
-    done = ran(*command, env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)), timeout=120)
+    done = ran(*command, env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)))
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert complaint in line
@@ -171,7 +171,7 @@ def test_wrong_use_gets_one_sentence_and_status_2(platform, flag, complaint, tmp
 
 def test_an_address_in_use_is_reported(tmp_path):
     with ControllerProcess("os-ken", tmp_path, scheme="ecmp") as first:
-        done = ran(*of.command("os-ken", first.address, tmp_path / "second", scheme="ecmp"), timeout=120)
+        done = ran(*of.command("os-ken", first.address, tmp_path / "second", scheme="ecmp"))
     assert done.returncode == 1
     assert "Address already in use" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -14,12 +14,13 @@ from harness.network.processes import Children, run
 from harness.network.shaping import Shape
 from harness.run.controller import PORT, Controller
 from hedera.schemes import SCHEMES
+from tests.commands import PATIENCE_S
 from tests.controllers.fake_switch import PLATFORMS, wait_for
 from topos.fattree import FatTree
 
 TREE = FatTree(4)
 
-pytestmark = [pytest.mark.root, pytest.mark.alone, pytest.mark.timeout(600)]  # they listen on one port
+pytestmark = [pytest.mark.root, pytest.mark.alone, pytest.mark.timeout(6 * PATIENCE_S)]  # they listen on one port
 
 
 class Emulation:
@@ -35,9 +36,9 @@ class Emulation:
         where = (self.fabric.control, settings, folder, self.children)
         self.controller = Controller(platform, CONTROLLER_ADDRESS, *where)
         self.fabric.build()
-        self.controller.wait_for("start", 60)
+        self.controller.wait_for("start", PATIENCE_S)
         self.fabric.connect(PORT)
-        self.controller.wait_for("ready", 30)
+        self.controller.wait_for("ready", PATIENCE_S)
 
     def events(self, kind):
         self.controller.read()
@@ -99,8 +100,8 @@ def test_static_routing_carries_every_protocol(emulate):
     assert net.entries(path[2], data["key"]) == [TREE.up_port(data["core"] % 2)]
 
     # flows end, and with them their entries everywhere
-    wait_for(lambda: len(net.events("expired")) == len(flows), 20)
-    wait_for(lambda: not net.entries(path[2], data["key"]), 5)
+    wait_for(lambda: len(net.events("expired")) == len(flows))
+    wait_for(lambda: not net.entries(path[2], data["key"]))
     assert not net.events("error")
 
 
@@ -172,10 +173,10 @@ def test_a_new_controller_takes_over(emulate):
     ping, output = net.start(0, "ping", "-c60", "-i0.2", "-q", TREE.host_ip(8))
     wait_for(lambda: len(net.events("flow")) == 2)
     net.controller.process.kill()
-    wait_for(lambda: net.controller.supervise() or len(net.controller.find("ready")) == 2, 30)
+    wait_for(lambda: net.controller.supervise() or len(net.controller.find("ready")) == 2)
     assert net.controller.restarts
     wait_for(lambda: len(net.events("flow")) == 4)
-    assert ping.wait(120) == 0
+    assert ping.wait(PATIENCE_S) == 0
     received = int(re.search(r"(\d+) received", output.read_text())[1])
     # Switches try again every second. Where one comes a second after the others, as happens on a busy machine, their
     # entries are cleared meanwhile: 6 lost. Without what the switches remember, it would be half of them.

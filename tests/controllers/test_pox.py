@@ -99,5 +99,5 @@ def test_pox_py_itself_from_0_8_on(tmp_path):
     if pox_version(of.POX).startswith("0.7"):
         pytest.skip("POX 0.7 loads no component whose name has a dot")
     command = (sys.executable, of.POX / "pox.py", "openflow.of_01", "controllers.pox_component", "--scheme=hedra")
-    done = ran(*command, env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)), timeout=120)
+    done = ran(*command, env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)))
     assert (done.returncode, "hedra" in done.stderr) == (2, True)

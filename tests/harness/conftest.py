@@ -11,7 +11,7 @@ from harness.network import machine, netlink
 from harness.network.processes import wait_until
 from harness.run.observation import SEEN
 from record import run as record
-from tests.commands import let_in
+from tests.commands import PATIENCE_S, let_in
 from tests.harness.real_runs import footprint
 
 
@@ -31,7 +31,7 @@ def clean():
     """The test must leave the machine as it found it."""
     before = footprint()
     yield before
-    wait_until(lambda: footprint() == before, 60)
+    wait_until(lambda: footprint() == before, PATIENCE_S)
     assert footprint() == before
 
 

@@ -52,7 +52,7 @@ def _allowed(living):
 
 def hedera_run(out, *options, scheme="ecmp", traffic="stride:4", bw=2, seconds=4):
     asked = ("--scheme", scheme, "--traffic", traffic, "--bw", bw, "--seconds", seconds)
-    return hedera("run", *asked, "--out", out, "--json", *options, timeout=300)
+    return hedera("run", *asked, "--out", out, "--json", *options)
 
 
 def result_of(out, *options, **settings):

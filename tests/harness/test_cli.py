@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
-from functools import partial
 from importlib.metadata import version
 
 import pytest
@@ -21,7 +20,7 @@ from tests.commands import HEDERA, ROOT, ran
 from traffic.patterns import PUBLISHED
 from traffic.workload import SPELLINGS
 
-hedera = partial(commands.hedera, timeout=120)
+hedera = commands.hedera
 RUN = ("run", "--scheme", "ecmp", "--traffic", "stride:4")
 
 
@@ -171,4 +170,4 @@ def test_numpy_has_one_thread_in_a_command():
     """Each takes 41 MB of addresses, and a machine may have 64 processors and a limit."""
     tell = "lambda: (__import__('numpy'), print('threads', len(os.listdir('/proc/self/task'))))"
     program = f"import atexit, os, sys, hedera_harness; sys.argv = ['hedera', '--version']; atexit.register({tell}); "
-    assert "threads 1\n" in ran(sys.executable, "-c", program + "hedera_harness.main()", cwd=ROOT, timeout=120).stdout
+    assert "threads 1\n" in ran(sys.executable, "-c", program + "hedera_harness.main()", cwd=ROOT).stdout

@@ -19,7 +19,7 @@ from harness.run.source import first_source
 from record.errors import UnfitMachine, WorkerFailed
 from record.spec import RunSpec
 from tests.clusters import dask_cluster
-from tests.commands import HEDERA, hedera, of_user
+from tests.commands import HEDERA, PATIENCE_S, hedera, of_user
 from tests.harness.jobs.made import SPEC
 from tests.harness.real_runs import LONG
 from traffic import textfile
@@ -50,9 +50,11 @@ def _sweep_that_loses_a_worker(cluster, first, second):
     with (folder / "sweep.txt").open("wb") as said:
         sweep = subprocess.Popen([HEDERA, *words], cwd=folder, env=environment, stdout=said, stderr=said, **of_user())
     try:
-        assert wait_until(lambda: has_guest(first) and has_guest(second), 480), (folder / "sweep.txt").read_text()
+        assert wait_until(lambda: has_guest(first) and has_guest(second), PATIENCE_S), (
+            folder / "sweep.txt"
+        ).read_text()
         first.send_signal(signal.SIGKILL)
-        assert sweep.wait(900) == 0, (folder / "sweep.txt").read_text()
+        assert sweep.wait(PATIENCE_S) == 0, (folder / "sweep.txt").read_text()
     finally:
         sweep.kill()
         sweep.wait()

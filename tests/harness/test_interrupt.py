@@ -8,6 +8,8 @@ import time
 
 import pytest
 
+from tests.commands import PATIENCE_S
+
 PROGRAM = """
 import time
 from harness import cli
@@ -71,7 +73,7 @@ def test_a_second_ctrl_c_ends_what_a_tear_down_hangs_in(hung, number):
     process.send_signal(number)
     assert process.stdout.readline() == "the rest\n"
     assert process.stdout.readline() == "KeyboardInterrupt\n"
-    assert process.wait(120) == 7
+    assert process.wait(PATIENCE_S) == 7
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

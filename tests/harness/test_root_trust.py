@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from harness.network.processes import wait_until
-from tests.commands import HEDERA, ROOT, hedera, ran
+from tests.commands import HEDERA, PATIENCE_S, ROOT, hedera, ran
 from tests.harness.real_runs import LONG, footprint, sends, working_for
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -50,12 +50,12 @@ def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
     process = subprocess.Popen(
         [HEDERA, *map(str, SWEEP)], cwd=theirs, env=SUDO, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    assert wait_until(lambda: working_for(process) is not None and sends(), 60)
+    assert wait_until(lambda: working_for(process) is not None and sends(), PATIENCE_S)
     process.send_signal(number)
-    process.wait(120)
+    process.wait(PATIENCE_S)
     assert of_root(theirs) == ""
     hedera("clean", check=True)
-    assert wait_until(lambda: footprint() == before, 60)
+    assert wait_until(lambda: footprint() == before, PATIENCE_S)
 
 
 def test_a_person_who_cannot_read_the_clone_is_told_so(tmp_path):
@@ -63,6 +63,6 @@ def test_a_person_who_cannot_read_the_clone_is_told_so(tmp_path):
     shutil.copy(ROOT / "hedera_harness.py", tmp_path)
     (tmp_path / "harness").symlink_to(ROOT / "harness")
     program = "import sys; sys.path.insert(0, sys.argv[1]); import hedera_harness as h; h.main()"
-    done = ran(sys.executable, "-c", program, tmp_path, env=SUDO, timeout=60)
+    done = ran(sys.executable, "-c", program, tmp_path, env=SUDO)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
     assert f"user {NOBODY}, for whom sudo runs this" in done.stderr

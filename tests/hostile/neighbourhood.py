@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.commands import HEDERA, ROOT, let_in, of_user, ran
+from tests.commands import HEDERA, PATIENCE_S, ROOT, let_in, of_user, ran
 
 ENEMY, ALICE = 54321, 54322
 SECRET = "S3CRET-of-one-who-may-not-be-read"
@@ -104,4 +104,4 @@ def enemy(program, *arguments, **more):
 def does(program, *arguments):
     """What a program of the enemy's prints, when it has ended."""
     with enemy(program, *arguments, stdout=subprocess.PIPE, text=True) as process:
-        return process.communicate(timeout=120)[0]
+        return process.communicate(timeout=PATIENCE_S)[0]

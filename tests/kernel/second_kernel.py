@@ -15,11 +15,12 @@ import tempfile
 from pathlib import Path
 
 from harness.network.machine import kernel_datapath
+from tests.commands import PATIENCE_S
 
 LAB = Path(os.environ.get("HEDERA_KERNEL_LAB") or Path.home() / ".cache" / "hedera-second-kernel")
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 MODULES = ("openvswitch", "veth", "sch_tbf", "sch_htb", "sch_netem", "sch_fq", "sch_red", "tcp_dctcp")
-FETCH_S = 300.0
+FETCH_S = float(PATIENCE_S)
 
 
 class Unavailable(Exception):

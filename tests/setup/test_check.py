@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from harness.network.processes import wait_until
-from tests.commands import ROOT, USER, alive, of_user, open_folder, ran
+from tests.commands import PATIENCE_S, ROOT, USER, alive, of_user, open_folder, ran
 
 PYTEST = f"""#!{sys.executable}
 import os, pathlib, resource, subprocess, sys, time
@@ -72,13 +72,13 @@ pytestmark = pytest.mark.skipif(MININET.returncode != 0, reason="no Mininet")
 
 
 def test_it_runs_all_of_them_and_one_part_that_fails_fails_all(place):
-    said = check(place).communicate(timeout=120)[0]
+    said = check(place).communicate(timeout=PATIENCE_S)[0]
     parts = began(place)
     assert len(parts) > 1
     assert all(f"output of {words}\n" in said for words in parts)
     (place / "fails").write_text(parts[0])
     process = check(place)
-    process.communicate(timeout=120)
+    process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 5
 
 
@@ -87,7 +87,7 @@ def test_ctrl_c_ends_all_of_it(place, number, status):
     """What a terminal sends goes to the group of the shell; a cancelled job is told by its shell alone."""
     (place / "lasts").write_text("tests.in_guests,worksteal")
     process = check(place)
-    assert wait_until(lambda: len(began(place)) == 2 and len(left(place)) == 4, 20)
+    assert wait_until(lambda: len(began(place)) == 2 and len(left(place)) == 4, PATIENCE_S)
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-    process.communicate(timeout=120)
+    process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, left(place), len(began(place))) == (status, [], 2)

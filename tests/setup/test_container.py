@@ -45,7 +45,7 @@ UNSHARE = ["unshare", "--user", "--map-root-user", "--net", "--mount"]
 @pytest.mark.skipif(ran(*UNSHARE, "true").returncode != 0, reason="no user namespaces here")
 def test_real_time_without_rights_is_refused(tmp_path):
     words = ["run", "--scheme", "ecmp", "--traffic", "stride:4", "--time", "real", "--out", tmp_path / "out"]
-    done = ran(*UNSHARE, "setpriv", "--bounding-set=-all", HEDERA, *words, timeout=120)
+    done = ran(*UNSHARE, "setpriv", "--bounding-set=-all", HEDERA, *words)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr
     assert not (tmp_path / "out").exists()
 

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import ROOT, USER, of_user, open_folder, ran
+from tests.commands import PATIENCE_S, ROOT, USER, of_user, open_folder, ran
 
 LOCK = Path("/run/hedera-setup/lock")
-PATIENCE_S = 120
 PROJECT = """
 [build-system]
 requires = ["setuptools"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from tests.commands import ROOT, USER, of_user, open_folder, ran
+from tests.commands import PATIENCE_S, ROOT, USER, of_user, open_folder, ran
 
 NOT_CODE = (".*", "tests", "docs", "runs", "__pycache__", "*.egg-info", "build")
 
@@ -101,7 +101,7 @@ def test_the_commands_work_from_any_folder(installed, elsewhere):
 
 
 @pytest.mark.virtual
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(2 * PATIENCE_S)
 def test_guests_and_grading_of_an_ordinary_user_s(installed, elsewhere):
     """In an environment that sees none of the system's packages, Mininet's neither."""
     assert "No module named 'mininet'" in ran(installed / "python", "-c", "import mininet").stderr

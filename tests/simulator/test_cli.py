@@ -9,6 +9,7 @@ from click.testing import CliRunner
 from simulator.cli import simulate
 from simulator.config import Config
 from simulator.driver import bisection_mbps
+from tests.commands import PATIENCE_S
 
 
 def run(*arguments):
@@ -70,7 +71,7 @@ def test_a_call_with_json_imports_no_drawing():
         "simulate(['--scheme', 'ecmp', '--traffic', 'stride:1', '--seconds', '1', '--json'], standalone_mode=False);"
         "assert 'matplotlib' not in sys.modules; assert 'rich' not in sys.modules"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=120, stdout=subprocess.DEVNULL)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=PATIENCE_S, stdout=subprocess.DEVNULL)
 
 
 def test_large_flows_may_be_those_that_are_measured_alone():

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.commands import PATIENCE_S
 from traffic.programs import client_command, parse_report, parse_samples, sample_command, server_command
 
 CAPTURED = Path(__file__).parent / "captured"
@@ -88,14 +89,14 @@ def test_the_installed_iperf_takes_the_commands_and_both_ends_agree():
             for _ in range(20):  # until the server listens
                 command = client_command("127.0.0.1", ("127.0.0.1", source_port), seconds=10, port=port)
                 client = subprocess.run(  # of two limits iperf takes the last
-                    [*command, "-n", str(10**6)], capture_output=True, text=True, timeout=120, check=True
+                    [*command, "-n", str(10**6)], capture_output=True, text=True, timeout=PATIENCE_S, check=True
                 ).stdout
                 if parse_report(client, port):
                     break
                 time.sleep(0.1)
         finally:
             server.terminate()
-            output = server.communicate(timeout=120)[0]
+            output = server.communicate(timeout=PATIENCE_S)[0]
     key = ("127.0.0.1", source_port)
     sent, received = parse_report(client, port)[key], parse_report(output, port)[key]
     assert sent.total.bytes == received.total.bytes == 10**6
@@ -197,7 +198,7 @@ def test_the_installed_bwm_ng_takes_the_command_and_keeps_its_samples_on_sigterm
     with subprocess.Popen(sample_command(others, output)) as sampler:
         time.sleep(1.6)
         sampler.terminate()
-        assert sampler.wait(timeout=120) == 0
+        assert sampler.wait(PATIENCE_S) == 0
     series = parse_samples(output.read_text())
     assert list(series) == ["lo"]
     assert series["lo"].t.size == 1

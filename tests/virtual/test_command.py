@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from record.errors import WorkerFailed
-from tests.commands import HEDERA, ran
+from tests.commands import HEDERA, PATIENCE_S, ran
 from virtual import cache
 from virtual.command import run
 
@@ -75,7 +75,7 @@ def test_ctrl_c_leaves_nothing(place):
         assert process.stdout.readline() == b"on\n"
         assert subprocess.run(left).returncode == 0
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
+        assert process.wait(PATIENCE_S) == 130
     assert subprocess.run(left).returncode != 0
 
 
@@ -90,7 +90,7 @@ def test_what_waits_for_ever_ends_by_the_guest_s_clock_and_is_named(place):
 
 
 def test_output_is_there_when_a_guest_is_ended_by_ours(place):
-    said = io.BytesIO()
+    said, patience_s = (io.BytesIO(), 10 + 10 * run(["true"], stdout=io.BytesIO()).real_s)
     with pytest.raises(WorkerFailed, match="did not finish within"):
-        run(["sh", "-c", "echo begun; while :; do sleep 0.001; done"], stdout=said, until_s=1e9, real_s=20)
+        run(["sh", "-c", "echo begun; while :; do sleep 0.001; done"], stdout=said, until_s=1e9, real_s=patience_s)
     assert said.getvalue() == b"begun\n"

@@ -15,7 +15,7 @@ import pytest
 
 from harness.network.processes import wait_until
 from record.errors import WorkerFailed
-from tests.commands import ROOT, open_folder, ran
+from tests.commands import PATIENCE_S, ROOT, open_folder, ran
 from virtual import cache
 from virtual import guest as guest_module
 from virtual.guest import OUT, RESULTS, START_S, Guest, Original
@@ -24,7 +24,7 @@ from virtual.results import copy_results
 
 pytestmark = pytest.mark.virtual
 FOREVER = "while :; do :; done"
-SMALL = {"memory_mib": 256, "real_s": 120.0}
+SMALL = {"memory_mib": 256, "real_s": float(PATIENCE_S)}
 
 
 def of(job):
@@ -140,7 +140,7 @@ def test_the_host_s_files_are_seen_below_layers_and_stay_as_they_are_and_results
 def test_it_runs_on_one_processor_that_no_other_guest_has(linux, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # guests of tests that run beside are others'
     with Guest(linux, ["sh", "-c", FOREVER], **SMALL) as one, Guest(linux, ["sh", "-c", FOREVER], **SMALL) as two:
-        assert wait_until(lambda: (one.job / "out/facts").exists() and (two.job / "out/facts").exists(), 30)
+        assert wait_until(lambda: (one.job / "out/facts").exists() and (two.job / "out/facts").exists(), PATIENCE_S)
         sets = [os.sched_getaffinity(guest.pid) for guest in (one, two)]
     assert [len(each) for each in sets] == [1, 1]
     if len(os.sched_getaffinity(0)) > 1:
@@ -164,18 +164,18 @@ def test_a_guest_that_hangs_is_never_done_or_has_no_memory_left_is_ended(linux, 
         with pytest.raises(WorkerFailed, match=said):
             guest.wait()
         job = guest.job
-    assert wait_until(lambda: not of(job), 5)
+    assert wait_until(lambda: not of(job), PATIENCE_S)
 
 
 def test_a_guest_that_is_killed(linux):
     with Guest(linux, ["sh", "-c", FOREVER], **SMALL) as guest:
-        assert wait_until(lambda: (guest.job / "out/facts").exists(), 30)
+        assert wait_until(lambda: (guest.job / "out/facts").exists(), PATIENCE_S)
         processes = of(guest.job)
         os.kill(guest.pid, signal.SIGKILL)
         with pytest.raises(WorkerFailed, match="ended without a result: it was killed"):
             guest.wait()
     assert processes
-    assert wait_until(lambda: not any(Path("/proc", str(pid), "exe").exists() for pid in processes), 5)
+    assert wait_until(lambda: not any(Path("/proc", str(pid), "exe").exists() for pid in processes), PATIENCE_S)
 
 
 PARENT = """
@@ -210,7 +210,7 @@ def test_a_guest_boots_where_nobody_is_root(linux):
             pytest.skip("no ordinary user can make user namespaces here, or read this code")
         environment = {"PATH": os.environ["PATH"], "HOME": str(place), "XDG_CACHE_HOME": str(place / "cache")}
         with parent(kernel, f"id -u >{RESULTS}/uid", inside, environment) as process:
-            assert process.communicate(timeout=120)[1] == ""
+            assert process.communicate(timeout=PATIENCE_S)[1] == ""
         assert process.returncode == 0
 
 
@@ -219,10 +219,10 @@ def test_a_guest_boots_where_nobody_is_root(linux):
 def test_nothing_is_left_when_the_parent_dies(linux, how, copied):
     with parent(linux, f"echo >/proc/again; {FOREVER}", copied=copied) as process:
         job = Path(process.stdout.readline().split()[0])
-        assert wait_until(lambda: (job / "out/facts").exists() and of(job), 30)
+        assert wait_until(lambda: (job / "out/facts").exists() and of(job), PATIENCE_S)
         process.send_signal(how)
-        process.communicate(timeout=120)
-    assert wait_until(lambda: not of(job), 10)
+        process.communicate(timeout=PATIENCE_S)
+    assert wait_until(lambda: not of(job), PATIENCE_S)
     with Guest(linux, ["true"], **SMALL) as guest:
         guest.wait()
     assert not job.exists()
@@ -235,7 +235,7 @@ def test_a_full_disk_is_told_and_not_a_result(linux, tmp_path):
         pytest.skip("this machine has no user namespaces for ordinary users, so no small disk without root")
     command = f"head -c 8000000 /dev/zero >{RESULTS}/zeros; sleep 20; true"
     with parent(linux, command, inside, os.environ | {"XDG_CACHE_HOME": str(tmp_path)}) as process:
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     assert "did not fit on the disk" in said
 
@@ -251,7 +251,7 @@ def test_a_full_disk_is_told_and_not_a_result(linux, tmp_path):
 )
 def test_a_limit_that_is_too_low_is_named_before_anything_is_made(linux, tmp_path, limit, cause):
     with limited(linux, limit, os.environ | {"XDG_CACHE_HOME": str(tmp_path)}) as process:
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
     assert "UnfitMachine: " in said
     assert cause in said
@@ -261,7 +261,7 @@ def test_a_limit_that_is_too_low_is_named_before_anything_is_made(linux, tmp_pat
 @pytest.mark.parametrize("limit", ["ulimit -Sn 64", "ulimit -l 0"])
 def test_a_limit_that_a_shell_may_raise_is_raised_for_the_guest_alone(linux, limit):
     with limited(linux, limit, os.environ) as process:
-        assert process.communicate(timeout=120)[1] == ""
+        assert process.communicate(timeout=PATIENCE_S)[1] == ""
     assert process.returncode == 0
 
 
@@ -349,7 +349,7 @@ def test_a_copy_goes_on_as_a_guest_of_its_own_would(linux):
     assert said[4] == (4, said[3][1].replace("3", "4", 1), said[3][2])
     assert said[3][1].count("before") == 2
     assert not original.job.exists()
-    assert wait_until(lambda: not of(original.job), 10)
+    assert wait_until(lambda: not of(original.job), PATIENCE_S)
 
 
 def test_copies_run_on_processors_and_in_folders_of_their_own(linux, tmp_path, monkeypatch):
@@ -359,7 +359,9 @@ def test_copies_run_on_processors_and_in_folders_of_their_own(linux, tmp_path, m
     with contextlib.closing(Original(first)) as original, contextlib.ExitStack() as held:
         copies = [held.enter_context(replace(first, original=original)) for _ in range(min(2, ours))]
         places = [Path("/proc", str(copy.pid)) for copy in copies]
-        assert wait_until(lambda: [place.joinpath("cwd").readlink() for place in places] == [c.job for c in copies], 10)
+        assert wait_until(
+            lambda: [place.joinpath("cwd").readlink() for place in places] == [c.job for c in copies], PATIENCE_S
+        )
         status = [place.joinpath("status").read_text() for place in places]
         assert len({line for text in status for line in text.splitlines() if "Cpus_allowed_list" in line}) == len(
             copies
@@ -370,7 +372,7 @@ def test_copies_run_on_processors_and_in_folders_of_their_own(linux, tmp_path, m
         for _ in range(20):  # given up at once, perhaps before they stand there
             with replace(first, original=original) as copy:
                 copies.append(copy)
-    assert wait_until(lambda: not any(map(of, [original.job, *(copy.job for copy in copies)])), 10)
+    assert wait_until(lambda: not any(map(of, [original.job, *(copy.job for copy in copies)])), PATIENCE_S)
 
 
 def test_an_original_that_ends_or_has_ended_makes_no_copies(linux):
@@ -380,7 +382,7 @@ def test_an_original_that_ends_or_has_ended_makes_no_copies(linux):
     with contextlib.closing(Original(first)) as original:
         assert original.ready
         os.kill(original._guest.pid, signal.SIGKILL)
-        assert wait_until(lambda: not original.ready, 5)
+        assert wait_until(lambda: not original.ready, PATIENCE_S)
         with pytest.raises(WorkerFailed, match="has ended"), replace(first, original=original):
             pass
 

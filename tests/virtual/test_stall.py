@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests.commands import PATIENCE_S
 from virtual.guest import Stall
 
 COMPUTES = "while True: pass"
@@ -38,7 +39,7 @@ def looked(stall, seconds, clock=lambda: 7.0):
     ("code", "stalled_s", "said"), [(COMPUTES, 0.5, "while it computed for"), (WAITS, 3.0, "it did not compute")]
 )
 def test_one_that_computes_or_waits_without_end_hangs(session, code, stalled_s, said):
-    told = looked(Stall(session(code), stalled_s), 60)
+    told = looked(Stall(session(code), stalled_s), PATIENCE_S)
     assert told.startswith("the guest's clock has stood at 7 s")
     assert said in told
 

@@ -11,6 +11,7 @@ import pytest
 
 from harness.hosts import peer
 from harness.run.traffic import Sent, read_records
+from tests.commands import PATIENCE_S
 from tests.controllers.fake_switch import wait_for
 
 NETWORK = f"127.{os.getpid() >> 8 & 127}.{os.getpid() & 255}"  # this process's own: others test beside it
@@ -62,7 +63,7 @@ class Bench:
         return self.read()
 
     def read(self):
-        assert [program.wait(60) for program in (self.here, self.there)] == [0, 0]
+        assert [program.wait(PATIENCE_S) for program in (self.here, self.there)] == [0, 0]
         return read_records(self.files.values())
 
 
@@ -130,7 +131,7 @@ def test_a_host_that_refuses_and_one_that_dies_are_named(bench):
     bench.begins([flow(0, to=NOBODY), flow(1, port=30_001, size=None)])
     wait_for(lambda: b'"sent"' in bench.files[HERE].read_bytes())
     bench.there.kill()
-    assert bench.here.wait(60) == 0
+    assert bench.here.wait(PATIENCE_S) == 0
     sent, _ = read_records([bench.files[HERE]])
     assert sent[0].how == "Connection refused"
     assert sent[1].how in ("closed early", "Connection reset by peer", "Broken pipe")

@@ -10,6 +10,7 @@ from harness.jobs.job import job_of
 from harness.jobs.originals import MEMORY_SHARE, Originals
 from record.errors import WorkerFailed
 from record.spec import RunSpec
+from tests.commands import PATIENCE_S
 from virtual import limits
 
 SPEC = RunSpec("ecmp", "stride:4", seconds=6, time="virtual", platform="os-ken")
@@ -100,7 +101,7 @@ def test_two_at_once_boot_one_and_ctrl_c_lets_the_other_go_on():
         raise KeyboardInterrupt
 
     def second():
-        begun.wait(10)
+        begun.wait(PATIENCE_S)
         with originals.of(JOBS[1], pytest.fail) as original:
             return original
 

@@ -17,6 +17,7 @@ from harness.verdict.result import judged
 from hedera.schemes import scheme
 from record.errors import RunFailed, UserMistake
 from record.spec import RunSpec
+from tests.commands import PATIENCE_S
 from tests.harness.jobs.test_job import SCHEDULER
 
 
@@ -55,7 +56,7 @@ def test_it_answers_with_the_run_and_its_raw_files_and_then_takes_the_next(child
         assert "RunFailed" in (tmp_path / name / "traceback.txt").read_text()
     assert {"sending", "publishing"} <= set(heard)
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "home"], "it writes below its own folder alone"
-    assert wait_until(lambda: not list((tmp_path / "home").glob("*-*")), 10)
+    assert wait_until(lambda: not list((tmp_path / "home").glob("*-*")), PATIENCE_S)
 
 
 def test_it_does_not_run_the_user_s_scheduler(child, tmp_path, monkeypatch):
@@ -84,7 +85,7 @@ def test_what_is_no_job_is_refused_and_the_child_goes_on(child, tmp_path):
 def test_a_message_that_is_too_long_is_not_read(child):
     one = child()
     os.write(one.connection.fileno(), struct.pack("!i", root.LIMIT + 1))
-    assert wait_until(lambda: os.waitpid(one.pid, os.WNOHANG)[0] == one.pid, 10)
+    assert wait_until(lambda: os.waitpid(one.pid, os.WNOHANG)[0] == one.pid, PATIENCE_S)
 
 
 def test_what_nobody_expected_is_told_and_so_is_a_child_that_is_gone(child, tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from harness.network.footprint import Cleaned, leftovers, remove_leftovers, run_
 from harness.network.hosts import ALLOWED
 from harness.network.processes import wait_until
 from record.files import is_alive, owner_name, temporary_folder, whose_pids
+from tests.commands import PATIENCE_S
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +38,7 @@ def test_an_owner_is_a_pid_and_when_it_started_and_a_zombie_is_dead():
     assert not is_alive("nonsense")
     child = subprocess.Popen(["true"])
     name = owner_name(child.pid)
-    assert wait_until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2][1] == "Z", 60)
+    assert wait_until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2][1] == "Z", PATIENCE_S)
     assert not is_alive(name)
     child.wait()
 
@@ -135,7 +136,7 @@ def test_a_newcomer_waits_and_says_for_whom(first):
         first.stdin.flush()
 
     with sole_use("the second", say):
-        assert first.wait(120) == 0, "it ended by itself, and before the second began"
+        assert first.wait(PATIENCE_S) == 0, "it ended by itself, and before the second began"
     (sentence,) = heard
     assert f"waiting for process {first.pid} (the first)" in sentence
 

@@ -15,7 +15,7 @@ from harness.run.controller import Controller, parse_events
 from harness.run.emulation import Disturber
 from record.errors import RunFailed
 from record.spec import Disturbance
-from tests.commands import let_in, ran
+from tests.commands import PATIENCE_S, let_in, ran
 
 PROGRAM = """
 import json, sys, time
@@ -74,7 +74,7 @@ def wait(controller, starts):
         controller.supervise()
         return len(controller.find("start")) == starts and controller.find("alive")
 
-    assert wait_until(done, 60)
+    assert wait_until(done, PATIENCE_S)
 
 
 @pytest.mark.parametrize(("how", "reason"), [("kill", "ended (status -9)"), ("freeze", "was not heard of for 3 s")])
@@ -94,7 +94,7 @@ def test_it_is_started_again_once(start, how, reason):
     assert controller.lost is None
     assert {path.name for path in controller._directory.glob("*.txt")} == {"controller.txt", "controller-restarted.txt"}
     disturber.tick(2.0)
-    assert wait_until(lambda: controller.supervise() or controller.lost is not None, 60)
+    assert wait_until(lambda: controller.supervise() or controller.lost is not None, PATIENCE_S)
     assert controller.lost == f"the controller {reason}, and had been restarted once already"
     assert len(controller.restarts) == 1
 
@@ -120,7 +120,7 @@ def test_last_words_are_one_clean_line(start):
     assert is_one_clean_line(event["message"])
     dies = start(f"import os; os.write(2, {SHOUTED!r}.encode('utf-8', 'surrogateescape')); os._exit(1)")
     with pytest.raises(RunFailed) as told:
-        dies.wait_for("ready", 20)
+        dies.wait_for("ready", PATIENCE_S)
     assert str(told.value).startswith("the controller ended before it was 'ready': ")
     assert is_one_clean_line(str(told.value))
 
@@ -149,7 +149,7 @@ def test_its_modules_come_from_nowhere_else(tmp_path, monkeypatch, platform):
     monkeypatch.setattr(module, "find_pox", lambda: Path("pox"))
     words = module.command(platform, "127.0.0.1", {"scheme": "nonsense"})
     assert str(tmp_path / "pox") in words or platform == "os-ken"
-    done = ran(*words, env={"PYTHONPATH": str(tmp_path)}, timeout=60)
+    done = ran(*words, env={"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2
     assert done.stderr.startswith(f"controllers.{'os_ken' if platform == 'os-ken' else 'pox'}_main: ")
 
@@ -160,7 +160,7 @@ def test_what_it_writes_has_an_end(start, tmp_path, monkeypatch):
     monkeypatch.setattr(module.shutil, "disk_usage", lambda _: SimpleNamespace(free=8 << 20))
     start(ENDLESS)
     files = [tmp_path / "raw" / name for name in ("controller.txt", "controller.jsonl")]
-    wait_until(lambda: min(file.stat().st_size for file in files) >= 2 << 20, 60)
+    wait_until(lambda: min(file.stat().st_size for file in files) >= 2 << 20, PATIENCE_S)
     time.sleep(0.3)
     assert [file.stat().st_size for file in files] == [2 << 20, 2 << 20]
 
@@ -170,11 +170,11 @@ def test_what_its_scheduler_started_ends_with_it(start):
     """A child that has left the session, and its environment, could be found by nothing."""
     controller = start(LEAVING, NOBODY)
     wait(controller, 1)
-    assert wait_until(sleepers, 60), "it became a sleep of nobody's"
+    assert wait_until(sleepers, PATIENCE_S), "it became a sleep of nobody's"
     (sleeper,) = sleepers()
     controller.process.kill()
     controller.process.wait()
-    assert wait_until(lambda: not Path("/proc", sleeper).exists(), 60)
+    assert wait_until(lambda: not Path("/proc", sleeper).exists(), PATIENCE_S)
 
 
 def sleepers():

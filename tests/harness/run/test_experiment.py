@@ -19,7 +19,7 @@ from record.errors import RunFailed
 from record.run import read
 from simulator.config import Config
 from simulator.driver import simulate
-from tests.commands import HEDERA, ROOT, hedera, ran
+from tests.commands import HEDERA, PATIENCE_S, ROOT, hedera, ran
 from tests.harness.real_runs import LONG, footprint, hedera_run, working_for
 from topos.fattree import FatTree
 
@@ -204,7 +204,7 @@ def only_in_real_time(test):
 def test_ctrl_c_leaves_nothing_and_publishes_nothing(tmp_path, clean, run_at, stage):
     process = run_at(stage, "hedera-gff")
     process.send_signal(signal.SIGINT)
-    said = process.communicate(timeout=120)[1]
+    said = process.communicate(timeout=PATIENCE_S)[1]
     assert process.returncode == 130
     assert "everything is torn down" in said
     assert "Traceback" not in said
@@ -216,7 +216,7 @@ def test_kill_9_of_the_user_s_process_leaves_nothing(tmp_path, clean, run_at):
     process = run_at("sending", "ecmp", "real")
     process.kill()
     process.communicate()
-    assert wait_until(lambda: footprint() == clean, 60)
+    assert wait_until(lambda: footprint() == clean, PATIENCE_S)
 
 
 @only_in_real_time
@@ -227,7 +227,7 @@ def test_kill_9_of_root_s_leaves_what_the_next_start_removes(tmp_path, run_at):
     assert "the process that is root has ended" in process.communicate()[1]
     assert process.returncode == 1
     # no process, interface or namespace outlives the harness; a folder and cgroups wait for the next start
-    assert wait_until(lambda: footprint()["processes"] == before["processes"], 60)
+    assert wait_until(lambda: footprint()["processes"] == before["processes"], PATIENCE_S)
     assert footprint()["links"] == before["links"]
     assert len(leftovers()) == 1
     assert json.loads(hedera_run(tmp_path / "run", seconds=3).stdout)["flows"]
@@ -243,7 +243,7 @@ def test_of_two_runs_at_once_one_waits(tmp_path, clean):
         )
         for name in "ab"
     ]
-    said = [process.communicate(timeout=300) for process in both]
+    said = [process.communicate(timeout=PATIENCE_S) for process in both]
     assert all("Mb/s" in out for out, _ in said), said
     waited = [told for _, told in said if re.search(r"waiting for process \d+ \(nonblocking on", told)]
     assert len(waited) == 1, "the first was waited for by the second"
@@ -252,12 +252,12 @@ def test_of_two_runs_at_once_one_waits(tmp_path, clean):
 def test_the_readme_s_command_resumes_and_draws(tmp_path, clean):
     command = [ROOT / "test.sh", 1, 3, "--patterns", "stride:1", "--schemes", "nonblocking,ecmp", "--bw", 2]
     command += ["--results", tmp_path, "--name", "short"]
-    first = ran(*command, timeout=300)
+    first = ran(*command)
     assert first.returncode == 0, first.stderr
     assert "stride:1" in first.stdout
     assert (tmp_path / "short" / "figures" / "figure9.png").stat().st_size > 10_000
     runs = {path: path.stat() for path in (tmp_path / "short").glob("*/*/trial-*/*")}
-    second = ran(*command, timeout=300)
+    second = ran(*command)
     assert second.returncode == 0, second.stderr
     assert "2 already done" in second.stderr
     assert second.stdout == first.stdout

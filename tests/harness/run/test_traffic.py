@@ -12,6 +12,7 @@ import pytest
 from harness.network.processes import Children
 from harness.run.traffic import BLOCK_BYTES, Iperf, Transfers, listens_on, unsent_bytes
 from record.spec import LINGERING_BYTES, RunSpec, linger_s
+from tests.commands import PATIENCE_S
 from topos.network import NonBlocking
 from traffic.flows import Matrix
 
@@ -96,7 +97,7 @@ def carry_out(transfers):
 
 
 def test_a_shuffle_takes_its_turns_and_ends_early(carry_out):
-    spec = replace(SPEC, seconds=60)
+    spec = replace(SPEC, seconds=PATIENCE_S)
     begin = time.monotonic()
     ticks = []
     run, failed = carry_out(spec, ticks.append)
@@ -143,7 +144,7 @@ def test_a_host_that_is_killed_is_named_and_nothing_hangs(carry_out, children, s
 
     began = time.monotonic()
     run, failed = carry_out(spec, tick)
-    assert time.monotonic() - began < spec.seconds + 60
+    assert time.monotonic() - began < spec.seconds + PATIENCE_S
     assert run.troubles == ["the program of host 3 ended during the run (status -9)"]
     assert from_it in failed
     assert any(flow.startswith(to_it) for flow in failed)

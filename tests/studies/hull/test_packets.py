@@ -16,6 +16,7 @@ import pytest
 from studies.hull import packets
 from studies.hull.packets import _ARRAYS, Result, Task, kept_or_run, load, parse, save
 from studies.hull.scenario import LARGE, LARGE_BYTES, SCHEMES, Experiment, Parameters
+from tests.commands import PATIENCE_S
 
 MAKEFILE = """
 engine: $(OUT)/engine
@@ -173,7 +174,7 @@ class TestWithEngine:
             while not engine:
                 engine = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
             os.kill(caller.pid, signal.SIGKILL)
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE_S
         while os.path.exists(f"/proc/{engine}") and time.monotonic() < deadline:
             time.sleep(0.1)
         assert not os.path.exists(f"/proc/{engine}")
