@@ -13,7 +13,11 @@ from typing import Any
 
 import click
 
+<<<<<<< HEAD
 from hedera.hashes import HASH_SPELLING, HASHES
+=======
+from record.completing import OF_FIELDS, schemes
+>>>>>>> f0a5979c (Shells complete commands, options, schemes and traffic: hedera completion-script)
 from record.errors import UserMistake
 from record.spec import options_of
 
@@ -219,7 +223,10 @@ def names_option(option: str, default: Iterable[str], known: Callable[[str], str
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
 
-    return click.option(option, default=",".join(default), show_default=True, callback=read, help=text)
+    complete = schemes if option == "--schemes" else None
+    return click.option(
+        option, default=",".join(default), show_default=True, callback=read, help=text, shell_complete=complete
+    )
 
 
 def field_options(
@@ -249,11 +256,12 @@ def field_options(
         if option.kind is tuple:
             return click.option(option.name, name, multiple=True, **texts)
         if default is MISSING:
-            return click.option(option.name, name, required=True, **texts)
+            return click.option(option.name, name, required=True, shell_complete=OF_FIELDS.get(name), **texts)
         kind = (kinds or {}).get(name)
         if kind is None:
             kind = click.Choice(option.choices) if option.choices else click.types.convert_type(option.kind)
         show: bool | str = default is not None if shown is None or default is None else shown(name, default)
+        texts["shell_complete"] = OF_FIELDS.get(name)
         return click.option(option.name, name, default=default, type=kind, show_default=show, **texts)
 
     known = options_of(owner)

@@ -18,6 +18,7 @@ from typing import Any
 import click
 
 from harness.jobs import root
+from record import completing  # noqa: F401, which tells click how Bash asks
 from record.errors import status_of
 from virtual import cache
 
@@ -27,6 +28,7 @@ _COMMANDS = {
     "clean": ("harness.cli.machine", "clean", "Remove what killed runs of this project left on the machine."),
     "collective": ("studies.paper.collective", "command", "Simulate collectives, and export them to other simulators."),
     "compare": ("harness.cli.report", "compare", "Compare sweeps: how shares of the control change."),
+    "completion-script": ("record.completing", "completion_script", "Have your shell complete commands and names."),
     "completion": ("studies.paper.beyond", "completion", "Simulate FCT slowdown against load, by flow size."),
     "demo": ("harness.cli.run", "demo", "A first look: the control, ECMP and Hedera."),
     "doctor": ("harness.cli.machine", "doctor", "Check what this machine can do, and what is missing."),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from record.completing import completing, patterns, schemes
 from record.options import cluster_option, field_options, hash_option, json_option, options, quiet_option, tell_user
 from record.spec import RunSpec
 from traffic.patterns import split_specs
@@ -101,9 +102,22 @@ def _outcome(result: Run) -> str:
 @click.command()
 @click.argument("trials", type=click.IntRange(1))
 @click.argument("seconds", type=float)
-@click.option("--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.")
-@click.option("--suite", default="figure9", help=f"One of {', '.join(SUITES)}.", show_default=True)
-@click.option("--schemes", metavar="LIST", help="Comma-separated, or all [default: all; replication: the report's].")
+@click.option(
+    "--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.", shell_complete=patterns
+)
+@click.option(
+    "--suite",
+    default="figure9",
+    help=f"One of {', '.join(SUITES)}.",
+    show_default=True,
+    shell_complete=completing(lambda: SUITES),
+)
+@click.option(
+    "--schemes",
+    metavar="LIST",
+    help="Comma-separated, or all [default: all; replication: the report's].",
+    shell_complete=schemes,
+)
 @hash_option
 @click.option(
     "--vary",

@@ -214,7 +214,8 @@ def invoker() -> tuple[int, int] | None:
 
 _ALLOWED = {"HOME", "LANG", "TERM", "TZ", "COLUMNS", "LINES", "NO_COLOR", "POX_DIR", "SUDO_UID", "SUDO_GID",
             "SUDO_USER", "SUDO_COMMAND", "PYTHONDONTWRITEBYTECODE", "http_proxy", "https_proxy", "no_proxy",
-            "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"}  # fmt: skip
+            "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+            "SHELL", "_HEDERA_COMPLETE", "COMP_WORDS", "COMP_CWORD"}  # fmt: skip  # the last: of `record.completing`
 _PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
