@@ -13,11 +13,8 @@ from typing import Any
 
 import click
 
-<<<<<<< HEAD
 from hedera.hashes import HASH_SPELLING, HASHES
-=======
 from record.completing import OF_FIELDS, schemes
->>>>>>> f0a5979c (Shells complete commands, options, schemes and traffic: hedera completion-script)
 from record.errors import UserMistake
 from record.spec import options_of
 

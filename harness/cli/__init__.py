@@ -17,6 +17,7 @@ from typing import Any
 
 import click
 
+from harness.cli import light
 from harness.jobs import root
 from record import completing  # noqa: F401, which tells click how Bash asks
 from record.errors import status_of
@@ -185,6 +186,7 @@ def main() -> None:
             signal.signal(each, _interrupt)
     warnings.showwarning = lambda message, *_, **__: print(f"hedera: {message}", file=sys.stderr)
     cache.settle()
+    light.settle(_COMMANDS)
     try:
         status = status_of(lambda: cli.main(standalone_mode=False))
     finally:
