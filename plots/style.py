@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from markupsafe import Markup, escape
 
+from hedera.hashes import FIELDS
 from record.spec import RunSpec, options_of
 from traffic.flowfile import file_of_own
 
@@ -23,6 +24,7 @@ COLOURS = {
     "nonblocking": "#8a8a8a",
     "ecmp": "#e69f00",
     "ecmp-dst": "#009e73",
+    "ecmp-polarized": "#332288",
     "spanning-tree": "#d55e00",
     "random": "#cc79a7",
     "hedera-gff": "#56b4e9",
@@ -67,6 +69,8 @@ MUTED = "#6b6b6b"
 
 _LONGEST_LABEL = 30
 _OTHER = ("#882255", "#94b83a", "#bfa37a", "#0b4d2c")  # schemes added later, in the order of their names
+_DARKER = (0.85, 0.72, 0.6, 0.48)
+"""By the fields of a hash."""
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
@@ -106,7 +110,12 @@ def scheme_label(scheme: str) -> str:
 
 
 def colour(scheme: str) -> str:
-    """The colour of a scheme; one that is not in COLOURS gets a colour of its own by its name."""
+    """The colour of a scheme; one that is not in COLOURS gets a colour of its own by its name, and one with another hash
+    that of the scheme itself, darker by the fields that are hashed."""
+    name, _, hash = scheme.partition("@")
+    if name in COLOURS and (fields := hash.partition(":")[2]) in FIELDS:
+        share = _DARKER[list(FIELDS).index(fields)]
+        return "#" + "".join(f"{round(share * int(COLOURS[name][at : at + 2], 16)):02x}" for at in (1, 3, 5))
     return COLOURS.get(scheme) or _OTHER[sum(scheme.encode()) % len(_OTHER)]
 
 

@@ -28,6 +28,7 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots.load import Sweep
+from plots.published import published_share
 from plots.style import BEST_FIRST, scheme_order
 from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, in_all_trials, pattern_order
 from traffic.flowfile import file_of_own
@@ -242,7 +243,8 @@ def seeds_csv(sweep: Sweep) -> str:
 
     A row for each measure, pattern (``all``: over all patterns) and scheme; and one for how far it is ``beyond``
     those of BASES that come after it. ``wire``, ``payload`` and what ends with ``to_control`` (of shuffles) are in % of
-    the control, ``of_links`` is payload in % of all hosts' links; costs are counts in a run; completion times are by
+    the control, ``from_published`` is how many points ``wire`` is from the published share, above or below;
+    ``of_links`` is payload in % of all hosts' links; costs are counts in a run; completion times are by
     size class, in ms."""
     from pandas import DataFrame
 
@@ -269,6 +271,9 @@ def _values(sweep: Sweep) -> Iterator[tuple[str, str, int, str, float]]:
         if control is not None and run.scheme != CONTROL:
             measured["wire"] = _percent(run.bisection_mbps, control.bisection_mbps)
             measured["payload"] = _percent(run.payload_mbps, control.payload_mbps)
+            published = published_share(run.pattern, run.scheme, run.spec.k)
+            if published is not None and measured["wire"] is not None:
+                measured["from_published"] = abs(measured["wire"] - 100 * published)
             for name in TURNS if run.turns and control.turns else ():
                 measured[f"{name}_to_control"] = _percent(getattr(run.turns, name), getattr(control.turns, name))
         measured |= {name: run.costs.get(name) for name in COSTS}

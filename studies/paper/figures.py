@@ -358,7 +358,8 @@ def _draw_shares(tree: FatTree, rows: Rows, path: Path) -> None:
             axes.set(title=ENGINE_LABELS[engine], ylabel="share of full bisection [%]")
             axes.set(xlim=(-0.6, len(patterns) - 0.4), ylim=(0, 100))
         grid[-1].set_xticks(x, [p.replace(":", "\n") for p in patterns])
-        grid[0].legend(ncols=len(schemes), loc="lower right", bbox_to_anchor=(1, 1.0))
+        handles, labels = grid[0].get_legend_handles_labels()
+        figure.legend(handles, labels, ncols=min(5, len(schemes)), loc="outside lower right", fontsize=8.5)
 
 
 @study(at_scale(k=32), engines_option, seeds=5)
@@ -462,7 +463,7 @@ def _draw_curves(subtitle: str, rows: Rows, path: Path) -> None:
             axes.plot(times, gbps.mean(axis=1), color=shade, lw=2.6 if heavy else 1.4, label=scheme_label(scheme))
         axes.set(xlabel="time [s]", ylabel="bisection bandwidth [Gb/s]")
         axes.set(xlim=(0, curves[-1]["seconds"] + curves[0]["seconds"]), ylim=(0, None))
-        axes.legend(loc="lower right")  # where curves that rise from 0 leave room
+        axes.legend(loc="center right")  # where curves that rise from 0 leave room, high and low
 
 
 @study(at_scale(k=16), field_options(Arriving, "arrivals_per_s mean_mbytes"), seeds=5)

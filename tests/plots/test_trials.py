@@ -7,6 +7,7 @@ from scipy.stats import t, ttest_rel
 
 from plots import trials
 from plots.load import load_sweep
+from record.published import FIGURE_9
 from tests.plots.sweeps import run_document, store, store_rates
 
 
@@ -134,6 +135,15 @@ def test_a_share_is_of_the_control_of_the_same_trial_and_averaged_within_it(tmp_
     assert [float(row[name]) for name in ("mean", "low", "high")] == pytest.approx(
         [mean, mean - half, mean + half], rel=1e-4
     )
+
+
+def test_how_far_shares_are_from_the_published_ones_above_and_below(tmp_path):
+    rates = {(f"published:{name}", "nonblocking"): [100.0] * 3 for name in ("stride4", "stride8")}
+    rates |= {("published:stride4", "ecmp@unsalted:edge-pair"): [40.0] * 3}
+    rates |= {("published:stride8", "ecmp@unsalted:edge-pair"): [20.0] * 3}
+    published = [100 * FIGURE_9[name]["ecmp"] / FIGURE_9[name]["nonblocking"] for name in ("stride4", "stride8")]
+    row = rows_of_seeds(store_rates(tmp_path, rates))["from_published", "all", "ecmp@unsalted:edge-pair", ""]
+    assert float(row["mean"]) == pytest.approx(((40 - published[0]) + (published[1] - 20)) / 2, rel=1e-4)
 
 
 def test_what_is_beyond_another_is_paired_and_over_the_patterns_that_all_trials_have(tmp_path):

@@ -1,0 +1,11 @@
+from hedera.hashes import FIELDS
+from plots.style import COLOURS, colour, scheme_label
+
+
+def test_a_scheme_with_another_hash_is_seen_to_be_one():
+    of_ecmp = [colour(f"ecmp@unsalted:{fields}") for fields in FIELDS]
+    of_hedera = [colour(f"hedera-sa@unsalted:{fields}") for fields in FIELDS]
+    assert len({*of_ecmp, *of_hedera, *COLOURS.values()}) == 2 * len(FIELDS) + len(COLOURS)
+    assert all(len(each) == 7 for each in of_ecmp)
+    assert scheme_label("ecmp@crc32:addresses") == "ECMP (crc32:addresses)"
+    assert scheme_label("mine.py:Mine@crc32:addresses") == "mine.py:Mine@crc32:addresses"
