@@ -110,8 +110,8 @@ def scheme_label(scheme: str) -> str:
 
 
 def colour(scheme: str) -> str:
-    """The colour of a scheme; one that is not in COLOURS gets a colour of its own by its name; one with another hash that
-    of the scheme itself, darker by the fields that are hashed."""
+    """The colour of a scheme. One that is not in COLOURS gets a colour of its own by its name; one with another hash
+    gets that of the scheme itself, darker by the fields that are hashed."""
     name, _, hash = scheme.partition("@")
     if name in COLOURS and (fields := hash.partition(":")[2]) in FIELDS:
         share = _DARKER[list(FIELDS).index(fields)]
