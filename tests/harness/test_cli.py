@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,7 @@ import pytest
 
 from harness.cli import cli
 from harness.network import machine
+from hedera.hashes import FIELDS, HASHES
 from hedera.schemes import SCHEMES
 from record.errors import status_of
 from tests import commands
@@ -161,7 +163,12 @@ def test_doctor_speaks_json():
 def test_version_schemes_and_patterns():
     assert asked("--version").stdout.split() == ["hedera-harness", version("hedera-harness")]
     told = asked("schemes").stdout
-    assert [line.split()[0] for line in told.splitlines() if not line.startswith(" ")][:-3] == list(SCHEMES)
+    schemes, functions, fields = (
+        [line.split()[0] for line in part.splitlines() if line and not line.startswith((" ", "Functions", "Fields"))]
+        for part in re.split("\n(?:Functions|Fields)", told)
+    )
+    assert schemes[:-4] == list(SCHEMES)
+    assert (functions, fields[1:]) == (list(HASHES), list(FIELDS))
     told = asked("patterns").stdout
     assert all(spelling in told for spelling in (*SPELLINGS, *PUBLISHED))
 
