@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -31,6 +32,11 @@ class Finding:
     fix: str = ""
 
 
+def _tried(versions: Sequence[str]) -> str:
+    """Others may do as well: a run that is valid says that they do."""
+    return f"tried: {', '.join(versions)}"
+
+
 def _needed(item: str, present: bool, fix: str) -> Finding:
     return Finding(item, "yes" if present else "no", "yes", present, "" if present else fix)
 
@@ -50,17 +56,24 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
     ``as_root``: those of `examine_as_root`; empty where nothing of ours is root.
     """
     version = machine.library_version
-    wanted = [(tool.name, machine.version_of(tool), tool.package) for tool in machine.TOOLS]
-    wanted.append(("mininet (Python)", version("mininet"), "mininet"))
-    programs = [_versioned(name, there, "any", f"apt-get install {package}") for name, there, package in wanted]
+    wanted = [(tool.name, machine.version_of(tool), tool.tried, tool.package) for tool in machine.TOOLS]
+    wanted.append(("mininet (Python)", version("mininet"), machine.MININET, "mininet"))
+    programs = [
+        _versioned(name, there, _tried(versions), f"apt-get install {package}")
+        for name, there, versions, package in wanted
+    ]
+    system = [
+        _versioned("Python", platform.python_version(), f"3.10 or later; {_tried(machine.PYTHONS)}", ""),
+        _versioned("kernel", platform.release(), _tried(machine.KERNELS), ""),
+    ]
     libraries = [_versioned(name, version(name), "pinned", "setup/install.sh") for name in machine.LIBRARIES]
     left = leftovers()
     killed = _optional("leftovers of killed runs", ", ".join(left) or "none", "none", "hedera clean" if left else "")
     others = (_pox(), _packets(), killed)
     if time == "virtual":
-        return [*map(_of_guests, programs), *libraries, *as_root, *_limits(), *_guests(), *others]
+        return [*system, *map(_of_guests, programs), *libraries, *as_root, *_limits(), *_guests(), *others]
     needs_root = _needed("root", bool(as_root), "run it with sudo, or hedera doctor --time virtual")
-    return [needs_root, *programs, *libraries, *as_root, *others]
+    return [needs_root, *system, *programs, *libraries, *as_root, *others]
 
 
 def examine_as_root() -> list[Finding]:

@@ -92,6 +92,17 @@ def _write_all(sweep: Sweep) -> list[Path]:
 def write_page(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = False) -> Path:
     """Write ``report.html`` into the sweep's folder and return it; while the sweep is ``unfinished`` the page says so,
     and reloads itself. ``charts``: the pictures of `plots.figure9` as SVG, if they are drawn already."""
+    with house_style():
+        context = _context(sweep, charts)
+    context["reload_s"] = RELOADED_AFTER_S if unfinished else None
+    page = sweep.folder / PAGE
+    text = page_templates().get_template("report.html").render(context)
+    write_whole(page, without_places(sweep.tries)(text))  # a page is sent to others
+    return page
+
+
+def page_templates() -> Environment:
+    """The templates of pages, with the filters that they use."""
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
         autoescape=True,
@@ -109,13 +120,7 @@ def write_page(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = Fa
         "ms": lambda value: f"{value:.3g}\u202fms",
         "p": lambda value: "< 0.001" if value < 0.001 else f"{value:.3f}",
     }
-    with house_style():
-        context = _context(sweep, charts)
-    context["reload_s"] = RELOADED_AFTER_S if unfinished else None
-    page = sweep.folder / PAGE
-    text = templates.get_template("report.html").render(context)
-    write_whole(page, without_places(sweep.tries)(text))  # a page is sent to others
-    return page
+    return templates
 
 
 def _percent(value: float, digits: int = 0) -> str:

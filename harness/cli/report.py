@@ -12,7 +12,7 @@ from rich.markup import escape
 from plots.style import label, setting_text
 from record.errors import RunFailed, one_line
 from record.files import find_files
-from record.options import in_words, json_option, picture_options
+from record.options import in_words, json_option, picture_options, pictures, to_write
 from record.output import plain_table
 
 if TYPE_CHECKING:
@@ -114,26 +114,46 @@ def _tell(files: Iterable[Path]) -> None:
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--html", is_flag=True, help="Also write one self-contained page, with bars side by side.")
+@click.option(
+    "--out",
+    type=_NEW,
+    metavar="DIR",
+    default=Path("results/runs/compare"),
+    show_default=True,
+    help="Folder for the page and pictures.",
+)
+@picture_options
 @json_option
 @in_words
-def compare(folders: tuple[Path, ...], as_json: bool) -> None:
+def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> None:
     """Compare sweeps (FOLDERS, such as results/runs/NAME): how much each scheme's share of the control changes.
 
     The settings in which the folders differ are found and listed. Each folder is compared with the first, over the
     patterns, schemes and seeds that all of them have; intervals are Student's, 95 %, over three seeds or more. A folder
     may be the kept data of a sweep (results/figure9).
 
-    Example: hedera compare results/figure9 results/runs/NAME
+    With --html, --format or --width it draws, too: bars side by side, and the differences.
+
+    Example: hedera compare results/figure9 results/runs/NAME --html
     """
     from plots import compare_sweeps
     from record.output import conclude
 
+    draws = html or pictures().asked
+    if draws:
+        to_write(out)
     comparison = compare_sweeps.compare(folders)
+    files = []
+    if draws:
+        from plots.comparison import write
+
+        files = write(comparison, out, html)
     if as_json:
         for sentence in comparison.notes:
             click.echo(sentence, err=True)
     rows = comparison.rows()
-    conclude(rows, [_means(comparison, rows), *map(escape, _sentences(comparison))], [], as_json)
+    conclude(rows, [_means(comparison, rows), *map(escape, _sentences(comparison))], files, as_json)
 
 
 def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:

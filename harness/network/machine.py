@@ -20,25 +20,31 @@ from record.errors import UnfitMachine
 
 @dataclass(frozen=True)
 class Tool:
-    """A program the harness runs, the Debian package it comes from, and the option that asks for its version."""
+    """A program the harness runs, the Debian package it comes from, the versions that valid runs were made with, and
+    the option that asks for its version."""
 
     name: str
     package: str
+    tried: tuple[str, ...]
     option: str = "--version"
 
 
+_OPEN_VSWITCH, _IPROUTE = ("3.1.0", "3.5.0"), ("6.1.0", "6.15.0")
+MININET = ("2.3.0",)
 TOOLS = (
-    Tool("mnexec", "mininet", "-v"),
-    Tool("ovs-vswitchd", "openvswitch-switch"),
-    Tool("ovsdb-server", "openvswitch-common"),
-    Tool("ovs-vsctl", "openvswitch-switch"),
-    Tool("iperf", "iperf"),
-    Tool("bwm-ng", "bwm-ng"),
-    Tool("ip", "iproute2", "-V"),
-    Tool("tc", "iproute2", "-V"),
-    Tool("ethtool", "ethtool"),
-    Tool("setpriv", "util-linux"),
+    Tool("mnexec", "mininet", MININET, "-v"),
+    Tool("ovs-vswitchd", "openvswitch-switch", _OPEN_VSWITCH),
+    Tool("ovsdb-server", "openvswitch-common", _OPEN_VSWITCH),
+    Tool("ovs-vsctl", "openvswitch-switch", _OPEN_VSWITCH),
+    Tool("iperf", "iperf", ("2.1.8", "2.2.1")),
+    Tool("bwm-ng", "bwm-ng", ("0.6.3",)),
+    Tool("ip", "iproute2", _IPROUTE, "-V"),
+    Tool("tc", "iproute2", _IPROUTE, "-V"),
+    Tool("ethtool", "ethtool", ("6.1", "6.14.2")),
+    Tool("setpriv", "util-linux", ("2.38.1", "2.41.5")),
 )
+"""As Debian 12 and Debian 13 have them (docs/notes/footprint.md). Every run.json has the versions of its own run."""
+PYTHONS, KERNELS = ("3.11", "3.13"), ("6.18", "7.2")
 
 RIGHTS = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21}
 """Capabilities that real time takes beside those that engines of containers leave to root, by their bits."""

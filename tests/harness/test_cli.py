@@ -14,6 +14,7 @@ import pytest
 
 from harness.cli import cli
 from harness.network import machine
+from harness.network.machine import TOOLS
 from hedera.hashes import FIELDS, HASHES
 from hedera.schemes import SCHEMES
 from record.errors import status_of
@@ -157,6 +158,9 @@ def test_doctor_speaks_json():
     assert done.returncode == (0 if answer["ready"] else 3)
     assert {"item", "found", "needed", "ok", "fix"} == set(answer["findings"][0])
     assert {"leftovers of killed runs", "POX"} < {each["item"] for each in answer["findings"]}
+    needed = {each["item"]: each["needed"] for each in answer["findings"]}
+    assert all(needed[tool.name] == f"tried: {', '.join(tool.tried)}" for tool in TOOLS), "and none is only any"
+    assert "any" not in [needed["kernel"], needed["Python"]]
     assert answer["next"].startswith("Next: ")
 
 

@@ -11,6 +11,8 @@ from harness.cli.run import run as run_command
 from harness.jobs.publish import RESULT
 from harness.sweep import TrafficSpec, keep_settings, plan
 from plots.compare_sweeps import OF_THE_PATTERN
+from plots.compare_sweeps import compare as compare_folders
+from plots.comparison import bars
 from plots.style import option_name
 from record.run import Settings, write
 from record.spec import RunSpec
@@ -58,3 +60,34 @@ def test_settings_are_named_as_on_the_command_line():
     known |= {"--threshold", "--iterations", "--workload", "datapath", "sink"}  # what emulation has no option for
     names = [name for name in Settings.__struct_fields__ if name not in OF_THE_PATTERN]
     assert [name for name in names if option_name(name) not in known] == []
+
+
+def test_a_page_and_pictures_of_two_sweeps(tmp_path):
+    """What differs comes first; bars of both stand side by side, with the shares of the table."""
+    one, other = sweep(tmp_path / "one"), sweep(tmp_path / "other", 0.7, mtu=9000)
+    words = [one, other, "--html", "--format", "svg", "--out", tmp_path / "out"]
+    done = CliRunner().invoke(compare, [*map(str, words), "--json"])
+    assert done.exit_code == 0, done.output
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {
+        "compare.html", "compare.svg", "compare-differences.svg",
+    }  # fmt: skip
+    page = (tmp_path / "out" / "compare.html").read_text(encoding="utf-8")
+    differing = page.index("<td>9000</td>")
+    assert page.index("--mtu") < differing < page.index("Bars side by side")
+    shares = [row["share"] for row in json.loads(done.stdout)["rows"]]
+    assert all(f"{100 * share:.1f}" in page for share in shares)
+    assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
+    comparison = compare_folders([one, other])
+    figure = bars(comparison)
+    assert [axes.get_title() for axes in figure.axes] == ["ecmp", "hedera-sa"]
+    assert sorted(patch.get_height() for patch in figure.axes[0].patches) == pytest.approx(
+        sorted(comparison.paired[comparison.paired.scheme == "ecmp"].ratio)
+    )
+    assert [len(axes.patches) for axes in figure.axes] == [6, 6]
+
+
+def test_without_them_it_writes_nothing(tmp_path):
+    one, other = sweep(tmp_path / "one"), sweep(tmp_path / "other", 0.7)
+    done = CliRunner().invoke(compare, [str(one), str(other), "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0
+    assert not (tmp_path / "out").exists()

@@ -54,4 +54,4 @@ def test_a_guest_alone_believes_what_it_is_told_of_tools_and_revision(tool, fres
     (iperf,) = (one for one in machine.TOOLS if one.name == "iperf")
     assert machine.version_of(iperf) == version
     assert (source.git_revision() == "abc") == guest
-    assert machine.version_of(machine.Tool("no-such-program", "bwm-ng")) is None, "it has to be there"
+    assert machine.version_of(machine.Tool("no-such-program", "bwm-ng", ())) is None, "it has to be there"
