@@ -28,6 +28,7 @@ from harness.jobs import root
 from harness.jobs.job import job_of, settled
 from harness.jobs.publish import require_writable, slug
 from hedera.schemes import with_hash
+from record import notebook
 from record.errors import UserMistake
 from record.files import temporary_folder, write_whole
 from record.options import inches, silence, tell_user
@@ -137,9 +138,12 @@ def run(
     from harness.jobs import publish
 
     last = ""
+    fill: Callable[[float], None] | None = None
 
     def tell(stage: str, progress: Progress | None) -> None:
         nonlocal last
+        if fill and progress:
+            fill(progress.simulated_s)
         if stage and stage != last:
             last = stage
             tell_user(f"{publish.stage_words(stage, progress)} ...")
@@ -150,7 +154,8 @@ def run(
         job = job_of(settled(spec, root.may_be_root()))  # a mistake is found before anything is made
         folder = Path(out) if out else new_folder(*names)
         require_writable(folder.parent, folder.name)
-        with carrier(job, 1, asked=spec.time) as where:
+        # Beside the traffic a guest has some seconds of its own clock for the network and its end.
+        with carrier(job, 1, asked=spec.time) as where, notebook.bar("the run", spec.seconds + 15) as fill:
             return publish.run(job, folder, where, tell)
 
 
@@ -240,7 +245,9 @@ def simulate(scheme: str | type, traffic: str | Flows, *, hash: str | None = Non
 
     try:
         names = scheme_text(scheme, hash=hash), traffic_text(traffic)
-        return Simulation(Config(*names, **fields_of(Config, options))).run()
+        config = Config(*names, **fields_of(Config, options))
+        with notebook.bar("the simulation", config.seconds) as fill:
+            return Simulation(config).run(fill)
     except ValueError as mistake:
         raise UserMistake(str(mistake)) from None
 

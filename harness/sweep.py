@@ -25,6 +25,7 @@ from harness.jobs.publish import Carrier, Doing, Planned
 from hedera.schemes import SCHEMES, with_hash
 from plots.load import Sweep, load_sweep
 from plots.style import setting_text, short
+from record import notebook
 from record.errors import UserMistake, one_line
 from record.files import read_json, remove_partial, write_whole
 from record.options import quiet
@@ -255,8 +256,9 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
         if left:
             counts = (BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn())
             columns = (*counts, TimeElapsedColumn(), TextColumn("{task.description}"))
-            with Progress(*columns, console=console, transient=True, speed_estimate_period=float("inf")) as bar:
-                shown = Shown(bar, left, folder)
+            live = Progress(*columns, console=console, transient=True, speed_estimate_period=float("inf"))
+            with live as bar, notebook.bar(f"of {len(left)} runs", len(left)) as fill:
+                shown = Shown(bar, left, folder, fill)
                 publish.carry_out(left, where, shown.done, shown.look)
         sweep = load_sweep(folder)
         write_all(sweep)
@@ -266,8 +268,11 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
 class Shown:
     """The live line, with the time that is left; a line for every run that is done; and the page, which follows."""
 
-    def __init__(self, bar: Progress, left: Sequence[Planned], folder: Path) -> None:
+    def __init__(
+        self, bar: Progress, left: Sequence[Planned], folder: Path, fill: Callable[[float], None] | None
+    ) -> None:
         self._bar = bar
+        self._fill, self._total = fill, len(left)
         self._folder = folder
         self._unfinished = list(left)
         self._page_due = float("-inf")
@@ -288,6 +293,8 @@ class Shown:
         if not again:
             self._unfinished.remove(planned)
             self._bar.advance(self._task)
+            if self._fill:
+                self._fill(self._total - len(self._unfinished))
         spec = planned.spec
         text = f"{escape(short(spec.traffic)):28} {escape(spec.scheme):14} trial {spec.trial}  "
         rate = run.payload_mbps  # as in the table and the picture

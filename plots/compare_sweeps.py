@@ -20,13 +20,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import escape
 
 from hedera.schemes import CONTROL
 from plots import figure9, pictures, style
 from plots.export import run_rows
 from plots.load import Sweep, load_sweep, mixture
 from plots.style import Value, option_name, scheme_order, setting_text, short
-from plots.summary import BAR, FEWEST, csv_text, frame_of, pattern_order
+from plots.summary import BAR, FEWEST, by_scheme, csv_text, frame_of, pattern_order, summarise
 from plots.trials import Difference, difference, over_patterns
 from record.files import write_whole
 
@@ -57,6 +58,21 @@ class Sweeps:
             f"<{len(runs)} runs in {self.folder}{f', by {varied}' if varied else ''}: {len({r.pattern for r in runs})} "
             f"patterns, {len({r.scheme for r in runs})} schemes, {sum(run.valid for run in runs)} runs valid>"
         )
+
+    def _repr_html_(self) -> str:
+        """For a notebook: a row for each scheme of each part, and the picture of all."""
+        from record import notebook
+
+        rows = []
+        for sweep, values in self.parts:
+            if sweep.runs:
+                for row in by_scheme(summarise(sweep).frame).itertuples():
+                    counts = {"valid runs": f"{row.valid_trials} of {row.tries}"}
+                    share = "" if row.patterns == 0 else f"{row.median_ratio:.1%}"
+                    given = {option: setting_text(value) for option, value in values.items()}
+                    rows.append({**given, "scheme": short(row.Index), "share of the control": share, **counts})
+        words = style.image(self.plot().content("svg"), repr(self)[1:-1]) if rows else ""
+        return f"<p>{escape(repr(self)[1:-1])}</p>{notebook.table(rows) if rows else ''}{words}"
 
     def to_frame(self) -> Any:
         """A row for each run: the varied options, then the columns of `hedera export`'s runs.csv."""

@@ -437,6 +437,16 @@ class Run(Record, frozen=True, kw_only=True):
         scheme, traffic = (name.rpartition("/")[2] for name in (self.scheme, self.traffic))
         return f"<{scheme} on {traffic}, trial {self.trial}: {rate}, {self.verdict}>"
 
+    def _repr_html_(self) -> str:
+        """For a notebook: the sentence of `repr`, why it is not valid, and the rates over time."""
+        from record import notebook
+
+        why = "; ".join((*self.reasons, *self.remarks))
+        facts = {"run": repr(self)[1:-1], "flows": len(self.flows), "why": why}
+        shown = {name: fact for name, fact in facts.items() if fact}
+        rates = notebook.rates(self.rates.t, self.rates.total_mbps, self.capacity_mbps, self.window_s)
+        return notebook.table([shown]) + rates
+
     @property
     def valid(self) -> bool:
         return self.verdict == "ok"

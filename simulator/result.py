@@ -123,6 +123,15 @@ class Result:
         scheme, traffic = (name.rpartition("/")[2] for name in (self.config.scheme, self.config.traffic))
         return f"<{scheme} on {traffic}: {received}, {self.src.size:,} flows>"
 
+    def _repr_html_(self) -> str:
+        """For a notebook: the sentence of `repr`, and the rates over time."""
+        from record import notebook
+
+        seconds = self.mbps_per_second
+        ends = [float(second) for second in range(1, len(seconds) + 1)]
+        facts = {"simulation": repr(self)[1:-1], "rounds": len(self.rounds)}
+        return notebook.table([facts]) + notebook.rates(ends, seconds, self.capacity_mbps, self.config.window_s)
+
     def to_frame(self) -> Any:
         """A pandas frame, a row for each flow, with the columns of ``flows`` in `as_json`; times in seconds."""
         from pandas import DataFrame

@@ -1,0 +1,80 @@
+"""What a notebook shows of results, and a bar that fills in one."""
+
+import sys
+import xml.etree.ElementTree as ElementTree
+from types import SimpleNamespace
+
+import pytest
+
+from harness import library
+from plots.compare_sweeps import Sweeps
+from plots.load import load_sweep
+from record import notebook
+from tests.plots.sweeps import run_document, store
+
+
+def points(html):
+    """Of the line, as numbers."""
+    svg = ElementTree.fromstring(html[html.index("<svg") : html.index("</svg>") + 6])
+    return [tuple(map(float, pair.split(","))) for pair in svg.find("polyline").get("points").split()]
+
+
+def test_a_simulation_has_a_table_and_its_rates():
+    found = library.simulate("ecmp", "stride:4", seconds=6)
+    html = found._repr_html_()
+    assert "<td>ecmp on stride:4" in html
+    line = points(html)
+    assert len(line) == 6
+    assert [x for x, _ in line] == sorted(x for x, _ in line)
+
+
+def test_a_run_has_its_verdict_and_reasons(tmp_path):
+    store(tmp_path, run_document("stride:4", "ecmp", verdict="invalid", reasons=["too <slow>"]))
+    (run,) = load_sweep(tmp_path).runs
+    html = run._repr_html_()
+    assert "too &lt;slow&gt;" in html
+    assert "invalid" in html
+    heights = [y for _, y in points(html)]
+    rates = run.rates.total_mbps
+    assert rates[heights.index(min(heights))] == pytest.approx(max(rates), rel=2e-3), "the highest rate is highest"
+
+
+def test_a_sweep_has_a_row_for_each_scheme_and_its_picture(tmp_path):
+    for scheme in ("nonblocking", "ecmp"):
+        store(tmp_path, run_document("stride:4", scheme))
+    html = Sweeps(tmp_path, ((load_sweep(tmp_path), {}),))._repr_html_()
+    assert html.count("<tr>") == 3
+    assert 'src="data:image/svg+xml;base64,' in html
+    assert "1 of 1" in html
+
+
+def test_nothing_is_a_notebook_here():
+    assert not notebook.in_notebook()
+    with notebook.bar("x", 1) as fill:
+        assert fill is None
+
+
+@pytest.fixture
+def shown(monkeypatch):
+    """What a kernel's display was given, in turn."""
+    given = []
+    handle = SimpleNamespace(update=given.append)
+
+    def display(what, display_id):
+        given.append(what)
+        return handle
+
+    shell = SimpleNamespace(kernel=True)
+    parts = {"HTML": str, "display": display}
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(**parts))
+    return given
+
+
+def test_a_bar_fills_in_a_notebook(shown):
+    library.simulate("ecmp", "stride:4", seconds=30)
+    values = [float(text.split('value="')[1].split('"')[0]) for text in shown[:-1]]
+    assert values[0] == 0
+    assert values == sorted(values)
+    assert len(values) > 2
+    assert shown[-1] == "", "it goes when it is full"
