@@ -12,8 +12,9 @@ from rich.markup import escape
 from plots.style import label, setting_text
 from record.errors import RunFailed, one_line
 from record.files import find_files
-from record.options import in_words, json_option, picture_options, pictures, to_write
+from record.options import field_options, in_words, json_option, picture_options, pictures, tell_user, to_write
 from record.output import plain_table
+from simulator.config import Config
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -91,20 +92,44 @@ def _judge_again(folder: Path) -> None:
 
 
 @click.command()
-@_folder
-@click.option("--out", type=_NEW, metavar="DIR", help="Folder for the files [default: FOLDER/export].")
+@click.argument("folder", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--out", type=_NEW, metavar="DIR", help="Folder for the files [default: FOLDER/export; export-PROGRAM].")
+@click.option(
+    "--to",
+    type=click.Choice(["hpcc", "htsim", "simgrid"]),
+    help="Instead of a sweep: network, flows and (simgrid) paths of these options, as files of that program.",
+)
+@field_options(
+    Config, "scheme traffic k link_mbps seconds seed topology oversubscribe flows_per_host keep scale_sizes",
+    scheme="ecmp", traffic="",
+)  # fmt: skip
 @in_words
-def export(folder: Path, out: Path | None) -> None:
-    """Write a sweep as CSV: one file with a row per run, one with a row per flow.
+def export(folder: Path | None, out: Path | None, to: str | None, **fields: Any) -> None:
+    """Write a sweep as CSV, or an experiment as the files of another program.
 
-    FOLDER is a sweep (results/runs/NAME), or the kept data of one (results/figure9). docs/results.md says what is
-    in them.
+    FOLDER is a sweep (results/runs/NAME), or the kept data of one (results/figure9): one file with a row per run, one
+    with a row per flow; docs/results.md says what is in them. With --to, an experiment's network, flows and paths
+    are written for HPCC's ns-3, htsim or SimGrid (docs/workloads.md), which then run the same.
 
-    Example: hedera export results/figure9 --out /tmp/figure9
+    \b
+    hedera export results/figure9 --out /tmp/figure9
+    hedera export --to simgrid --traffic poisson:web-search,0.5 --seconds 5 --out /tmp/there
     """
-    from plots.export import export as write
+    if (to is None) == (folder is None):
+        raise ValueError("give a sweep's FOLDER, or --to and --traffic for another program's files")
+    if folder is not None:
+        from plots.export import export as write
 
-    _tell(write(folder, out or folder / "export"))
+        _tell(write(folder, out or folder / "export"))
+        return
+    if not fields["traffic"]:
+        raise ValueError("--to needs --traffic, as in --traffic stride:4")
+    from simulator.export import export as write_experiment
+
+    place = to_write(out or Path(f"export-{to}"))
+    _tell(write_experiment(Config(**fields), str(to), place))
+    if to != "simgrid":
+        tell_user(f"paths are not in it: {to} chooses them by itself")
 
 
 def _tell(files: Iterable[Path]) -> None:
