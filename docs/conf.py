@@ -63,4 +63,5 @@ def _output(code, names, file):
             raise
         return f"\nNot executed where this page was made: {error}\n"
     text = f"\n```text\n{said.getvalue()}```\n" if said.getvalue() else ""
-    return text + (f"\n```{{raw}} html\n{value._repr_html_()}\n```\n" if last else "")
+    shown = f'<div style="overflow-x: auto">{value._repr_html_()}</div>' if last else ""
+    return text + (f"\n```{{raw}} html\n{shown}\n```\n" if last else "")

@@ -44,7 +44,8 @@ def rates(t: Sequence[float], mbps: Sequence[float], capacity_mbps: float, windo
     (a, b), full = map(x, window_s), y(capacity_mbps)
     small = 'font-size="10" font-family="sans-serif" fill="#6b6b6b"'
     return (
-        f'<svg width="{_WIDTH}" height="{_HEIGHT}" role="img" aria-label="Mb/s received over time">'
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" width="{_WIDTH}" style="max-width: 100%; height: auto" role="img" '
+        'aria-label="Mb/s received over time">'
         f'<rect x="{a:.1f}" y="0" width="{b - a:.1f}" height="{y(0):.1f}" fill="#e9f0f7"/>'
         f'<path d="M{_LEFT} 0V{y(0):.1f}H{_WIDTH}" fill="none" stroke="#6b6b6b"/>'
         f'<path d="M{_LEFT} {full:.1f}H{_WIDTH}" fill="none" stroke="#222222" stroke-dasharray="5 3"/>'

@@ -30,6 +30,7 @@ from record.options import (
     output,
     parallel,
     picture_options,
+    pictures,
     quiet_option,
     seeds_option,
     to_write,
@@ -120,6 +121,8 @@ def study(
             if folders:
                 out = to_write(out or folders[fields["quick"]])
             each = describe(**fields)
+            if pictures().asked and each.draw is None:
+                raise click.UsageError("this draws no picture: its numbers are in CSV files, and --json prints them")
             if each.folder and out == OUT:
                 out = each.folder
             assert out is not None

@@ -469,6 +469,7 @@ def _emulated_shuffles(folder: Path, schemes: Sequence[str]) -> Study:
     schemes_option(tuple(TABLE_2)),
     field_options(Config, "interval_s tick_s detect_s"),
     seeds=5,
+    pictured=False,
 )
 def table_2(folder: Path | None, simulated: bool, schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
     """A shuffle's time, hosts' completion, bandwidth and goodput, as ratios to the control, beside the paper's.
@@ -554,6 +555,7 @@ def _cells(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
     field_options(Config, "flows_per_host seconds tick_s", flows_per_host=3, tick_s=0.01),
     engines_option,
     seeds=3,
+    pictured=False,
 )
 def table_3(
     hosts: str, iterations: str, intervals: str, engines: Sequence[str], seeds: int, flows_per_host: int,

@@ -151,3 +151,10 @@ def test_formats_of_the_present_command_end_with_it():
     from record.options import pictures
 
     assert pictures() == Pictures()
+
+
+def test_what_draws_no_picture_says_so():
+    done = hedera("explain-gff", "--format", "pdf")
+    assert done.returncode == 2
+    assert "draws no picture" in done.stderr
+    assert "--format" not in hedera("table", "4", "--help").stdout
