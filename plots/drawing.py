@@ -58,7 +58,7 @@ class Drawing(Figure):
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
-        self.caption = ""
+        self.caption, self._dots_per_inch = "", 150
         self._entries: list[tuple[Any, Sequence[Any], Sequence[str], str]] = []
 
     def legend(self, *args: Any, **settings: Any) -> Any:
@@ -81,7 +81,7 @@ class Drawing(Figure):
     def content(self, kind: str) -> bytes:
         """The picture as a PNG, SVG or PDF file."""
         content = io.BytesIO()
-        self.savefig(content, format=kind, dpi=150 if not self.caption else 300, facecolor="white")
+        self.savefig(content, format=kind, dpi=self._dots_per_inch, facecolor="white")
         return content.getvalue()
 
     # --- for print ------------------------------------------------------------------------------------------
@@ -95,7 +95,8 @@ class Drawing(Figure):
             self._lay_out(width_in)
 
     def _lay_out(self, width_in: float) -> None:
-        self.caption = self._without_heading() or " "
+        self._dots_per_inch = 300
+        self.caption = self._without_heading()
         entries = self._without_legends()
         for text in self.findobj(Text):
             text.set_fontsize(POINTS)
