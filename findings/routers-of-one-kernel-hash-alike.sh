@@ -43,7 +43,7 @@ echo 1 >/proc/sys/net/ipv4/fib_multipath_hash_policy
 [ -z "${1:-}" ] || echo "$1" >/proc/sys/net/ipv4/fib_multipath_hash_seed
 ip route add 10.0.0.0/8 nexthop via 192.168.0.2 dev out0 nexthop via 192.168.1.2 dev out1
 for port in $(seq 20000 20199); do
-    ip route get 10.2.1.3 from 10.0.0.2 ipproto tcp sport $port dport 5001 | grep -o 'dev out.'
+    ip route get 10.2.1.3 from 10.0.0.2 ipproto 6 sport $port dport 5001 | grep -o 'dev out.'
 done
 END
 agree() { paste "$tmp/$1" "$tmp/$2" | awk '$2 == $4' | wc -l; }
