@@ -135,9 +135,18 @@ def merge(root: Path, system: Path) -> None:
 
 
 def _alternatives(root: Path) -> None:
-    """Make the links that a package's own script would have made: ovs-vswitchd is one of Debian's alternatives."""
+    """Make the links that a package's own script would have made: ovs-vswitchd and iptables are among Debian's
+    alternatives."""
     for program in root.glob("usr/lib/openvswitch-*/ovs-vswitchd"):
         link = root / "usr/sbin/ovs-vswitchd"
         link.parent.mkdir(exist_ok=True)
         if not os.path.lexists(link):
             link.symlink_to(os.path.relpath(program, link.parent))
+    many = root / "usr/sbin/xtables-nft-multi"
+    for name in _XTABLES if many.exists() else ():
+        link = many.with_name(name)
+        if not os.path.lexists(link):
+            link.symlink_to(many.name)
+
+
+_XTABLES = tuple(f"{name}{what}" for name in ("iptables", "ip6tables") for what in ("", "-save", "-restore"))

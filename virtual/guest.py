@@ -124,7 +124,8 @@ class Ended:
 
     ``status``: its exit status. ``time_travel``: whether computing took no time in the guest; if not, the guest had
     real time, and its measurements are only as good as those of a busy machine. ``kernel``: its release. ``mode``:
-    how it controls its processes, ``seccomp`` or ``ptrace``.
+    how it controls its processes, ``seccomp`` or ``ptrace``. ``notes``: sentences about what it saw that is not as on
+    another machine.
     """
 
     status: int
@@ -135,6 +136,7 @@ class Ended:
     mode: str
     stdout: str
     stderr: str
+    notes: tuple[str, ...] = ()
 
 
 @dataclass

@@ -1,4 +1,6 @@
-"""Programs of a networking class, on Mininet: `python3 queues.py bufferbloat|incast|bbr` prints one number."""
+"""Programs of a networking class, on Mininet: `python3 queues.py bufferbloat|incast|bbr` prints one number.
+
+With `offload` behind it, packets of up to 64 kB stay as Linux makes them."""
 
 import random
 import re
@@ -17,7 +19,7 @@ PROGRAMS = {
 """What is measured; the bottleneck, Mb/s and packets of its queue; what each sender sends."""
 
 
-def measured(program):
+def measured(program, offload=False):
     _, mbps, packets, senders = PROGRAMS[program]
     net = Mininet(link=TCLink, controller=None)
     router = net.addHost("r", ip="10.0.0.1/24")
@@ -25,7 +27,7 @@ def measured(program):
         host = net.addHost(f"h{n}", ip=f"10.{n}.0.2/24", defaultRoute=f"via 10.{n}.0.1")
         net.addLink(router, host, bw=min(10 * mbps, 1000) if n else mbps, params1={"ip": f"10.{n}.0.1/24"})
     net.start()
-    for end in [*router.intfList(), *(host.defaultIntf() for host in net.hosts[1:])]:  # packets, not 64 kB at once
+    for end in [] if offload else [*router.intfList(), *(host.defaultIntf() for host in net.hosts[1:])]:
         end.node.cmd(f"ethtool -K {end} tso off gso off gro off")
     router.cmd(f"sysctl -qw net.ipv4.ip_forward=1; tc qdisc add dev r-eth0 parent 5:1 handle 10: pfifo limit {packets}")
     net["h0"].cmd("iperf -s >/dev/null 2>&1 & sleep 1")
@@ -53,4 +55,4 @@ def draw(table, picture):
     figure.savefig(picture, dpi=110)
 
 
-draw(*sys.argv[2:]) if sys.argv[1] == "draw" else print(f"{measured(sys.argv[1]):.1f}")
+draw(*sys.argv[2:]) if sys.argv[1] == "draw" else print(f"{measured(sys.argv[1], 'offload' in sys.argv):.1f}")

@@ -94,3 +94,89 @@ def test_output_is_there_when_a_guest_is_ended_by_ours(place):
     with pytest.raises(WorkerFailed, match="did not finish within"):
         run(["sh", "-c", "echo begun; while :; do sleep 0.001; done"], stdout=said, until_s=1e9, real_s=patience_s)
     assert said.getvalue() == b"begun\n"
+
+
+# --- what the kernel of programs has more than that of runs ---
+
+HOSTS = """
+ip netns add a; ip netns add b; ip link add v netns a type veth peer name w netns b
+ip -n a addr add 10.0.0.1/24 dev v; ip -n b addr add 10.0.0.2/24 dev w
+for n in a b; do ip -n $n link set lo up; done; ip -n a link set v up; ip -n b link set w up
+"""
+SEND = (
+    HOSTS + "ip netns exec b iperf -s >/dev/null & sleep 1; ip netns exec a iperf -c 10.0.0.2 -t 2 -y C | cut -d, -f9\n"
+)
+
+
+def test_limits_on_processors_are_taken_and_read_and_slow_nobody(place):
+    script = """
+    cgcreate -g cpu,cpuacct,cpuset:/h1 && cgset -r cpu.cfs_period_us=100000 /h1 && cgset -r cpu.cfs_quota_us=6250 /h1
+    cgset -r cpuset.cpus=0 /h1 && cgset -r cpuset.mems=0 /h1 && cgclassify -g cpu,cpuset:/h1 $$
+    cgget -n -v -r cpu.cfs_quota_us -r cpuset.cpus /h1
+    i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done
+    cat /sys/fs/cgroup/cpu/h1/tasks | grep -c $$; cgdelete -r cpu:/h1
+    """
+    done, said, complained = shell(script)
+    assert (done.status, said.split(), complained) == (0, [b"6250", b"0", b"1"], b"")
+    assert done.simulated_s < 1
+    assert "limits on processors are taken and slow nobody" in done.notes[0]
+    done, _, _ = shell("cgcreate -g cpu:/h1 && cgset -r cpu.cfs_quota_us=-1 /h1")
+    assert done.notes == (), "none is asked for"
+
+
+def test_bridges_vlans_nat_and_ipv6(place):
+    script = HOSTS.replace(
+        "netns b\n", "netns b; ip netns add c; ip link add x netns b type veth peer name y netns c\n", 1
+    )
+    script += """
+    ip -n b link add br0 type bridge && ip -n b link set x master br0 up && ip -n b addr add 10.1.0.1/24 dev br0
+    ip -n b link set br0 up; ip -n c link set lo up; ip -n c link set y up; ip -n c addr add 10.1.0.2/24 dev y
+    ip -n a route add default via 10.0.0.2; ip netns exec b sysctl -qw net.ipv4.ip_forward=1
+    ip netns exec a ping -c1 -W1 10.1.0.2 >/dev/null; echo without $?
+    ip netns exec b iptables -t nat -A POSTROUTING -o br0 -j MASQUERADE
+    ip netns exec a ping -c1 -W1 10.1.0.2 >/dev/null
+    echo nat $?
+    ip netns exec b nft list ruleset | grep -c masquerade
+    ip -n a link add link v name v.7 type vlan id 7 && ip -n b link add link w name w.7 type vlan id 7
+    ip -n a addr add fd00::1/64 dev v.7 nodad; ip -n b addr add fd00::2/64 dev w.7 nodad
+    ip -n a link set v.7 up; ip -n b link set w.7 up; ip netns exec a ping -c1 -W1 fd00::2 >/dev/null; echo vlan $?
+    """
+    done, said, complained = shell(script, packages=["iptables", "nftables"])
+    assert said.decode().split() == ["without", "1", "nat", "0", "1", "vlan", "0"], complained
+    assert done.notes == ()
+
+
+def test_a_link_without_a_rate_gets_one_and_that_is_told_where_it_was_full(place):
+    done, said, _ = shell(SEND, link_mbps=100)
+    assert 85e6 < int(said) < 110e6
+    assert done.notes == ("links without a rate had 100 Mb/s, and were full (--link-rate)",)
+    done, said, _ = shell(HOSTS + "ip netns exec a ping -c2 10.0.0.2 >/dev/null; tc -n a qdisc show dev v")
+    assert said.startswith(b"qdisc noqueue"), "nothing is seen of it"
+    assert done.notes == ()
+    with pytest.raises(ValueError, match="whole number of Mb/s"):
+        run(["true"], link_mbps=-1)
+
+
+def test_packets_that_stand_for_many_are_told_and_can_be_left_out(place):
+    """A queue of 20 packets: of 64 kB, it is a megabyte."""
+    shaped = SEND.replace(
+        "ip netns exec b iperf",
+        "tc -n a qdisc add dev v root handle 1: htb default 1\ntc -n a class add dev v classid 1:1 htb rate 10mbit\n"
+        "ip netns exec b iperf",
+    )
+    done, _, _ = shell(shaped)
+    (note,) = done.notes
+    assert "bytes on average, and its MTU is 1,500: --no-offload" in note
+    assert int(note.partition(" had ")[2].split()[0].replace(",", "")) > 3000
+    done, said, _ = shell(shaped, offload=False)
+    assert done.notes == ()
+    assert 9e6 < int(said) < 14e6
+
+
+def test_a_program_that_is_not_there_is_named_with_its_package(place):
+    if shutil.which("tshark") or shutil.which("vconfig"):
+        pytest.skip("they are installed")
+    done, _, _ = shell(
+        "tshark -v; python3 -c 'import subprocess; subprocess.run([\"vconfig\"])'; nothing-of-ours; true"
+    )
+    assert done.notes == ("tshark is not on this machine: --with tshark", "vconfig is not on this machine: --with vlan")

@@ -24,11 +24,15 @@ def tested(home, monkeypatch):
     return times
 
 
-def test_what_is_shipped_is_what_its_manifest_says_needs_no_library_and_tells_no_path():
-    told, linux = shipped.manifest(), lzma.decompress(shipped.SHIPPED.read_bytes())
-    assert shipped.sha256(shipped.SHIPPED.read_bytes()) == told["xz_sha256"]
+@pytest.mark.parametrize("which", shipped.KERNELS)
+def test_what_is_shipped_is_what_its_manifest_says_needs_no_library_and_tells_no_path(which):
+    told, packed = shipped.manifest(which), shipped.packed_file(which).read_bytes()
+    linux = lzma.decompress(packed)
+    assert shipped.sha256(packed) == told["xz_sha256"]
     assert shipped.sha256(linux) == told["sha256"]
-    assert told["changes_sha256"] == shipped.ours(), "hedera kernel build --ship, after a change of what we compile"
+    assert told["changes_sha256"] == shipped.ours(which), (
+        "hedera kernel build --ship, after a change of what we compile"
+    )
     assert told["package"] == f"{build.PACKAGE} {build.VERSION}"
     assert b"/ld-linux" not in linux
     assert b"/building." not in linux
@@ -68,7 +72,7 @@ def test_a_damaged_file_is_not_run(tested, monkeypatch, tmp_path):
     for content in (b"not xz", lzma.compress(b"another program")):
         damaged = tmp_path / "linux.xz"
         damaged.write_bytes(content)
-        monkeypatch.setattr(shipped, "SHIPPED", damaged)
+        monkeypatch.setattr(shipped, "packed_file", lambda which, file=damaged: file)
         with pytest.raises(UnfitMachine, match="git checkout"):
             kernel.kernel(print)
     assert tested == []
@@ -78,10 +82,19 @@ def test_another_source_is_another_kernel(tested, monkeypatch):
     first = kernel.kernel(print)
     monkeypatch.setenv(shipped.NAMED, "/usr/src/linux")
     assert shipped.built() is None
-    mine = shipped.keep(b"mine", "6.12.1", "linux", print)
+    mine = shipped.keep(b"mine", "6.12.1", "linux", print, use=shipped.RUNS)
     assert shipped.built() == mine
     monkeypatch.delenv(shipped.NAMED)
     assert shipped.built() == first
+
+
+def test_the_kernel_of_programs_is_another_one(tested):
+    of_runs, of_programs = kernel.kernel(print), kernel.kernel(print, shipped.PROGRAMS)
+    assert of_runs.sha256 != of_programs.sha256
+    assert kernel.kernel(print) == of_runs
+    assert tested == [of_runs.linux, of_programs.linux]
+    runs, programs = (set(shipped.config_file(which).read_text().split()) for which in shipped.KERNELS)
+    assert {line for line in runs - programs if line.startswith("CONFIG")} <= {"CONFIG_EPORT=y"}, "all that runs have"
 
 
 # --- compiling ---
@@ -112,17 +125,29 @@ PATCH = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-{before}\n+{after}\n"
 def test_older_sources_get_patches_of_their_own_besides_and_in_place_of_others(tmp_path, monkeypatch):
     patches = tmp_path / "patches"
     (patches / "before-6.13").mkdir(parents=True)
+    (patches / "guest").mkdir()
     for name, before, after in (
         ("1.patch", "all", "new"), ("before-6.13/1.patch", "all", "old"), ("before-6.13/2.patch", "old", "older"),
-        (shipped.COPIES[1], "new", "copied"),
+        (shipped.COPIES[1], "new", "copied"), ("guest/20.patch", "copied", "of programs"),
     ):  # fmt: skip
         (patches / name).write_text(PATCH.format(before=before, after=after))
     monkeypatch.setattr(shipped, "PATCHES", patches)
-    for minor, content in ((12, "older"), (13, "new"), (16, "copied")):
+    runs, programs = shipped.KERNELS
+    made = ((12, runs, "older"), (13, runs, "new"), (16, runs, "copied"), (17, programs, "of programs"))
+    for minor, which, content in made:
         path = tree(tmp_path / str(minor), minor)
         (path / "f").write_text("all\n")
-        build.change(path)
+        build.change(path, which)
         assert (path / "f").read_text() == content + "\n"
+
+
+def test_what_makes_runs_faster_is_not_in_the_kernel_of_programs():
+    late, own = shipped.PATCHES / "12-x.patch", shipped.PATCHES / "guest" / "20-x.patch"
+    of_both = shipped.PATCHES / "11-x.patch"
+    assert [[shipped.applies(one, which) for one in (of_both, late, own)] for which in shipped.KERNELS] == [
+        [True, True, False],
+        [True, False, True],
+    ]
 
 
 def test_a_source_that_we_do_not_know_how_to_change(tmp_path):

@@ -1,4 +1,4 @@
-"""The kernel of virtual time. Everyone has the same one, so results of different machines compare.
+"""The kernels of virtual time. Everyone has the same ones, so results of different machines compare.
 
 `virtual.kernel.shipped` unpacks and tests it; `virtual.kernel.build` makes it again from its source, or another from
 the source that HEDERA_KERNEL_SOURCE names. Other modules call `kernel()`.
@@ -7,19 +7,20 @@ the source that HEDERA_KERNEL_SOURCE names. Other modules call `kernel()`.
 import os
 
 from virtual.guest import require_programs
-from virtual.kernel.shipped import NAMED, Kernel, Say, built, unpacked
+from virtual.kernel.shipped import NAMED, RUNS, Kernel, Say, built, unpacked
 
 
-def kernel(say: Say) -> Kernel:
-    """The kernel, unpacked and tested (or, with HEDERA_KERNEL_SOURCE, compiled) now if it is not there yet.
+def kernel(say: Say, which: str = RUNS) -> Kernel:
+    """The kernel of runs, or ``which``, unpacked and tested (or, with HEDERA_KERNEL_SOURCE, compiled) now if it is not
+    there yet.
 
     Raises UnfitMachine with the reason if that fails.
     """
     require_programs()
-    if (of_user := built()) is not None:
+    if (of_user := built(which)) is not None:
         return of_user
     if os.environ.get(NAMED):
         from virtual.kernel.build import build
 
-        return build(say)
-    return unpacked(say)
+        return build(say, which)
+    return unpacked(say, which)

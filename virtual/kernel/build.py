@@ -1,4 +1,4 @@
-"""The kernel of virtual time, compiled: from the source of the one that is shipped, Debian's package, or from the
+"""The kernels of virtual time, compiled: from the source of the one that is shipped, Debian's package, or from the
 archive that HEDERA_KERNEL_SOURCE names.
 
 Two compilations of one source by the same compiler, linker and C library give the same file, byte for byte, wherever
@@ -38,28 +38,30 @@ configuration, which it contains."""
 XZ = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
 
 
-def build(say: Say, *, ship: bool = False) -> Kernel:
-    """Compile and test a kernel, from the source that is asked for; it is kept in this user's cache.
+def build(say: Say, which: str = shipped.RUNS, *, ship: bool = False) -> Kernel:
+    """Compile and test one of the kernels, from the source that is asked for; it is kept in this user's cache.
 
     Guests use it if HEDERA_KERNEL_SOURCE asks for it. ``ship``: write it where the shipped one lies.
     Raises UnfitMachine when it fails.
     """
-    content, facts = compiled(say)
-    named = bool(os.environ.get(NAMED)) and not ship
+    content, facts = compiled(say, which)
+    named = which if os.environ.get(NAMED) and not ship else ""
     kept = shipped.keep(content, facts["release"], facts["package"], say, use=named)
     if ship:
-        shipped.SHIPPED.write_bytes(packed(content))
-        shipped.MANIFEST.write_text(json.dumps(described(content, facts), indent=1) + "\n", encoding="utf-8")
+        shipped.packed_file(which).write_bytes(packed(content))
+        shipped.manifest_file(which).write_text(
+            json.dumps(described(content, facts), indent=1) + "\n", encoding="utf-8"
+        )
     return kept
 
 
-def differences(say: Say) -> list[str]:
-    """Compile the shipped kernel again; what differs from it, in sentences. None: it is the same, byte for byte."""
-    manifest = shipped.manifest()
-    wrong = sha256(shipped.SHIPPED.read_bytes()) != manifest["xz_sha256"]
-    return [f"{shipped.SHIPPED.name} is not the file that {shipped.MANIFEST.name} names"] * wrong + [
-        f"{name}: shipped {manifest.get(name)!r}, here {value!r}"
-        for name, value in described(*compiled(say)).items()
+def differences(say: Say, which: str = shipped.RUNS) -> list[str]:
+    """Compile a shipped kernel again; what differs from it, in sentences. None: it is the same, byte for byte."""
+    manifest, file = shipped.manifest(which), shipped.packed_file(which)
+    wrong = sha256(file.read_bytes()) != manifest["xz_sha256"]
+    return [f"{file.name} is not the file that {shipped.manifest_file(which).name} names"] * wrong + [
+        f"{which} {name}: shipped {manifest.get(name)!r}, here {value!r}"
+        for name, value in described(*compiled(say, which)).items()
         if manifest.get(name) != value and name != "package"
     ]
 
@@ -74,7 +76,7 @@ def described(content: bytes, facts: dict[str, str]) -> dict[str, str]:
     return {**facts, "sha256": sha256(content), "xz_sha256": sha256(packed(content))}
 
 
-def compiled(say: Say) -> tuple[bytes, dict[str, str]]:
+def compiled(say: Say, which: str = shipped.RUNS) -> tuple[bytes, dict[str, str]]:
     """Get the source, change it, and compile it: the kernel, and what its bytes depend on."""
     facts = tools()
     kernels = cache.folder("kernels")
@@ -84,10 +86,10 @@ def compiled(say: Say) -> tuple[bytes, dict[str, str]]:
         with tempfile.TemporaryDirectory(prefix="building.", dir=kernels) as name:
             tree, facts["package"], facts["source_sha256"] = lay(Path(name), say)
             facts["release"] = ".".join(map(str, version(tree)))
-            facts["changes_sha256"] = shipped.ours()
-            change(tree)
+            facts["changes_sha256"] = shipped.ours(which)
+            change(tree, which)
             say("compiling, which takes some minutes ...")
-            linux = _compile(tree, Path(name, "build"), kernels / "build.log")
+            linux = _compile(tree, Path(name, "build"), kernels / "build.log", which)
             _run(["strip", "--strip-all", str(linux)])
             return linux.read_bytes(), facts
 
@@ -150,11 +152,13 @@ def version(tree: Path) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", head, re.MULTILINE)))
 
 
-def change(tree: Path) -> None:
+def change(tree: Path, which: str = shipped.RUNS) -> None:
     """Make our changes in a source. Raises UnfitMachine if they do not fit it."""
     patches = {path.name: path for path in shipped.PATCHES.glob("*.patch")}
     if version(tree) < OLD:
         patches |= {path.name: path for path in (shipped.PATCHES / "before-6.13").glob("*.patch")}
+    patches |= {path.name: path for path in (shipped.PATCHES / which).glob("*.patch")}
+    patches = {name: path for name, path in patches.items() if shipped.applies(path, which)}
     first, copies = shipped.COPIES
     if version(tree) < first:
         patches.pop(copies, None)
@@ -165,10 +169,10 @@ def change(tree: Path) -> None:
             raise UnfitMachine(f"our changes do not fit it: {name}")
 
 
-def _compile(tree: Path, build: Path, log: Path) -> Path:
+def _compile(tree: Path, build: Path, log: Path, which: str) -> Path:
     build.mkdir()
     config = build / "ours.config"
-    text = shipped.CONFIG.read_text(encoding="utf-8")
+    text = shipped.config_file(which).read_text(encoding="utf-8")
     if version(tree) < OLD:  # linked statically, 6.1.192 did not boot
         text = text.replace("CONFIG_STATIC_LINK=y\n", "") + shipped.OLD_CONFIG
     config.write_text(text, encoding="utf-8")

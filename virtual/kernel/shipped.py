@@ -1,4 +1,4 @@
-"""The kernel that is shipped: unpacked for each user, and tested at its first use on a machine."""
+"""The kernels that are shipped: unpacked for each user, and tested at their first use on a machine."""
 
 from __future__ import annotations
 
@@ -20,13 +20,18 @@ from virtual.guest import RESULTS, Guest
 from virtual.kernel import smoke
 from virtual.results import read_small
 
-SHIPPED = Path(__file__).with_name("linux.xz")
-MANIFEST = SHIPPED.with_suffix(".json")
+FOLDER = Path(__file__).parent
+RUNS, PROGRAMS = "linux", "guest"
+"""The two of them, as their files are called: that of runs, and that of `hedera guest`, which has what Mininet's
+programs ask for besides: a run has no use for it, and its results do not change with it."""
+KERNELS = (RUNS, PROGRAMS)
 NAMED = "HEDERA_KERNEL_SOURCE"
 """The variable that names another source than that of the shipped kernel."""
-CONFIG = SHIPPED.with_name("linux.config")
-PATCHES = SHIPPED.with_name("patches")
+PATCHES = FOLDER / "patches"
 """Our changes of the source, one subject a file, applied in the order of their names."""
+OF_RUNS = "12"
+"""From this number on they are of runs alone, whose speed and ports they are; those of `hedera guest` alone are in a
+folder of its name."""
 COPIES = (6, 16), "11-um-copies-of-a-guest.patch"
 """From which version on there is what guests are copied with, and our change that does it."""
 OLD_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"
@@ -73,32 +78,51 @@ class Kernel:
         return f"Linux {self.release} traces its processes, which takes some 1.5 times as long as by seccomp: {faster}"
 
 
-def built() -> Kernel | None:
+def built(which: str = RUNS) -> Kernel | None:
     try:
-        kernel = msgspec.json.decode(_record().read_bytes(), type=Kernel)
+        kernel = msgspec.json.decode(_record(which).read_bytes(), type=Kernel)
         return kernel if sha256(kernel.linux.read_bytes()) == kernel.sha256 else None
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def identity() -> str:
+def identity(which: str = RUNS) -> str:
     if named := os.environ.get(NAMED):
-        return f"{named}, {ours()}"
-    return manifest()["sha256"]
+        return f"{named}, {ours(which)}"
+    return manifest(which)["sha256"]
 
 
-def ours() -> str:
+def ours(which: str = RUNS) -> str:
     """A hash of our changes and of how we compile."""
-    patches = [path.read_bytes() for path in sorted(PATCHES.rglob("*.patch"))]
-    return sha256(b"".join([CONFIG.read_bytes(), *patches, repr((OLD_CONFIG, FLAGS, FIXED)).encode()]))
+    patches = [path.read_bytes() for path in sorted(PATCHES.rglob("*.patch")) if applies(path, which)]
+    return sha256(b"".join([config_file(which).read_bytes(), *patches, repr((OLD_CONFIG, FLAGS, FIXED)).encode()]))
 
 
-def manifest() -> dict[str, str]:
-    return msgspec.json.decode(MANIFEST.read_bytes(), type=dict[str, str])
+def applies(patch: Path, which: str) -> bool:
+    """Whether a change is one of this kernel's."""
+    if patch.parent.name in KERNELS:
+        return patch.parent.name == which
+    return which == RUNS or patch.name < OF_RUNS
 
 
-def keep(content: bytes, release: str, source: str, say: Say, *, use: bool = True) -> Kernel:
-    """Put a kernel into the user's cache and test it. ``use``: it is the one that is asked for, from now on."""
+def config_file(which: str) -> Path:
+    return FOLDER / f"{which}.config"
+
+
+def packed_file(which: str) -> Path:
+    return FOLDER / f"{which}.xz"
+
+
+def manifest_file(which: str) -> Path:
+    return FOLDER / f"{which}.json"
+
+
+def manifest(which: str = RUNS) -> dict[str, str]:
+    return msgspec.json.decode(manifest_file(which).read_bytes(), type=dict[str, str])
+
+
+def keep(content: bytes, release: str, source: str, say: Say, *, use: str = "") -> Kernel:
+    """Put a kernel into the user's cache and test it. ``use``: which of the kernels it is from now on; empty: none."""
     made = Kernel(release, "", source, sha256(content))
     new = made.linux.with_suffix(f".{os.getpid()}")
     with cache.locked(new.with_name("lock")):
@@ -113,34 +137,34 @@ def keep(content: bytes, release: str, source: str, say: Say, *, use: bool = Tru
         made = replace(made, mode=test(made.linux))
         if use:
             new.write_bytes(msgspec.json.encode(made))
-            new.replace(_record())
+            new.replace(_record(use))
     return made
 
 
-def unpacked(say: Say) -> Kernel:
-    """The shipped kernel, put into the user's cache and tested. Raises UnfitMachine with the reason if that fails."""
+def unpacked(say: Say, which: str = RUNS) -> Kernel:
+    """A shipped kernel, put into the user's cache and tested. Raises UnfitMachine with the reason if that fails."""
     if platform.machine() != "x86_64":
         raise UnfitMachine(f"guests need a processor with x86-64, and this is {platform.machine()}")
-    facts = manifest()
+    facts, file = manifest(which), packed_file(which)
     try:
-        content = lzma.decompress(SHIPPED.read_bytes())
+        content = lzma.decompress(file.read_bytes())
     except (OSError, lzma.LZMAError) as error:
-        raise UnfitMachine(f"{SHIPPED} cannot be unpacked ({error}): git checkout {SHIPPED.name}") from None
+        raise UnfitMachine(f"{file} cannot be unpacked ({error}): git checkout {file.name}") from None
     if sha256(content) != facts["sha256"]:
-        raise UnfitMachine(f"{SHIPPED} is not what {MANIFEST.name} says: git checkout both")
-    return keep(content, facts["release"], facts["package"], say)
+        raise UnfitMachine(f"{file} is not what {manifest_file(which).name} says: git checkout both")
+    return keep(content, facts["release"], facts["package"], say, use=which)
 
 
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _record() -> Path:
+def _record(which: str) -> Path:
     """The file that names the kernel: one for each version of it, and for each kind of machine where it was tested,
     which may share a home."""
     with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
         processor = next((line for line in file if line.startswith("flags")), "")
-    machine = f"{identity()}\0{os.uname().release}\0{processor}"
+    machine = f"{identity(which)}\0{os.uname().release}\0{processor}"
     return cache.folder("kernels") / f"{sha256(machine.encode())[:16]}.json"
 
 
