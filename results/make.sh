@@ -16,6 +16,9 @@ hedera table 4 --out results/simulated
 hedera table 5 --out results/simulated
 hedera table 6 --out results/simulated
 hedera explain-ecmp --out results/simulated
+S=ecmp,ecmp-polarized,ecmp@unsalted:destination,ecmp@unsalted:edge-pair,spanning-tree,nonblocking
+for k in 4 8 16; do hedera figure 10 -k $k --engines maxmin --schemes $S --out results/hashes/larger; done
+hedera figure 11 --schemes ecmp,ecmp-polarized,ecmp@unsalted:edge-pair,nonblocking --out results/hashes/larger
 hedera explain-gff --out results/runs/explain-gff # one reading; those kept beside it are of a version that had options for them
 hedera explain-sa --out results/simulated
 hedera explain-sa -k 16 --out results/simulated

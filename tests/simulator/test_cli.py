@@ -35,6 +35,19 @@ def test_json_is_one_object_with_the_agreed_keys():
     assert len(found["total_mbps_per_second"]) == 12
 
 
+def test_another_hash_is_told_by_the_scheme_s_name():
+    options = ("--traffic", "published:stride4", "--seconds", 6, "--engine", "maxmin")
+    found = found_by("--scheme", "ecmp", "--hash", "crc32:5-tuple", *options)
+    assert found["scheme"] == "ecmp@crc32:5-tuple"
+    assert found["bisection_mbps"] == found_by("--scheme", "ecmp@crc32:5-tuple", *options)["bisection_mbps"]
+    for scheme, hash, says in (
+        ("ecmp", "crc:all", "there is no hash 'crc:all'"),
+        ("random", "xor:5-tuple", "by a hash"),
+    ):
+        done = run("--scheme", scheme, "--hash", hash, *options)
+        assert (done.exit_code, says in done.output) == (2, True)
+
+
 def test_json_of_flows_that_come_and_go_has_their_times():
     options = ("--scheme", "ecmp", "--traffic", "poisson:exponential:2000000,0.03 to randbij", "--seconds", 6)
     found = found_by(*options, "--engine", "maxmin")

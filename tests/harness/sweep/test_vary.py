@@ -28,6 +28,25 @@ def test_a_suite_may_have_schemes_of_its_own(more, schemes, tmp_path, planned):
     assert tuple(SUITES) == run.SUITES, "those that the help names"
 
 
+def test_a_hash_is_for_all_schemes_that_have_one(tmp_path, planned):
+    schemes = "nonblocking,ecmp,spanning-tree,hedera-gff,ecmp@xor:addresses"
+    asked(*SWEEP[:6], schemes, *SWEEP[7:], tmp_path, "--hash", "unsalted:edge-pair")
+    assert [job.spec.scheme for job in planned] == [
+        "nonblocking", "ecmp@unsalted:edge-pair", "spanning-tree", "hedera-gff@unsalted:edge-pair",
+        "ecmp@xor:addresses",
+    ]  # fmt: skip
+    assert len({job.folder for job in planned}) == 5
+
+
+@pytest.mark.parametrize(
+    ("hash", "says"), [("md5:5-tuple", "there is no hash 'md5:5-tuple'"), ("salted:5-tuple", "has a salt for each")]
+)
+def test_a_hash_that_there_is_not_is_a_mistake(hash, says, tmp_path):
+    options = (*SWEEP[:6], "ecmp-polarized", *SWEEP[7:], tmp_path / "results", "--hash", hash)
+    assert_one_sentence(asked(*options), 2, says)
+    assert not (tmp_path / "results").exists()
+
+
 def test_every_combination_is_a_sweep_and_one_table_has_them_all(tmp_path, monkeypatch):
     done = []
 
