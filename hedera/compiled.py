@@ -61,6 +61,14 @@ def compiled(function: Function) -> Function:
     return cast(Function, numba.njit(nogil=True, error_model="numpy", cache=folder is not None)(function))
 
 
+def inlined(function: Function) -> Function:
+    """Decorator: compile ``function`` into every compiled one that calls it.
+
+    For what is called a million times a second with many arrays: a call counts a reference for each of them.
+    """
+    return cast(Function, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
+
+
 @cache
 def code_folder() -> Path | None:
     """The folder of these sources' machine code, made if needed: below NUMBA_CACHE_DIR or ~/.cache/hedera/compiled.
@@ -97,10 +105,15 @@ def make_room(base: Path) -> None:
 
 def sources(root: Path, seen: str = "") -> str:
     """A hash of all that compiled functions call in other files than their own, and of all that Numba asks for;
-    ``seen``: where the files will be when they are run, if that is not ``root``."""
+    ``seen``: where the files will be when they are run, if that is not ``root``.
+
+    The simulator's belong to it, though nothing calls them from elsewhere: Numba reads an index of what it has
+    compiled before it looks whether the file has changed, and ends with an AttributeError where a type in there has
+    another name by now.
+    """
     machine = (seen or str(root), sys.version, numba.__version__, get_host_cpu_name())
     digest = hashlib.sha256(repr(machine).encode())
-    for path in sorted([*(root / "hedera").glob("*.py"), *(root / "topos").glob("*.py")]):
+    for path in sorted(path for package in ("hedera", "topos", "simulator") for path in (root / package).glob("*.py")):
         digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

@@ -31,16 +31,39 @@ def max_min_rates(
     """The max-min fair rate of each flow, float64 (flows,), in the unit of ``capacity``.
 
     ``links`` is int (flows, L): the directed links of each flow's path, with -1 where a path is shorter. ``capacity``
-    is float (links,), not negative. ``part``, float (flows,), is the share of a flow's rate that each entry of its row
-    carries (all of it unless given). A flow without any link has rate infinity. ``calls``: how often it will be asked
-    about flows like these; for few, the loop is not compiled, and Numba not imported.
+    is float (links,), not negative. ``part``, float (flows, L), is the share of a flow's rate that each entry of its
+    row carries (all of it unless given). A flow without any link has rate infinity. ``calls``: how often it will be
+    asked about flows like these; for few, the loop is not compiled, and Numba not imported.
     """
     paths = np.ascontiguousarray(links, dtype=np.int32)
     limits = np.ascontiguousarray(capacity, dtype=np.float64)
-    parts = np.ones(len(paths)) if part is None else np.ascontiguousarray(part, dtype=np.float64)
+    parts = np.ones(paths.shape) if part is None else np.ascontiguousarray(part, dtype=np.float64)
     plain = calls is not None and paths.size * calls <= PLAIN_ENTRIES
     fill = _fill if plain else _compiled_fill()
     return fill(paths, limits, parts)
+
+
+def sprayed_paths(links: LinkState, src: Int32, dst: Int32) -> tuple[Int32, Float64]:
+    """The links of flows that go in equal parts by all their paths that work, and the part of a flow that each carries.
+
+    int32 and float64 (flows, L): each link of a row once, with -1 where a row is shorter; a flow without a path has
+    none. ``src`` and ``dst``: int32 (flows,).
+    """
+    tree = links.tree
+    usable = links.usable_cores(src, dst) & links.connected(src, dst)[:, None]
+    count, cores = usable.sum(axis=1), tree.num_cores
+    paths = path_links(tree, np.repeat(src, cores), np.repeat(dst, cores), np.tile(np.arange(cores), src.size))
+    paths = np.sort(np.where(usable.reshape(-1, 1), paths, NO_LINK).reshape(src.size, -1), axis=1)
+    # Behind each other now, so that the entries of a link are counted from its first to that of the next one.
+    flow, entry = np.nonzero(np.diff(paths, axis=1, prepend=NO_LINK) != 0)
+    times = np.diff(flow * paths.shape[1] + entry, append=paths.size)
+    last = np.flatnonzero(np.diff(flow, append=src.size))
+    times[last] = paths.shape[1] - entry[last]
+    column = np.arange(flow.size) - np.searchsorted(flow, flow)
+    rows = np.full((src.size, int(column.max(initial=0)) + 1), NO_LINK, dtype=np.int32)
+    part = np.zeros(rows.shape)
+    rows[flow, column], part[flow, column] = paths[flow, entry], times / count[flow]
+    return rows, part
 
 
 def sprayed_rates(links: LinkState, src: Int32, dst: Int32, link_mbps: float, *, calls: int | None = None) -> Float64:
@@ -48,13 +71,9 @@ def sprayed_rates(links: LinkState, src: Int32, dst: Int32, link_mbps: float, *,
 
     A flow without a path has none. ``src`` and ``dst``: int32 (flows,). ``calls``: as for `max_min_rates`.
     """
-    tree = links.tree
-    usable = links.usable_cores(src, dst) & links.connected(src, dst)[:, None]
-    count, cores = usable.sum(axis=1), tree.num_cores
-    paths = path_links(tree, np.repeat(src, cores), np.repeat(dst, cores), np.tile(np.arange(cores), src.size))
-    paths = np.where(usable.reshape(-1, 1), paths, NO_LINK).reshape(src.size, cores * paths.shape[1])
-    rates = max_min_rates(paths, link_mbps * link_rates(tree), 1.0 / np.maximum(count, 1), calls=calls)
-    return np.where(count > 0, rates, 0.0)
+    paths, part = sprayed_paths(links, src, dst)
+    rates = max_min_rates(paths, link_mbps * link_rates(links.tree), part, calls=calls)
+    return np.where((paths != NO_LINK).any(axis=1), rates, 0.0)
 
 
 def alone_rates(
@@ -92,11 +111,12 @@ def _fill(paths: Int32, capacity: Float64, part: Float64) -> Float64:
     members = np.empty(first[-1], dtype=np.int32)
     end = first[:-1].copy()
     for flow in range(flows):
-        for link in paths[flow]:
+        for tier in range(paths.shape[1]):
+            link = paths[flow, tier]
             if link >= 0:
                 members[end[link]] = flow
                 end[link] += 1
-                growing[link] += part[flow]
+                growing[link] += part[flow, tier]
 
     rate = np.full(flows, np.inf)
     room = capacity.copy()
@@ -116,10 +136,11 @@ def _fill(paths: Int32, capacity: Float64, part: Float64) -> Float64:
         for flow in members[first[link] : first[link + 1]]:
             if rate[flow] == np.inf:
                 rate[flow] = share
-                for other in paths[flow]:
+                for tier in range(paths.shape[1]):
+                    other = paths[flow, tier]
                     if other >= 0:
-                        room[other] = max(0.0, room[other] - share * part[flow])
-                        growing[other] -= part[flow]
+                        room[other] = max(0.0, room[other] - share * part[flow, tier])
+                        growing[other] -= part[flow, tier]
                         there[other] -= 1
     return rate
 

@@ -17,13 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedera.linkstate import LinkState
-from hedera.maxmin import most_possible, sprayed_rates
+from hedera.maxmin import most_possible, sprayed_paths
 from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.scheduler import ActiveFlows, Scheduler
 from record.spec import phases
+from simulator.aimd import AimdEngine
 from simulator.config import Config
-from simulator.engines import AimdEngine, MaxMinEngine
+from simulator.maxmin import MaxMinEngine
 from simulator.result import Result, RoundLog
+from simulator.starts import EVERY
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, Cores, Fault, cables, link_rates, links_down, moments, num_links, path_links
@@ -84,9 +86,8 @@ class Simulation:
         config, paths = self.config, self.paths
         shared: dict[str, Any] = {"tick_s": config.tick_s, "link_mbps": config.link_mbps, "graph": self.graph}
         if config.engine == "maxmin":
-            uneven = paths.breakage is not None or not config.plain
-            rates = paths.sprayed_rates if config.chosen.sprays and uneven else None
-            return MaxMinEngine(self.work, paths.links, paths.shares, rates=rates, **shared)
+            links, parts = paths.carrying(np.arange(len(self.work), dtype=np.int32))
+            return MaxMinEngine(self.work, links, paths.shares, parts=parts, **shared)
         shared |= {"seed": config.seed, "increase_mbps": config.first_mbps}
         return AimdEngine(self.work, paths.links, paths.shares, **shared)
 
@@ -107,7 +108,7 @@ class Simulation:
             dst=work.dst,
             core=self.paths.core,
             mbps=8 * (at_end - at_begin) / ((end - begin) * config.tick_s * 1e6),
-            sent_bytes=self.engine.sent_bytes,
+            sent_bytes=self.engine.sent_bytes(),
             # When a flow arrived, as its completion time counts from there; or when its turn came.
             start_s=np.where(np.isfinite(work.start_s), work.start_s, began_s),
             began_s=began_s,
@@ -154,17 +155,21 @@ class Simulation:
         return [event for event in events if event[0] <= end]
 
     def _note_bytes(self) -> None:
-        self._window_bytes.append(self.engine.sent_bytes)
+        self._window_bytes.append(self.engine.sent_bytes())
 
     def _strike(self, moment: float) -> None:
         """Something fails or is mended: flows do what their controller would do with them."""
         active, to_come = self.engine.active, np.flatnonzero(np.isnan(self.engine.began_s))
-        self._reroute(self.paths.strike(moment, active, to_come))
-        if self.config.chosen.sprays:  # their rates are others, though their own links are the same
-            self._reroute(active)
+        moved = self.paths.strike(moment, active, to_come)
+        # Sprayed flows go by other links from now on, whatever their own are.
+        self._reroute(np.concatenate([active, to_come]).astype(np.int32) if self.paths.spread else moved)
 
     def _reroute(self, flows: Int32) -> None:
-        if flows.size:
+        if not flows.size:
+            return
+        if isinstance(self.engine, MaxMinEngine):
+            self.engine.reroute(flows, *self.paths.carrying(flows))
+        else:
             self.engine.reroute(flows, self.paths.links[flows])
 
     def _schedule(self) -> None:
@@ -229,16 +234,18 @@ class Counters:
     def poll(self, engine: Engine, period: int) -> tuple[Int32, Int32, Float64]:
         """Flows under way, int32 (seen,); the flow whose number is the name of each; and their bytes per second in
         the last ``period`` ticks, or since they started."""
-        active, gained = engine.active, self._gained(engine)
-        return active, active, gained[active] / _age_s(engine, engine.began_s[active], period)
+        active = engine.active
+        return active, active, self._gained(engine, active) / _age_s(engine, engine.began_s[active], period)
 
     def moved_with(self, moved: Int32, core: Int32, engine: Engine) -> Int32:
         """All flows that go by another path when these flows, by name, are moved to the cores in ``core`` (flows,)."""
         return moved
 
-    def _gained(self, engine: Engine) -> Float64:
-        sent = engine.sent_bytes
-        gained, self._bytes = sent - self._bytes, sent
+    def _gained(self, engine: Engine, flows: Int32 | slice = EVERY) -> Float64:
+        """What each of these flows has sent since it was asked last, bytes: float64, of their shape."""
+        sent = engine.sent_bytes(flows)
+        gained: Float64 = sent - self._bytes[flows]
+        self._bytes[flows] = sent
         return gained
 
 
@@ -297,7 +304,8 @@ class Paths:
     """The path of each flow: ``core`` and ``hashed``, int32 (flows,), its core now and by the static routing; and
     ``links``, int32 (flows, tiers), as in `topos.links.path_links`, of which what only computes has none.
 
-    ``shares``: the rates of all links as shares of the hosts', float64 (links,).
+    ``shares``: the rates of all links as shares of the hosts', float64 (links,). ``spread``: flows are sprayed over
+    paths that are not alike, so that more of their links are told by `carrying`.
     """
 
     def __init__(self, config: Config, work: Flows, graph: FlowGraph | None) -> None:
@@ -308,6 +316,7 @@ class Paths:
         if config.fail and self.routing:
             self.breakage = Breakage(config.faults, self.routing.links)
             self.shares = np.append(self.shares, 0.0)  # `Breakage.nowhere`
+        self.spread = config.chosen.sprays and (self.breakage is not None or not config.plain)
         self.ports = work.src_port
         self._config, self._work, self._graph = config, work, graph
         self.hashed, self.core = np.zeros((2, len(work)), dtype=np.int32)
@@ -334,7 +343,7 @@ class Paths:
             links = path_links(self.network, src, dst, core)
         else:
             links = self.breakage.paths(src, dst, core)
-        if self._config.chosen.sprays:  # none between fills before a host's, or `sprayed_rates` knows
+        if self._config.chosen.sprays:  # none between fills before a host's, or `carrying` knows
             links[:, 1:-1] = NO_LINK
         if self._graph is not None:
             links[src == dst] = NO_LINK
@@ -357,11 +366,20 @@ class Paths:
         self._plan(to_come)
         return self.move(np.concatenate([to_come, active]).astype(np.int32))
 
-    def sprayed_rates(self, flows: Int32) -> Float64:
-        """The max-min fair rates, Mb/s, of flows that go by all paths that work."""
+    def carrying(self, flows: Int32) -> tuple[Int32, Float64 | None]:
+        """The links that carry these flows, int32 (flows, tiers), and the part of the flow that each of them carries,
+        float64 of that shape, or None where each carries all of it.
+
+        Sprayed flows have other links than in ``links`` where paths are of several rates, or some of them are broken.
+        """
+        if not self.spread:
+            return self.links[flows], None
         assert self.routing is not None
-        work, link_mbps = self._work, self._config.link_mbps
-        return sprayed_rates(self.routing.links, work.src[flows], work.dst[flows], link_mbps)
+        links, parts = sprayed_paths(self.routing.links, self._work.src[flows], self._work.dst[flows])
+        if self.breakage is not None:  # what has no path that works is on a link that carries nothing
+            stuck = self.links[flows, 0] == self.breakage.nowhere
+            links[stuck, 0], parts[stuck, 0] = self.breakage.nowhere, 1.0
+        return links, parts
 
 
 class Breakage:

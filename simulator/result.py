@@ -10,8 +10,8 @@ import numpy as np
 from msgspec import structs, to_builtins
 
 from hedera.maxmin import alone_rates
+from simulator.aimd import AimdEngine
 from simulator.config import Config
-from simulator.engines import AimdEngine
 from topos.arrays import Float64, Int32
 from traffic.flows import LASTING, columns
 from traffic.graph import FlowGraph

@@ -8,7 +8,7 @@ import pytest
 from harness.run.observation import Observation, Outage
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import fair, measured_flows
-from simulator.engines import MaxMinEngine
+from simulator.maxmin import MaxMinEngine
 from tests.harness.verdict.fine import routed
 from topos.fattree import FatTree
 from topos.links import num_links, path_links

@@ -1,4 +1,4 @@
-"""How fast flows send: the paper's flow-level model of TCP (section 5.5), tick by tick, and ideal shares.
+"""How fast flows send: the paper's flow-level model of TCP (section 5.5), tick by tick.
 
 `AimdEngine` is TCP's slow start and AIMD without packets. Each tick visits the active flows in a fresh random order.
 A flow whose path has no spare capacity halves its rate and leaves slow start; any other doubles its rate in slow
@@ -6,78 +6,30 @@ start, or adds a constant in congestion avoidance, but takes no more than its pa
 takes counts at once for the flows after it. Then due flows start, every flow sends for the length of the tick, and
 finished flows are purged. Rates are integers, so "no spare capacity" is exact and no sum drifts: the unit is a
 billionth of the fastest link's rate (1 bit/s at 1 Gb/s). Halving an odd rate rounds down.
-
-`MaxMinEngine` gives every flow its max-min fair rate at all times: no TCP, no noise, no chance, and no ticks. It
-answers what the paths alone allow, and so explains what AIMD shows on top of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hedera.compiled import below, bits, compiled
-from hedera.maxmin import max_min_rates
+from simulator.starts import EVERY, starts
 from topos.arrays import Float64, Int32, Int64
-from traffic.flows import NOBODY, Flows
-from traffic.graph import FlowGraph, followers
+from traffic.flows import Flows
+from traffic.graph import FlowGraph
 
 LINK = 1_000_000_000
 """The rate of the fastest link, in the unit of AIMD."""
 NOT_YET = -1
 """The tick in which a flow has started, if it has not."""
-ROUNDING = 1e-9
-"""Of a flow's size: what floating point may leave of it at its end."""
 _ACTIVE, _ARRIVED, _FREED, _QUEUED = 0, 1, 2, 3  # counts of flows
 _RATE, _SLOW_START = 6, 7  # columns after the six links in a flow's row: one flow is half a cache line
 _FURTHER = 8  # the first column of the links that paths of a fat-tree do not have
 _ENDLESS = np.int64(2**62)
 _PLENTY = np.int32(2**30)  # spare capacity of the link that stands for a tier the path does not reach
-
-
-# --- when flows start ------------------------------------------------------------------------------------------
-
-
-class Starts(NamedTuple):
-    """When flows start: at a time of their own, or when those that they wait for have ended.
-
-    ``queue`` int32 (flows,): the flows in the order of their starts; ``due_s`` float64 (flows,): the start of each.
-    Only the first ``known`` have one. The tail of both arrays is room in which an engine lines up the others when
-    their turns come.
-
-    ``first`` int64 (flows + 1,), ``follower`` int32 (edges,): those that wait for flow f are
-    ``follower[first[f] : first[f + 1]]``. ``missing`` int32 (flows,): for how many each flow still waits.
-    ``delay_s`` float64 (flows,): from the end of the last of them to its start.
-    """
-
-    queue: Int32
-    due_s: Float64
-    known: int
-    first: Int64
-    follower: Int32
-    missing: Int32
-    delay_s: Float64
-
-
-def starts(flows: Flows, graph: FlowGraph | None) -> Starts:
-    """As each flow says it in ``start_s`` and ``after``, and ``graph`` of the first of them."""
-    queue = np.argsort(flows.start_s, kind="stable").astype(np.int32)
-    start_s = flows.start_s[queue]
-    known = np.isfinite(start_s)
-    times = queue, np.where(known, start_s, 0.0), int(known.sum())
-    waiting = np.flatnonzero(flows.after != NOBODY)
-    before = flows.after[waiting]
-    delay = np.zeros(len(flows))
-    if graph is None and not waiting.size:
-        return Starts(*times, np.zeros(len(flows) + 1, np.int64), np.zeros(0, np.int32), np.zeros_like(queue), delay)
-    if graph is not None:
-        waiting, before = np.concatenate([graph.waiting, waiting]), np.concatenate([graph.before, before])
-        delay[: len(graph)] = graph.delay_s
-    return Starts(*times, *followers(before, waiting, len(flows)), delay)
 
 
 def ticks_until(seconds: Float64, tick_s: float) -> Int64:
@@ -205,10 +157,9 @@ class AimdEngine:
         rates[active] = self._row[active, _RATE] * self._mbps
         return rates
 
-    @property
-    def sent_bytes(self) -> Float64:
-        """What every flow has sent so far, never more than its size: float64 (flows,)."""
-        sent: Float64 = (self._size - np.maximum(self._left, 0)) * self._bytes
+    def sent_bytes(self, flows: Int32 | slice = EVERY) -> Float64:
+        """What each of these flows has sent so far, never more than its size: float64, of their shape."""
+        sent: Float64 = (self._size[flows] - np.maximum(self._left[flows], 0)) * self._bytes
         return sent
 
     @property
@@ -379,148 +330,3 @@ def _free(f: int, tick: int, state: _State, freed: int, queued: int) -> int:
             queue[place], due[place] = g, when
             queued += 1
     return queued
-
-
-# --- max-min fair rates ------------------------------------------------------------------------------------------
-
-
-class MaxMinEngine:
-    """The rates of a workload's flows by progressive filling; its attributes and methods are those of `AimdEngine`.
-
-    So are its arguments; ``rates`` says the rates of the flows under way, Mb/s (active,), instead of their links.
-    It goes from one start or end of a flow to the next, each at its own time; rates are computed anew after those and
-    after a `reroute`. A tick is only what `advance` counts in.
-    """
-
-    def __init__(
-        self,
-        work: Flows,
-        links: Int32,
-        shares: Float64,
-        *,
-        tick_s: float,
-        link_mbps: float = 1000.0,
-        graph: FlowGraph | None = None,
-        rates: Callable[[Int32], Float64] | None = None,
-    ) -> None:
-        flows = len(work)
-        self.tick, self.tick_s, self._now = 0, tick_s, 0.0  # now: in ticks, so that whole ones are exact
-        self._rates = rates or (lambda active: max_min_rates(self._links[active], self._capacity))
-        self._links = links.astype(np.int32)
-        self._capacity = link_mbps * shares
-        self._bytes = 1e6 / 8 * tick_s  # 1 Mb/s, for one tick
-        self._size = work.size_bytes
-        self._sent = np.zeros(flows)
-        self._rate = np.zeros(flows)
-        self._starts = starts(work, graph)
-        self._due, self._delay = self._starts.due_s / tick_s, self._starts.delay_s / tick_s
-        self._arrived = 0
-        self._freed: list[tuple[float, int, int]] = []  # a heap: due, sequence number, flow
-        self._ever_freed = 0
-        self._active = np.empty(0, dtype=np.int32)
-        self.began_s, self._finished = np.full((2, flows), np.nan)
-        self._stale = True
-
-    def advance(self, ticks: int) -> Float64:
-        """Run ``ticks`` ticks; returns the mean sum of all rates in each, Mb/s, float64 (ticks,)."""
-        totals = np.zeros(ticks)
-        self._now, end = float(self.tick), self.tick + ticks
-        while self._now < end:
-            self._start_due()
-            if self._stale:
-                self._rate[self._active] = self._rates(self._active)
-                self._stale = False
-            rate = self._rate[self._active] * self._bytes
-            left = self._size[self._active] - self._sent[self._active]
-            until = float(end)
-            if self._arrived < self._starts.known:
-                until = min(until, self._due[self._arrived])
-            if self._freed:
-                until = min(until, self._freed[0][0])
-            lasts = until - self._now
-            ends = np.isfinite(left) & (rate > 0)
-            if ends.any() and (first := float((left[ends] / rate[ends]).min())) < lasts:
-                until, lasts = self._now + first, first
-            _add(totals, self._now - self.tick, until - self.tick, float(self._rate[self._active].sum()))
-            self._sent[self._active] += rate * lasts
-            self._now = until
-            self._purge()
-        self.tick = end
-        return totals
-
-    def _start_due(self) -> None:
-        queue, known = self._starts.queue, self._starts.known
-        count = int(np.searchsorted(self._due[self._arrived : known], self._now, side="right"))
-        new = self._begin(queue[self._arrived : self._arrived + count])
-        self._arrived += count
-        while self._freed and self._freed[0][0] <= self._now:
-            now = []
-            while self._freed and self._freed[0][0] <= self._now:
-                now.append(heappop(self._freed)[2])
-            new = np.concatenate([new, self._begin(np.array(now, dtype=np.int32))])
-        if new.size:
-            self._active = np.concatenate([self._active, new])
-            self._stale = True
-
-    def _begin(self, flows: Int32) -> Int32:
-        """Start these flows; returns those that have something to send. The others have ended thereby."""
-        self.began_s[flows] = self._now * self.tick_s
-        sends = self._size[flows] > 0
-        computing = flows[~sends]
-        self._finished[computing] = self._now * self.tick_s
-        self._free(computing)
-        return flows[sends]
-
-    def _free(self, ended: Int32) -> None:
-        """Line up those that waited for these flows alone by now."""
-        first, follower, missing = self._starts[3:6]
-        for f in ended.tolist():
-            for g in follower[first[f] : first[f + 1]].tolist():
-                missing[g] -= 1
-                if missing[g] == 0:
-                    heappush(self._freed, (self._now + self._delay[g], self._ever_freed, g))
-                    self._ever_freed += 1
-
-    def _purge(self) -> None:
-        """Those that have sent all, but for what rounding leaves of it: who should end together does."""
-        over = self._sent[self._active] >= self._size[self._active] * (1 - ROUNDING)
-        if over.any():
-            done = self._active[over]
-            self._finished[done] = self._now * self.tick_s
-            self._sent[done] = self._size[done]
-            self._rate[done] = 0.0
-            self._active = self._active[~over]
-            self._free(done)
-            self._stale = True
-
-    @property
-    def active(self) -> Int32:
-        return np.sort(self._active)
-
-    @property
-    def idle(self) -> bool:
-        return self._active.size == 0 and self._arrived == self._starts.known and not self._freed
-
-    @property
-    def sent_bytes(self) -> Float64:
-        return np.array(self._sent)
-
-    @property
-    def finished_s(self) -> Float64:
-        return np.array(self._finished)
-
-    def reroute(self, flows: Int32, links: Int32) -> None:
-        self._links[flows] = links
-        self._stale = True
-
-
-def _add(totals: Float64, begin: float, end: float, rate: float) -> None:
-    """Add to the mean of each tick, float64 (ticks,), a rate from ``begin`` to ``end``, in ticks."""
-    first, last = int(begin), int(end)
-    if first == last:
-        totals[first] += rate * (end - begin)
-        return
-    totals[first] += rate * (first + 1 - begin)
-    totals[first + 1 : last] = rate
-    if end > last:
-        totals[last] = rate * (end - last)
