@@ -31,6 +31,7 @@ _COMMANDS = {
     "compare": ("harness.cli.report", "compare", "Compare sweeps: how shares of the control change."),
     "completion-script": ("record.completing", "completion_script", "Have your shell complete commands and names."),
     "completion": ("studies.paper.beyond", "completion", "Simulate FCT slowdown against load, by flow size."),
+    "completion-growth": ("studies.paper.growth", "completion_growth", "Simulate FCT slowdown by network size."),
     "demo": ("harness.cli.run", "demo", "A first look: the control, ECMP and Hedera."),
     "doctor": ("harness.cli.machine", "doctor", "Check what this machine can do, and what is missing."),
     "explain-ecmp": ("studies.paper.explain", "explain_ecmp", "Find the routing that fits the published ECMP bars."),

@@ -197,8 +197,8 @@ def loaded(
 
 
 def by_size(config: Config) -> list[Row]:
-    """A row for each size class of one simulation (`record.run.Completion`); without times, and not simulated, if its
-    flows would only pile up.
+    """A row for each size class of one simulation (`record.run.Completion`); without times, and not simulated, if in
+    every tick a pile of flows would have to be updated.
 
     ``interval_s``: None for a scheme that has no period. ``detect_s``: how often large flows were looked for, to be
     re-routed at once. ``carried``: the traffic received in the window, as a share of all hosts' links; if it is far
@@ -208,7 +208,7 @@ def by_size(config: Config) -> list[Row]:
 
     simulation = Simulation(config)
     least, carried = _pile(simulation)
-    if least * config.ticks / 2 > MAX_UPDATES:
+    if config.engine == "aimd" and least * config.ticks / 2 > MAX_UPDATES:
         work, (begin, end) = simulation.work, config.window_s
         size = work.size_bytes[(work.start_s >= begin) & (work.start_s < end)] / config.size_scale
         counts = {name: int(which.sum()) for name, which in members(size).items()}

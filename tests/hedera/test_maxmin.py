@@ -28,7 +28,7 @@ def test_agrees_with_fractions(paths, capacity):
     exact = plain_max_min(paths, [Fraction(c) for c in capacity])
     rates = max_min_rates(links, capacity)
     assert rates == pytest.approx([float(r) for r in exact], abs=1e-9)
-    given = links, np.array(capacity, float), np.ones(len(paths))
+    given = links, np.array(capacity, float), np.ones(links.shape)
     plain, fast = (fill(*given) for fill in (maxmin._fill, maxmin._compiled_fill()))
     assert rates.tolist() == plain.tolist() == fast.tolist()
 
