@@ -16,7 +16,6 @@ import math
 import statistics
 import subprocess
 import sys
-import tempfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,6 +67,7 @@ import numpy as np
 from simulator.config import Config
 from simulator.driver import Simulation
 scheme, k, seconds, interval, ends = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4]), sys.argv[5]
+columns = []
 def made(k, seconds):
     return Simulation(Config(scheme, "poisson:web-search,0.6", k=k, seconds=seconds, interval_s=interval,
                              engine="maxmin", large_flows="measured"))
@@ -78,14 +78,13 @@ result = simulation.run()
 took = time.process_time() - before
 net = getattr(simulation.engine, "_net", None)
 ended = np.isfinite(result.end_s)
-if ends != "-":
+if ends == "True":
     work = simulation.work
     columns = work.src, work.dst, work.start_s, work.size_bytes, np.where(ended, result.end_s, -1.0)
-    with open(ends, "w") as file:
-        json.dump([column.tolist() for column in columns], file)
 events = int(np.isfinite(result.began_s).sum() + ended.sum())
 print(json.dumps({"s": took, "flows": len(simulation.work), "events": events,
                   "rounds_s": sum(one.compute_s for one in result.rounds),
+                  "columns": [column.tolist() for column in columns],
                   "changes": None if net is None else int(net.changes[0]),
                   "gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6}))
 """
@@ -94,9 +93,8 @@ print(json.dumps({"s": took, "flows": len(simulation.work), "events": events,
 _SIMGRID = """
 import json, sys, time
 from simgrid import Actor, Comm, Engine, Host, LinkInRoute, NetZone, this_actor
-with open(sys.argv[1]) as file:
-    senders, receivers, starts, sizes, ours = json.load(file)
-until, link_mbps = float(sys.argv[2]), float(sys.argv[3])
+senders, receivers, starts, sizes, ours = json.load(sys.stdin)
+until, link_mbps = float(sys.argv[1]), float(sys.argv[2])
 engine = Engine(["star", "--cfg=network/model:CM02", "--cfg=network/crosstraffic:0", "--cfg=network/TCP-gamma:0",
                  "--log=root.thres:critical"])
 star, up, down = NetZone.create_star_zone("star"), LinkInRoute.Direction.UP, LinkInRoute.Direction.DOWN
@@ -132,16 +130,15 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
         raise click.UsageError(f"{beside} is no checkout that is set up: it has no .venv/bin/python")
     ours: defaultdict[Case, list[dict[str, Any]]] = defaultdict(list)
     theirs: defaultdict[Case, list[dict[str, Any]]] = defaultdict(list)
-    with tempfile.TemporaryDirectory() as folder:
-        flows = Path(folder, "flows.json")
-        for _ in range(rounds):
-            for case in (*QUICK, *(LONG if whole else ())):
-                print(case, file=sys.stderr)
-                ours[case].append(measured(ROOT, case, flows))
-                if beside == "simgrid" and case.scheme == "nonblocking":
-                    theirs[case].append(in_simgrid(flows, case))
-                elif beside not in (None, "simgrid") and case in QUICK:
-                    theirs[case].append(measured(Path(str(beside)), case, None))
+    for _ in range(rounds):
+        for case in (*QUICK, *(LONG if whole else ())):
+            print(case, file=sys.stderr)
+            to_simgrid = beside == "simgrid" and case.scheme == "nonblocking"
+            ours[case].append(measured(ROOT, case, to_simgrid))
+            if to_simgrid:
+                theirs[case].append(in_simgrid(ours[case][-1].pop("columns"), case))
+            elif beside not in (None, "simgrid") and case in QUICK:
+                theirs[case].append(measured(Path(str(beside)), case))
     columns = ("peer", "ratio", *(("apart, s",) if beside == "simgrid" else ())) if beside else ()
     table = plain_table("Processor seconds", "case", "flows", "changes", "rounds", "GB", "aim", "ours", *columns)
     for case, each in ours.items():
@@ -166,20 +163,20 @@ def grown(flows: dict[Case, int], ours: dict[Case, list[dict[str, Any]]]) -> str
     return f"k = {alike[0].k} to {alike[-1].k}, 0.5 s, ecmp: the time grows as the number of flows to the {power:.2f}"
 
 
-def measured(checkout: Path, case: Case, flows: Path | None) -> dict[str, Any]:
-    """What one simulation took, by the environment of a checkout; its flows and their ends go to the file ``flows``."""
-    told = (case.scheme, case.k, case.seconds, case.interval_s, flows or "-")
+def measured(checkout: Path, case: Case, columns: bool = False) -> dict[str, Any]:
+    """What one simulation took, by the environment of a checkout; with ``columns`` its flows and their ends as well."""
+    told = (case.scheme, case.k, case.seconds, case.interval_s, columns)
     return printed([str(checkout / ".venv/bin/python"), "-c", _OURS, *map(str, told)], checkout)
 
 
-def in_simgrid(flows: Path, case: Case) -> dict[str, Any]:
+def in_simgrid(columns: list[list[float]], case: Case) -> dict[str, Any]:
     """What SimGrid takes for the same flows, and by how many seconds its ends differ at most."""
-    return printed([SIMGRID_PYTHON, "-c", _SIMGRID, str(flows), str(case.seconds), "1000"], ROOT)
+    return printed([SIMGRID_PYTHON, "-c", _SIMGRID, str(case.seconds), "1000"], ROOT, json.dumps(columns))
 
 
-def printed(command: list[str], folder: Path) -> dict[str, Any]:
-    """The JSON object that a program prints as its last line."""
-    ran = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=False)
+def printed(command: list[str], folder: Path, said: str = "") -> dict[str, Any]:
+    """The JSON object that a program prints as its last line; ``said``: what it reads."""
+    ran = subprocess.run(command, cwd=folder, input=said, stdout=subprocess.PIPE, text=True, check=False)
     if ran.returncode:
         raise click.ClickException(f"{command[0]} ended with status {ran.returncode}")
     values: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])

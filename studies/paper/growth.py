@@ -16,7 +16,8 @@ import click
 
 from hedera.schemes import CONTROL
 from plots.completion import over_seeds
-from plots.style import colour, logarithmic, picture, scheme_label, scheme_order
+from plots.pictures import picture
+from plots.style import colour, logarithmic, scheme_label, scheme_order
 from record.completion import CLASSES
 from record.options import field_options
 from simulator.config import Config, bounded
