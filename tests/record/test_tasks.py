@@ -38,6 +38,11 @@ def dies_at_first(folder):
     return "done"
 
 
+def dies_always(folder):
+    noted(folder)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 @pytest.fixture
 def calls(cluster):
     """A folder where any user's tasks say that they were called."""
@@ -90,12 +95,15 @@ def test_a_lost_worker_s_task_is_done_by_the_other(cluster, calls):
     assert len({path.read_text() for path in calls.iterdir()}) == 2
 
 
-@pytest.mark.parametrize("scheduler", [{"DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "0"}])
-def test_the_scheduler_says_how_many_workers_may_be_lost_with_a_task(cluster, calls):
-    workers_of(cluster, 2)
+ALLOWED = "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"
+
+
+@pytest.mark.parametrize(("scheduler", "times"), [({ALLOWED: "0"}, 1), ({}, 4)], ids=["none", "by default"])
+def test_the_scheduler_says_how_many_workers_may_be_lost_with_a_task(cluster, calls, times):
+    workers_of(cluster, times + 1)
     with pytest.raises(WorkerFailed, match="lost with this task"):
-        cluster.run(dies_at_first, [calls])
-    assert answered(calls) == 1
+        cluster.run(dies_always, [calls])
+    assert answered(calls) == times
 
 
 @pytest.mark.parametrize("has_the_function", [True, False])
