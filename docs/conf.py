@@ -15,7 +15,7 @@ release = metadata.version("hedera-harness")
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_click"]
 root_doc = "docs/index"
-include_patterns = ["*.md", "docs/**", "results/**/README.md", "setup/*.md", "virtual/kernel/*.md"]
+include_patterns = ["*.md", "docs/**", "findings/*.md", "results/**/README.md", "setup/*.md", "virtual/kernel/*.md"]
 exclude_patterns = ["results/runs", "docs/examples"]
 
 myst_heading_anchors = 4
