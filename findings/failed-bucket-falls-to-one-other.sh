@@ -39,9 +39,13 @@ vsctl() { ovs-vsctl "--db=unix:$tmp/db.sock" -t 20 "$@"; }
 appctl() { ovs-appctl -t "$tmp/ctl" "$@"; }
 vsctl add-br br0 -- set bridge br0 datapath-type=dummy
 for n in {1..5}; do vsctl add-port br0 p$n -- set interface p$n type=dummy ofport_request=$n; done
-packet() { # an Ethernet frame of a flow with this source port
-    appctl netdev-dummy/receive p1 "in_port(1),eth(src=50:54:00:00:00:01,dst=50:54:00:00:00:02),eth_type(0x0800),\
-ipv4(src=10.0.0.1,dst=10.0.1.1,proto=6,tos=0,ttl=64,frag=no),tcp(src=$1,dst=80)" --len "${2:-200}"
+packets() { # one of 200 bytes for each of these source ports, all in one call
+    local port words=()
+    for port; do
+        words+=("in_port(1),eth(src=50:54:00:00:00:01,dst=50:54:00:00:00:02),eth_type(0x0800),\
+ipv4(src=10.0.0.1,dst=10.0.1.1,proto=6,tos=0,ttl=64,frag=no),tcp(src=$port,dst=80)" --len 200)
+    done
+    appctl netdev-dummy/receive p1 "${words[@]}"
 }
 group() { # add-group or mod-group, and the weight of the last of four buckets
     local text="group_id=1,type=select$method"
@@ -51,7 +55,10 @@ group() { # add-group or mod-group, and the weight of the last of four buckets
 paths() { # of 200 flows, in a file: source port, and the port that it left by
     local n port
     for n in 2 3 4 5; do vsctl set interface p$n "options:tx_pcap=$1-$n.pcap"; done
-    for port in {1001..1200}; do packet $port; done
+    for port in 1001 1051 1101 1151; do # a port has room for 100 packets
+        packets $(seq $port $((port + 49)))
+        sleep 0.3
+    done
     for n in 2 3 4 5; do vsctl remove interface p$n options tx_pcap; done
     for n in 2 3 4 5; do # the source port: 34 bytes on in each record of 16 + 200
         tail -c +25 "$1-$n.pcap" | od -An -v -w216 -tu1 | awk -v n=$n '{ print $51 * 256 + $52, n }'
