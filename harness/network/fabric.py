@@ -20,6 +20,7 @@ from mininet.node import Host, Node, Switch
 
 from harness.network import netlink, shaping
 from harness.network.hosts import Tcp, ipv6_off, set_up, write_settings
+from harness.network.netlink import EPORT, VETH
 from harness.network.openvswitch import COUNTERS_MS, Bridge, OpenVSwitch
 from harness.network.processes import Children, run
 from record.errors import RunFailed
@@ -109,7 +110,7 @@ class Fabric:
 
     def _lay_cables(self) -> None:
         assert self.net is not None
-        lines, shape, hosts = [], self.options.shape, set(self.topo.hosts)
+        cables, shape, hosts = [], self.options.shape, set(self.topo.hosts)
         self.ports: dict[str, dict[int, str]] = defaultdict(dict)
         self.shapes: dict[str, shaping.Shape] = {}
         for link, rate in zip(
@@ -122,9 +123,11 @@ class Fabric:
                 if link.lower in hosts:
                     limit = limit.at_host() if name in hosts else limit.to_host()
                 self.shapes[interface] = limit
-                ends.append(f"{interface} mtu {shape.mtu} netns {self.net[name].pid}")
-            lines.append(f"link add name {ends[0]} type veth peer name {ends[1]}")
-        _ip(*lines)
+                ends.append((interface, self.pid_of(name)))
+            cables.append(ends)
+        shaping.lay(shape.carrier, cables, shape.mtu)
+        if shape.carrier == EPORT:
+            self._each_namespace(partial(shaping.apply, self.shapes))
         for link in self.topo.links():
             self.net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port)
         netlink.inside(self.switches.pid, partial(write_settings, ipv6_off()))
@@ -157,10 +160,11 @@ class Fabric:
     # --- switching on ------------------------------------------------------------------------------------
 
     def connect(self, port: int) -> None:
-        """Make the bridges, connected to the controller's ``port``; then limit every port, and verify it."""
+        """Make the bridges, connected to the controller's ``port``; then see that every port has its limit."""
         bridges = [Bridge(name, self.topo.dpid(name), self.ports[name]) for name in self.topo.switches]
         self.switches.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}", self.options.counters_ms)
-        self._each_namespace(partial(shaping.apply, self.shapes))
+        if self.options.shape.carrier == VETH:
+            self._each_namespace(partial(shaping.apply, self.shapes))
         self.verify()
 
     def lost(self) -> dict[str, int]:
@@ -199,7 +203,8 @@ class Fabric:
 
     def queue_drops(self) -> dict[str, int]:
         """Packets that the queue of each port has dropped since it was limited."""
-        return {name: n for group in self._each_namespace(shaping.dropped_in_queue) for name, n in group.items()}
+        dropped = partial(shaping.dropped_in_queue, self.options.shape.carrier)
+        return {name: n for group in self._each_namespace(dropped) for name, n in group.items()}
 
     def _each_namespace(self, work: Callable[[list[str], int], T]) -> list[T]:
         """Do it with the ports and the namespace of every host, and of Open vSwitch."""
@@ -222,7 +227,7 @@ class QuietIntf(Intf):  # type: ignore[misc]
 
 
 class LaidLink(Link):  # type: ignore[misc]
-    """A veth pair that the fabric has created already, both ends in their namespaces."""
+    """A cable that the fabric has created already, both ends in their namespaces."""
 
     def __init__(self, node1: Node, node2: Node, **params: Any) -> None:
         super().__init__(node1, node2, **{**params, "intf": QuietIntf})

@@ -3,7 +3,8 @@ holds those namespaces.
 
 `tc`, `ip`, `ethtool` and `ss` say the same, but starting them takes longer than the answer, and pyroute2 takes ten
 times as long to read it: a network that is being measured has no processor time for that. The layouts are those of
-linux/rtnetlink.h, pkt_sched.h, inet_diag.h, tcp.h, genetlink.h and ethtool.h, which no kernel changes.
+linux/rtnetlink.h, pkt_sched.h, inet_diag.h, tcp.h, genetlink.h and ethtool.h, which no kernel changes, and of our
+guests' eport.h (virtual/kernel/patches).
 """
 
 from __future__ import annotations
@@ -44,9 +45,14 @@ _RED_FLAGS_AT, _RED_ECN = 15, 1
 _NETEM_BYTES, _NETEM_DELAY_NS = 24, 10
 
 _NEW_LINK, _GET_LINK = 16, 18
-_LINK_BYTES = 16
-_HARDWARE_ADDRESS, _NAME, _COUNTERS = 1, 3, 23
-_DROPPED = struct.Struct("=48xQQ")
+_LINK = struct.Struct("=BxHiII")
+_HARDWARE_ADDRESS, _NAME, _MTU, _WHAT, _NAMESPACE_OF, _COUNTERS = 1, 3, 4, 18, 19, 23
+_DROPPED, _SENT_BYTES = struct.Struct("=48xQQ"), struct.Struct("=24xQ")
+_COUNTED, _PEER = 3, 1
+_RATE, _LIMIT, _DELAY, _MARK_MIN, _MARK_MAX = 2, 3, 4, 5, 6
+_EPORT_COUNTERS = struct.Struct("=QQQ")
+VETH, EPORT = "veth", "eport"
+"""Kinds of devices that come in pairs: Linux's, and that of our guests, which has a rate and a queue of its own."""
 
 _NEW_ADDRESS, _ADDRESS, _OUR_ADDRESS = 20, 1, 2
 _NEW_NEIGHBOUR, _TO, _AT, _PERMANENT = 28, 1, 2, 0x80
@@ -84,6 +90,23 @@ class Qdisc(NamedTuple):
     delay_ns: int = 0
 
 
+class Eport(NamedTuple):
+    """What a port of our guests' kernel was told, and counts: bytes per second; bytes of its queue, which marks some
+    packets from ``mark_min`` on and all from ``mark_max`` on (0: none); ns of its cable; bytes that wait, packets
+    dropped for want of room, packets marked, bytes that have left."""
+
+    name: str
+    rate: int
+    limit: int
+    mark_min: int = 0
+    mark_max: int = 0
+    delay_ns: int = 0
+    queued: int = 0
+    drops: int = 0
+    marked: int = 0
+    sent: int = 0
+
+
 class Link(NamedTuple):
     """An interface, and packets dropped outside its queue."""
 
@@ -119,7 +142,7 @@ class Netlink:
         for message in _dump(self._routes, _GET_QDISC, bytes(_QDISC.size)):
             _, port, _, parent, _ = _QDISC.unpack_from(message)
             parts = dict(_attributes(message[_QDISC.size :]))
-            kind = bytes(parts[_KIND]).rstrip(b"\0").decode()
+            kind = _text(parts[_KIND])
             statistics = dict(_attributes(parts.get(_STATISTICS, memoryview(b""))))
             queue = statistics.get(_OF_THE_QUEUE, memoryview(bytes(12)))
             sent = statistics.get(_SENT, memoryview(bytes(8)))
@@ -131,12 +154,24 @@ class Netlink:
         return qdiscs
 
     def links(self) -> list[Link]:
-        links = []
-        for message in _dump(self._routes, _GET_LINK, bytes(_LINK_BYTES)):
-            parts = dict(_attributes(message[_LINK_BYTES:]))
-            name = bytes(parts[_NAME]).rstrip(b"\0").decode()
-            links.append(Link(name, sum(_DROPPED.unpack_from(parts[_COUNTERS]))))
-        return links
+        return [
+            Link(_text(parts[_NAME]), sum(_DROPPED.unpack_from(parts[_COUNTERS]))) for parts in self._dumped_links()
+        ]
+
+    def eports(self) -> list[Eport]:
+        ports = []
+        for parts in self._dumped_links():
+            what = dict(_attributes(parts.get(_WHAT, memoryview(b""))))
+            if _KIND in what and _text(what[_KIND]) == EPORT:
+                told = dict(_attributes(what[_OPTIONS]))
+                shape = (_number(told[one]) for one in (_RATE, _LIMIT, _MARK_MIN, _MARK_MAX, _DELAY))
+                counted = (*_EPORT_COUNTERS.unpack_from(what[_COUNTED]), *_SENT_BYTES.unpack_from(parts[_COUNTERS]))
+                ports.append(Eport(_text(parts[_NAME]), *shape, *counted))
+        return ports
+
+    def _dumped_links(self) -> Iterator[dict[int, memoryview]]:
+        for message in _dump(self._routes, _GET_LINK, bytes(_LINK.size)):
+            yield dict(_attributes(message[_LINK.size :]))
 
     def connections(self, destination_port: int) -> list[Connection]:
         """Every established connection to a port whose round-trip time is measured."""
@@ -156,8 +191,8 @@ def index_of(interface: str, namespace: int) -> int:
     return inside(namespace, partial(socket.if_nametoindex, interface))
 
 
-def tell(namespace: int, messages: Sequence[bytes]) -> None:
-    """Have the kernel do all this in a namespace. Raises OSError at what it refuses."""
+def tell(namespace: int | None, messages: Sequence[bytes]) -> None:
+    """Have the kernel do all this in a namespace (None: our own). Raises OSError at what it refuses."""
     with inside(namespace, partial(_opened, socket.NETLINK_ROUTE)) as opened:
         for at in range(0, len(messages), MESSAGES):
             *some, last = messages[at : at + MESSAGES]
@@ -177,12 +212,47 @@ def _attribute(kind: int, value: bytes) -> bytes:
     return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), kind) + value + bytes(-len(value) % 4)
 
 
+def pair(kind: str, ends: Sequence[tuple[str, int]], mtu: int) -> bytes:
+    """A cable of a kind: the names of its two ends, and the namespaces that they are to be in."""
+    here, there = (
+        b"".join(
+            _attribute(*one)
+            for one in (
+                (_NAME, name.encode() + b"\0"), (_MTU, struct.pack("=I", mtu)),
+                (_NAMESPACE_OF, struct.pack("=I", namespace)),
+            )
+        )
+        for name, namespace in ends
+    )  # fmt: skip
+    what = _attribute(_KIND, kind.encode()) + _attribute(_OPTIONS, _attribute(_PEER, bytes(_LINK.size) + there))
+    return _message(_NEW_LINK, _NEW, bytes(_LINK.size) + here, (_WHAT, what))
+
+
+def has_kind(kind: str) -> bool:
+    """Whether the kernel has devices of a kind that come in pairs: it is asked for one without its other end."""
+    try:
+        tell(None, [_message(_NEW_LINK, _NEW, bytes(_LINK.size), (_WHAT, _attribute(_KIND, kind.encode())))])
+    except OSError as error:
+        return error.errno == errno.EINVAL
+    return True
+
+
+def shape(index: int, port: Eport) -> bytes:
+    """Tell a port its rate, its queue and its cable."""
+    wide = ((_RATE, port.rate), (_DELAY, port.delay_ns))
+    narrow = ((_LIMIT, port.limit), (_MARK_MIN, port.mark_min), (_MARK_MAX, port.mark_max))
+    told = [(one, struct.pack("=Q", value)) for one, value in wide if value]
+    told += [(one, struct.pack("=I", value)) for one, value in narrow if value]
+    what = _attribute(_KIND, EPORT.encode()) + _attribute(_OPTIONS, b"".join(_attribute(*one) for one in told))
+    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_WHAT, what))
+
+
 def up(index: int) -> bytes:
-    return _message(_NEW_LINK, 0, struct.pack("=BxHiII", 0, 0, index, 1, 1))
+    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 1, 1))
 
 
 def hardware_address(index: int, mac: str) -> bytes:
-    return _message(_NEW_LINK, 0, struct.pack("=BxHiII", 0, 0, index, 0, 0), (_HARDWARE_ADDRESS, _mac(mac)))
+    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_HARDWARE_ADDRESS, _mac(mac)))
 
 
 def address(index: int, ip: str, prefix: int) -> bytes:
@@ -216,11 +286,15 @@ def limit(index: int, rate: int, burst: int, queue: int) -> list[bytes]:
 
 
 def offload(interface: str, namespace: int, **wanted: bool) -> None:
-    """Switch OFFLOADS of an interface on or off. OSError where that is not possible."""
+    """Switch OFFLOADS of an interface on or off; what it does not have is off. OSError where that is not possible."""
     with inside(namespace, socket.socket) as opened:
         for name, on in wanted.items():
             value = array.array("I", [OFFLOADS[name], on])
-            fcntl.ioctl(opened, _ETHTOOL, struct.pack("16sP16x", interface.encode(), value.buffer_info()[0]))
+            try:
+                fcntl.ioctl(opened, _ETHTOOL, struct.pack("16sP16x", interface.encode(), value.buffer_info()[0]))
+            except OSError as error:
+                if on or error.errno != errno.EOPNOTSUPP:
+                    raise
 
 
 def has_family(name: str) -> bool:
@@ -288,6 +362,10 @@ def _options(kind: str, data: memoryview | None) -> dict[str, Any]:
     if kind == "tbf":
         return {"rate": _number(parts.get(_TBF_RATE64, ours[_TBF_RATE_AT:_TBF_RATE_END]))}
     return {"limit": _number(ours[:4]), "ecn": bool(ours[_RED_FLAGS_AT] & _RED_ECN)}
+
+
+def _text(data: memoryview) -> str:
+    return bytes(data).rstrip(b"\0").decode()
 
 
 def _number(data: memoryview) -> int:

@@ -1,8 +1,12 @@
 """The rate limit and the queue of every port: applied, then verified.
 
-Limits are applied after Open vSwitch has taken the port: it can silently strip a qdisc when a port is added to a
-bridge, and a link that is not limited makes wonderful results. So nothing is believed here: what the kernel reports
-is compared port by port.
+A port has one of two carriers, and this module alone tells them apart. In real time it is veth, with tc's bucket, queue
+and delay; in virtual time a device of our guests' kernel that is all of that (virtual/kernel/patches).
+
+Limits of veth are applied after Open vSwitch has taken the port: it can silently strip a qdisc when a port is added to
+a bridge, and a link that is not limited makes wonderful results. Of eports they are applied before, as ovs-vswitchd
+reads all links whenever it hears of a change of one; one without a limit carries nothing. Nothing is believed here:
+what the kernel reports is compared port by port.
 """
 
 from __future__ import annotations
@@ -10,8 +14,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from harness.network.netlink import Netlink, Qdisc, index_of, limit, tell
+from harness.network import netlink
+from harness.network.netlink import EPORT, VETH, Eport, Netlink, Qdisc, index_of, limit, tell
 from harness.network.processes import run
 from record.errors import RunFailed, UnfitMachine
 from record.spec import RunSpec
@@ -19,8 +25,7 @@ from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 
 BUCKET_S = 0.015
 """What a port may send at once after it was idle in real time, as time at its rate: a machine that is busy wakes it
-late. Mininet's 15 kB are 12 ms at 10 Mb/s. In virtual time ports have no bucket: the guests' kernel stores and forwards
-(virtual/kernel/patches), whatever tbf is told, which are two frames."""
+late. Mininet's 15 kB are 12 ms at 10 Mb/s. Eports have no bucket: they store and forward."""
 HOST_PACKETS = 1000
 """Room in a host's own port, as Linux gives it (``txqueuelen``): TCP keeps itself from filling it, and a packet that
 its own host drops is none that a network lost."""
@@ -36,18 +41,20 @@ class Shape:
 
     A queue counts bytes, as Mininet's 50 packets of 1500 bytes do: acknowledgements take little room. One that
     ``marks`` tells TCP of congestion (ECN) from ``mark_packets`` on, or from half of itself on, and with every packet
-    from ``ramp_packets`` more on. ``bucket_s``: what a port may send at once after it was idle, as time at its rate.
-    ``delay_ms``: for how long a packet is on its way before it meets the queue.
+    from ``ramp_packets`` more on. ``delay_ms``: for how long a packet is on its way, which it is before it meets the
+    queue on veth, and after that on an eport. ``carrier``: VETH or EPORT. ``bucket_s``: what a port on veth may send at
+    once after it was idle, as time at its rate.
     """
 
     mbps: float
     queue_packets: int = 50
     mtu: int = DEFAULT_MTU
     marks: bool = False
-    bucket_s: float = BUCKET_S
+    carrier: str = VETH
     mark_packets: int = MARK_PACKETS
     ramp_packets: float = 1.0
     delay_ms: float = 0.0
+    bucket_s: float = BUCKET_S
 
     def at_host(self) -> Shape:
         """The same for a host's own port, with its room; it may send as much at once as any other. It delays nothing:
@@ -71,7 +78,9 @@ class Shape:
 
     @property
     def burst_bytes(self) -> int:
-        """The token bucket, in bytes: at most a queue, at least two full frames."""
+        """What it may send at once, in bytes: of an eport a frame; on veth at most a queue, at least two frames."""
+        if self.carrier == EPORT:
+            return self.mtu + ETHERNET_HEADER
         return max(2 * (self.mtu + ETHERNET_HEADER), min(round(self.rate_bytes * self.bucket_s), self.queue_bytes))
 
     @property
@@ -79,16 +88,26 @@ class Shape:
         return round(self.delay_ms * 1e3)
 
     @property
+    def mark_bytes(self) -> tuple[int, int]:
+        """From where on the queue marks some packets, and from where on all."""
+        packets = max(2, min(self.mark_packets, self.queue_packets // 2))
+        return packets * self.mtu, round((packets + self.ramp_packets) * self.mtu)
+
+    def told(self, interface: str) -> Eport:
+        """What an eport is told."""
+        marks = self.mark_bytes if self.marks else (0, 0)
+        return Eport(interface, self.rate_bytes, self.queue_bytes, *marks, self.delay_us * 1000)
+
+    @property
     def queue(self) -> str:
         """The qdisc of the queue, in tc's words: a byte FIFO, or RED that marks all above a threshold. RED goes by an
         average: with its ``burst`` at the least that tc takes, of half the queue now and half the average before."""
         if not self.marks:
             return f"bfifo limit {self.queue_bytes}"
-        packets = max(2, min(self.mark_packets, self.queue_packets // 2))
+        low, high = self.mark_bytes
         return (
-            f"red limit {self.queue_bytes} min {packets * self.mtu} "
-            f"max {round((packets + self.ramp_packets) * self.mtu)} "
-            f"avpkt {self.mtu} burst {packets} probability 1 bandwidth {self.rate_bytes * 8}bit ecn"
+            f"red limit {self.queue_bytes} min {low} max {high} avpkt {self.mtu} burst {low // self.mtu} "
+            f"probability 1 bandwidth {self.rate_bytes * 8}bit ecn"
         )
 
     def commands(self, interface: str) -> str:
@@ -105,8 +124,24 @@ class Shape:
 
 def of_run(spec: RunSpec) -> Shape:
     """The shape of a switch's port to a host."""
-    bucket_s = 0.0 if spec.time == "virtual" else BUCKET_S
-    return Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, bucket_s, delay_ms=spec.delay_ms or 0.0)
+    carrier = EPORT if spec.time == "virtual" else VETH
+    return Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, carrier, delay_ms=spec.delay_ms or 0.0)
+
+
+def at_hand(shape: Shape) -> Shape:
+    """The same on what there is: a kernel that the user compiled of an older source (HEDERA_KERNEL_SOURCE) has no
+    eports, but a tbf that stores and forwards, whatever bucket it is told."""
+    if shape.carrier == VETH or netlink.has_kind(EPORT):
+        return shape
+    return replace(shape, carrier=VETH, bucket_s=0.0)
+
+
+def lay(carrier: str, cables: Sequence[Sequence[tuple[str, int]]], mtu: int) -> None:
+    """Make cables of the names and namespaces of their ends. RunFailed where the kernel refuses."""
+    try:
+        tell(None, [netlink.pair(carrier, ends, mtu) for ends in cables])
+    except OSError as error:
+        raise RunFailed(f"cables ({carrier}) cannot be laid: {error.strerror}") from None
 
 
 def apply(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int) -> None:
@@ -114,7 +149,9 @@ def apply(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int
     messages, by_tc = [], ""
     for one in interfaces:
         shape = shapes[one]
-        if shape.marks or shape.delay_us:  # RED's table is tc's
+        if shape.carrier == EPORT:
+            messages.append(netlink.shape(index_of(one, namespace), shape.told(one)))
+        elif shape.marks or shape.delay_us:  # RED's table is tc's
             by_tc += shape.commands(one)
         else:
             index = index_of(one, namespace)
@@ -149,19 +186,45 @@ def unlimited(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Se
     return wrong
 
 
+def otherwise(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: Sequence[Eport]) -> list[str]:
+    """The interfaces that are no eport of their shape, with what they are told."""
+    told = {one.name: one._replace(queued=0, drops=0, marked=0, sent=0) for one in ports}
+    return [f"{one} ({told.get(one, 'is no eport')})" for one in interfaces if told.get(one) != shapes[one].told(one)]
+
+
 def verify(shapes: Mapping[str, Shape], interfaces: Sequence[str], namespace: int) -> None:
     """RunFailed names the ports of the namespace that do not have their shape."""
+    on = {carrier: [one for one in interfaces if shapes[one].carrier == carrier] for carrier in (VETH, EPORT)}
     with contextlib.closing(Netlink(namespace)) as kernel:
-        qdiscs = kernel.qdiscs()
-    if wrong := unlimited(shapes, interfaces, qdiscs):
+        wrong = unlimited(shapes, on[VETH], kernel.qdiscs()) if on[VETH] else []
+        wrong += otherwise(shapes, on[EPORT], kernel.eports()) if on[EPORT] else []
+    if wrong:
         raise RunFailed(f"not limited as they should be: {', '.join(wrong[:5])}")
 
 
-def dropped_in_queue(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
+class Counted(NamedTuple):
+    """What a port's queue counts: bytes that wait, packets it has dropped, bytes that have left it."""
+
+    queued: int
+    drops: int
+    sent: int
+
+
+def counted(kernel: Netlink, carrier: str) -> dict[str, Counted]:
+    """Of each port of a namespace."""
+    if carrier == EPORT:
+        return {one.name: Counted(one.queued, one.drops, one.sent) for one in kernel.eports()}
+    qdiscs = kernel.qdiscs()
+    roots = {one.port: one for one in qdiscs if not one.parent}
+    queues = [one for one in qdiscs if one.parent == "1:1"]
+    return {one.port: Counted(one.queued, roots[one.port].drops, one.sent) for one in queues}
+
+
+def dropped_in_queue(carrier: str, interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets each interface's queue has dropped since it was shaped."""
     with contextlib.closing(Netlink(namespace)) as kernel:
-        drops = {one.port: one.drops for one in kernel.qdiscs() if not one.parent}
-    return {interface: drops.get(interface, 0) for interface in interfaces}
+        ports = counted(kernel, carrier)
+    return {one: ports[one].drops if one in ports else 0 for one in interfaces}
 
 
 def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
@@ -172,7 +235,9 @@ def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, in
 
 
 def require(shape: Shape) -> None:
-    """UnfitMachine when the kernel has no queue that marks, or delays no packets, where the shape does."""
+    """UnfitMachine when the kernel has no queue that marks, or delays no packets, where the shape does. Eports do."""
+    if shape.carrier == EPORT:
+        return
     for wanted, what, qdisc in (
         (shape.marks, "DCTCP needs queues that mark (RED, the kernel's sch_red)", replace(shape, marks=True).queue),
         (shape.delay_us, "--delay needs the kernel's sch_netem", f"netem delay {shape.delay_us}us"),

@@ -63,11 +63,12 @@ class Emulation:
         self._say = say
         self._run_as = run_as
         self._given = given
+        self._shape = shaping.at_hand(shaping.of_run(spec))
 
     def carry_out(self) -> None:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
         spec, seen = self.spec, self.seen
-        shaping.require(shaping.of_run(spec))
+        shaping.require(self._shape)
         with (
             permitted(spec.congestion_control, self._sockets),
             Children() as children,
@@ -105,7 +106,7 @@ class Emulation:
         matrix, pairs = self.workload.matrix, None
         if matrix is not None and spec.network().num_hosts > KNOWN_TO_ALL:
             pairs = frozenset(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
-        return FabricOptions(shaping.of_run(spec), tcp, spec.controller_delay_ms or 0.0, counters_ms, pairs)
+        return FabricOptions(self._shape, tcp, spec.controller_delay_ms or 0.0, counters_ms, pairs)
 
     def _start(self, fabric: Fabric, children: Children) -> Controller:
         """Controller and network, side by side, until every switch is connected and every port limited."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from harness.network.machine import known_facts
 
 ROOT = Path(__file__).resolve().parents[2]
-EMULATOR = 4
+EMULATOR = 5
 """The version of what emulates: the guests' kernel, ports, sinks, what is drawn from a seed. It is raised whenever
 shares of the control may change by more than chance; runs of other versions are not drawn together unsaid. 1 was
 everything before 1.1. Within a version another kernel or other code, which run.json names, may move what one seed

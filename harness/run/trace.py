@@ -15,6 +15,7 @@ from typing import TextIO
 
 from harness.network.fabric import Fabric
 from harness.network.netlink import Netlink, inside
+from harness.network.shaping import counted
 from harness.run.observation import Sampler
 from record.run import CONNECTIONS, QUEUES
 from record.spec import RunSpec
@@ -48,6 +49,7 @@ class Trace(Sampler):
         self.begin = math.inf
         self._hosts = {fabric.topo.host_ip(host): host for host in range(fabric.topo.num_hosts)}
         self._opened = contextlib.ExitStack()
+        self._carrier = fabric.options.shape.carrier
         self._switches, self._pids = fabric.switches.pid, [*map(fabric.pid_of, fabric.topo.hosts)]
         self._queues, self._connections = map(self._open, (raw / QUEUES, raw / CONNECTIONS))
         self._queues.write("t,port,bytes\n")
@@ -63,10 +65,10 @@ class Trace(Sampler):
         for host, pid in enumerate((*self._pids, self._switches)):
             # Opened anew each time: a thousand hosts are more than a process may have open.
             with contextlib.closing(Netlink(pid)) as place:
-                queues, connections = place.qdiscs(), place.connections(SERVER_PORT)
-            for one in queues:
-                if one.parent == "1:1" and one.queued:
-                    self._queues.write(f"{t},{one.port},{one.queued}\n")
+                queues, connections = counted(place, self._carrier), place.connections(SERVER_PORT)
+            for port, queue in queues.items():
+                if queue.queued:
+                    self._queues.write(f"{t},{port},{queue.queued}\n")
             for each in connections:
                 ends = f"{host},{self._hosts.get(each.to)},{each.port}"
                 self._connections.write(f"{t},{ends},{each.window_segments},{each.rtt_s * 1e3:.3f}\n")

@@ -17,9 +17,9 @@ import msgspec
 
 from harness.network.fabric import Fabric, FabricOptions
 from harness.network.hosts import Tcp, permitted
-from harness.network.netlink import Netlink
+from harness.network.netlink import EPORT, Netlink
 from harness.network.processes import Children, run
-from harness.network.shaping import MOST_DELAYED, Shape, apply, verify
+from harness.network.shaping import Shape, apply, counted, verify
 from harness.run.observation import Sampler, tcp_counters
 from harness.run.trace import Packets
 from harness.run.traffic import Arrived, EmulatedFlow, Transfers
@@ -99,16 +99,12 @@ def _build(scene: Scene, topo: NonBlocking, fabric: Fabric, folder: Path) -> Non
 
 
 def _shape_end(scene: Scene, port: str, namespace: int) -> None:
-    """One end of a sender's cable: its rate, and below that its delay, as Mininet's links have it."""
+    """One end of a sender's cable: its rate, and its delay."""
     if scene.access == 1 and not scene.delay_ms:
         return
-    faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, bucket_s=0.0)
-    run(["tc", "qdisc", "del", "dev", port, "root"], namespace=namespace)  # its queue may be of another kind
+    faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, carrier=EPORT, delay_ms=scene.delay_ms)
     apply({port: faster}, [port], namespace)
     verify({port: faster}, [port], namespace)
-    if scene.delay_ms:
-        delay = f"delay {scene.delay_ms * 1e3:.0f}us limit {MOST_DELAYED}"
-        run(["tc", *f"qdisc replace dev {port} parent 1:1 handle 20: netem {delay}".split()], namespace=namespace)
 
 
 def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
@@ -144,7 +140,7 @@ class Looking(Sampler):
         t = time.monotonic() - self.begin
         if t < 0:
             return
-        queue = next(one for one in self._switch.qdiscs() if one.port == WATCHED and one.parent == "1:1")
+        queue = counted(self._switch, EPORT)[WATCHED]
         rtt_ms = {
             number: 1e3 * one.rtt_s
             for number, host in enumerate(self._hosts, start=1)

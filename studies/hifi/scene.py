@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from harness.hosts.connections import BIN_S
+from harness.network.netlink import EPORT
 from harness.network.shaping import MARK_PACKETS, Shape
 from record.files import write_whole
 from topos.arrays import Float64
@@ -80,7 +81,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def shape(self) -> Shape:
         """Of the receiver's port in the switch; an idle one lets no burst pass."""
         marks = self.congestion_control == "dctcp"
-        return Shape(self.mbps, self.queue_packets, self.mtu, marks, 0.0, self.mark_packets, self.ramp_packets)
+        return Shape(self.mbps, self.queue_packets, self.mtu, marks, EPORT, self.mark_packets, self.ramp_packets)
 
     @property
     def senders(self) -> int:

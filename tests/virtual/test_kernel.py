@@ -128,7 +128,7 @@ def test_older_sources_get_patches_of_their_own_besides_and_in_place_of_others(t
     (patches / "guest").mkdir()
     for name, before, after in (
         ("1.patch", "all", "new"), ("before-6.13/1.patch", "all", "old"), ("before-6.13/2.patch", "old", "older"),
-        (shipped.COPIES[1], "new", "copied"), ("guest/20.patch", "copied", "of programs"),
+        ("11-um-copies-of-a-guest.patch", "new", "copied"), ("guest/20.patch", "copied", "of programs"),
     ):  # fmt: skip
         (patches / name).write_text(PATCH.format(before=before, after=after))
     monkeypatch.setattr(shipped, "PATCHES", patches)

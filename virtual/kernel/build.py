@@ -158,10 +158,8 @@ def change(tree: Path, which: str = shipped.RUNS) -> None:
     if version(tree) < OLD:
         patches |= {path.name: path for path in (shipped.PATCHES / "before-6.13").glob("*.patch")}
     patches |= {path.name: path for path in (shipped.PATCHES / which).glob("*.patch")}
-    patches = {name: path for name, path in patches.items() if shipped.applies(path, which)}
-    first, copies = shipped.COPIES
-    if version(tree) < first:
-        patches.pop(copies, None)
+    fits = {name: version(tree) >= shipped.FROM.get(name, ()) for name in patches}
+    patches = {name: path for name, path in patches.items() if fits[name] and shipped.applies(path, which)}
     for name, path in sorted(patches.items()):
         command = ["patch", "-d", str(tree), "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", str(path)]
         done = subprocess.run(command, env=_environment(), capture_output=True)

@@ -32,8 +32,15 @@ PATCHES = FOLDER / "patches"
 OF_RUNS = "12"
 """From this number on they are of runs alone, whose speed and ports they are; those of `hedera guest` alone are in a
 folder of its name."""
-COPIES = (6, 16), "11-um-copies-of-a-guest.patch"
-"""From which version on there is what guests are copied with, and our change that does it."""
+COPIES = (6, 16)
+"""From which version on there is what guests are copied with."""
+FROM = {
+    "11-um-copies-of-a-guest.patch": COPIES,
+    "12-um-time-passes-in-steps.patch": (7, 2),
+    "13-eport.patch": (7, 2),
+    "14-openvswitch-recent-packets.patch": (7, 2),
+}
+"""Changes that older sources have not got, by the first version that they fit."""
 OLD_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"
 FLAGS = "-mcmodel=small"
 """The kernel is linked below 2 GiB, and does not need the large code model that its makefile asks for."""
@@ -67,7 +74,7 @@ class Kernel:
     @property
     def copies(self) -> bool:
         """Whether a guest of it can be copied (`virtual.guest.Original`)."""
-        return tuple(map(int, re.findall(r"\d+", self.release)[:2])) >= COPIES[0]
+        return tuple(map(int, re.findall(r"\d+", self.release)[:2])) >= COPIES
 
     @property
     def slow(self) -> str | None:

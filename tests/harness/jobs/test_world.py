@@ -20,7 +20,7 @@ from tests.harness.jobs.made import SPEC
 from virtual.guest import Original
 from virtual.kernel.shipped import manifest
 
-KERNELS = {4: "88b56ce49d11aed7980cb70ffe71fa48073880fac48d18b306172d84b786a487"}
+KERNELS = {5: "124ba1933ce292144306b8ace4dc5ef4ee2c86a70f2251013094638ff69e8ede"}
 """The newest kernel of each version of the emulator: one that may change shares is a new version."""
 
 
