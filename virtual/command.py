@@ -163,7 +163,9 @@ def run(
                 raise WorkerFailed("not everything that was to be kept was there, or could be copied")
             facts = guest.results / "links"
             told = read_small(facts, 200).split("\n") if facts.exists() else []
-        notes = [*_of_links(told, link_mbps, offload), *_missing(_ends(moaned), _ends(printed))]
+            unheard = guest.results / "missing"
+            absent = read_small(unheard, 10_000).split() if unheard.exists() else []
+        notes = [*_of_links(told, link_mbps, offload), *_missing(absent, _ends(moaned), _ends(printed))]
     return replace(ended, simulated_s=ended.simulated_s - (0 if terminal else SETTLED_S), notes=tuple(notes))
 
 
@@ -189,9 +191,9 @@ def _ends(stream: BinaryIO) -> str:
     return stream.read().decode(errors="replace")
 
 
-def _missing(*texts: str) -> Iterator[str]:
-    """The programs that a command did not find, by what it has written."""
-    names = dict.fromkeys(next(filter(None, match.groups())) for text in texts for match in MISSING.finditer(text))
-    for name in names:
+def _missing(names: Sequence[str], *texts: str) -> Iterator[str]:
+    """The programs that shells of a command, or by what it has written it itself, did not find."""
+    said = (next(filter(None, match.groups())) for text in texts for match in MISSING.finditer(text))
+    for name in dict.fromkeys([*names, *said]):
         if shutil.which(name, path=PATH) is None and (package := (PROGRAMS | OTHERS).get(name)):
             yield f"{name} is not on this machine: --with {package}"

@@ -71,6 +71,14 @@ OVS
     chmod +x "$asked"
 fi
 
+# Of hosts' shells, whose complaints Mininet's cmd() hands to a script that often drops them.
+command_not_found_handle() {
+    echo "$1" >>/run/ours/missing
+    echo "bash: $1: command not found" >&2
+    return 127
+}
+export -f command_not_found_handle
+
 if [ -e $here/files/terminal ]; then # a person's: a line that goes both ways, and signals of its keys
     read -r rows columns <$here/files/terminal
     stty -F /dev/ttyS0 sane rows "$rows" columns "$columns"
@@ -109,6 +117,7 @@ fi
     for count in waited mean mean_mtu; do echo "$count=$(</sys/module/veth/parameters/$count)"; done
     [ ! -e /run/ours/limited ] || echo limited=1
 } >$here/results/links 2>/dev/null
+[ ! -e /run/ours/missing ] || sort -u /run/ours/missing | head -100 >$here/results/missing
 for path in "${keep[@]}"; do
     mkdir -p "$here/results/keep" && cp -rL --parents -- "$path" "$here/results/keep/" 2>/dev/null || echo "$path" >>"$here/results/lost"
 done
