@@ -51,7 +51,7 @@ counts=()
 for most in 8192 30000; do
     mkdir "$tmp/$most"
     nfcapd -b 127.0.0.1 -p 19996 -w "$tmp/$most" -t 3600 -B 20000000 >"$tmp/said" 2>&1 & collector=$! pids+=($!)
-    for _ in {1..100}; do grep -q ":4E1C " /proc/net/udp && break; sleep 0.1; done
+    for _ in {1..100}; do grep -q "^ *[0-9]*: [0-9A-F]*:4E1C " /proc/net/udp && break; sleep 0.1; done
     limit=()
     [ $most = 8192 ] || limit=(-m $most)
     softflowd -r "$tmp/capture" -n 127.0.0.1:19996 -v 5 -p "$tmp/pid" -c none "${limit[@]}" >"$tmp/said" 2>&1

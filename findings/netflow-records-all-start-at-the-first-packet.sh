@@ -40,7 +40,7 @@ appctl() { ovs-appctl -t "$tmp/ctl" "$@"; }
 vsctl add-br br0 -- set bridge br0 datapath-type=dummy
 mkdir "$tmp/flows"
 nfcapd -b 127.0.0.1 -p 19995 -w "$tmp/flows" -t 3600 >"$tmp/said" 2>&1 & collector=$! pids+=($!)
-for _ in {1..100}; do grep -q ":4E1B " /proc/net/udp && break; sleep 0.1; done
+for _ in {1..100}; do grep -q "^ *[0-9]*: [0-9A-F]*:4E1B " /proc/net/udp && break; sleep 0.1; done
 vsctl add-port br0 p1 -- set interface p1 type=dummy ofport_request=1
 vsctl add-port br0 p2 -- set interface p2 type=dummy ofport_request=2
 vsctl -- --id=@exported create netflow 'targets="127.0.0.1:19995"' active_timeout=2 \

@@ -51,7 +51,7 @@ dates=()
 for version in 5 9; do
     mkdir "$tmp/v$version"
     nfcapd -b 127.0.0.1 -p 19996 -w "$tmp/v$version" -t 3600 >"$tmp/said" 2>&1 & collector=$! pids+=($!)
-    for _ in {1..100}; do grep -q ":4E1C " /proc/net/udp && break; sleep 0.1; done
+    for _ in {1..100}; do grep -q "^ *[0-9]*: [0-9A-F]*:4E1C " /proc/net/udp && break; sleep 0.1; done
     softflowd -r "$tmp/capture" -n 127.0.0.1:19996 -v $version -p "$tmp/pid" -c none >"$tmp/said" 2>&1
     sleep 2
     kill -INT $collector

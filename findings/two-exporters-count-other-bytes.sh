@@ -41,28 +41,29 @@ vsctl add-br br0 -- set bridge br0 datapath-type=dummy
 echo "softflowd $probe"
 vsctl add-port br0 p1 -- set interface p1 type=dummy ofport_request=1
 vsctl add-port br0 p2 -- set interface p2 type=dummy ofport_request=2 "options:tx_pcap=$tmp/capture"
-vsctl -- --id=@exported create netflow 'targets="127.0.0.1:19995"' active_timeout=1 -- set bridge br0 netflow=@exported >"$tmp/said"
 ovs-ofctl del-flows br0
 ovs-ofctl add-flow br0 tcp,tp_src=1000,actions=2
 ovs-ofctl add-flow br0 tcp,tp_src=2000,actions=drop
 collect() {
     mkdir "$tmp/$1"
     nfcapd -b 127.0.0.1 -p 19995 -w "$tmp/$1" -t 3600 >"$tmp/said" 2>&1 & collector=$! pids+=($!)
-    for _ in {1..100}; do grep -q ":4E1B " /proc/net/udp && break; sleep 0.1; done
+    for _ in {1..100}; do grep -q "^ *[0-9]*: [0-9A-F]*:4E1B " /proc/net/udp && break; sleep 0.1; done
 }
 collected() { # bytes of source ports 1000 and 2000
     sleep 2
     kill -INT $collector
-    wait $collector || true
+    for _ in {1..100}; do compgen -G "$tmp/$1/nfcapd.2*" >"$tmp/said" && break; sleep 0.1; done # its file is whole
     nfdump -q -R "$tmp/$1" -o 'fmt:%sp %byt' | awk '{ n[$1] += $2 } END { print n[1000] + 0, n[2000] + 0 }'
 }
 collect switch
+vsctl -- --id=@exported create netflow 'targets="127.0.0.1:19995"' active_timeout=1 -- set bridge br0 netflow=@exported >"$tmp/said"
+sleep 1
 for port in 1000 2000; do
     for _ in {1..10}; do
         appctl netdev-dummy/receive p1 "in_port(1),eth(src=50:54:00:00:00:01,dst=50:54:00:00:00:02),eth_type(0x0800),ipv4(src=10.0.0.1,dst=10.0.1.1,proto=6,tos=0,ttl=64,frag=no),tcp(src=$port,dst=80)" --len 1000
     done
 done
-sleep 4
+sleep 6
 vsctl clear bridge br0 netflow -- remove interface p2 options tx_pcap
 switch=$(collected switch)
 collect probe
