@@ -55,7 +55,9 @@ def dask_cluster(**of_scheduler):
         file = folder / "scheduler.json"
         start(["scheduler", "--protocol", "tls", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
                "--scheduler-file", file], of_scheduler)  # fmt: skip
-        assert wait_until(file.exists, PATIENCE_S), (folder / "scheduler-0.txt").read_text()
+        # It is there before it is written.
+        written = wait_until(lambda: file.exists() and file.read_text().endswith("}"), PATIENCE_S)
+        assert written, (folder / "scheduler-0.txt").read_text()
         address = json.loads(file.read_text())["address"]
         yield SimpleNamespace(folder=folder, environment=environment, address=address, worker=worker)
     finally:

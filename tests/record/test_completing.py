@@ -29,7 +29,7 @@ def pressed(line):
 @pytest.mark.parametrize(
     ("line", "replies"),
     [
-        ("hedera comp", ["compare", "completion-script", "completion"]),
+        ("hedera comp", ["compare", "completion-script", "completion", "completion-growth"]),
         ("hedera hull fig", ["figure"]),
         ("hedera simulate --scheme hedera-", ["hedera-gff", "hedera-sa", "hedera-clos", "hedera-flow-sa"]),
         ("hedera run --scheme ./mine", ["as -o default", ""]),
