@@ -52,7 +52,7 @@ class Controller:
         self._routing = (
             None if gap_us is not None else settings.chosen.routing(self._topo, settings.seed, settings.options)
         )
-        self._flows = KnownFlows(self._topo, self._routing, log)
+        self._flows = KnownFlows(self._topo, self._routing, log, settings.ack_paths == "with-data")
         self._failures = self._hedera = self._learned = None
         self._switches = Switches(self._topo, driver)
         if self._routing is not None and settings.new_flows == "switch":

@@ -186,7 +186,7 @@ class Recall:
             self._further_on.ports[switch][t] = port
             port = next(iter(possible.values()))[edge] if flow is None else self._switches.entries(flow)[edge]
             possible = self._further_on.paths(src, dst, edge, port)
-        static = self._flows.route(t, src, dst)
+        static = self._flows.static(t, src, dst)
         core, assumed = self._further_on.core(t, src, dst, port), static if flow is None else flow.core
         if core is None:
             core = assumed if assumed in possible else next(iter(possible))

@@ -9,7 +9,7 @@ import numpy as np
 from controllers.driver import EventLog, FlowStat, until
 from controllers.flowstats import LearnedFlows, Measurements, Polls, Recall
 from controllers.settings import new_placement
-from controllers.state import KnownFlow, KnownFlows, Switches
+from controllers.state import KnownFlow, KnownFlows, Switches, way_back
 from hedera.linkstate import LinkState
 from hedera.placement import Placement
 from hedera.scheduler import ActiveFlows, Round, Scheduler
@@ -17,6 +17,8 @@ from record.spec import RunSpec
 from topos.network import Network
 
 STARTS_EVERY_S = 0.25
+Moved = tuple[KnownFlow, tuple[str, ...]]
+"""A flow that is on a new path, and the switches whose entries have to change for it."""
 _COLUMNS = ("key", "src", "dst", "core", "hashed")
 
 
@@ -120,6 +122,7 @@ class HederaLoop:
             )
         ]
         moved = self._move(decided)
+        acknowledgements = self._move_back(moved)
         times = {"polled_s": round(polled - self._asked_at, 6), "compute_s": round(computed - polled, 6)}
         counts = {
             "flows": len(self._flows),
@@ -131,33 +134,46 @@ class HederaLoop:
         def done() -> None:
             for flow, _ in moved:
                 self._log("reroute", key=flow.key, core=flow.core, round=number)
+            for flow, _ in acknowledgements:  # no round has placed them
+                self._log("reroute", key=flow.key, core=flow.core, round=None)
             install_s = round(self._driver.now() - computed, 6)
             self._log("round", round=number, **times, install_s=install_s, **counts, large_flows=large)
 
-        self._install(moved, done)
+        self._install([*moved, *acknowledgements], done)
 
     def _rate(self, flow: KnownFlow) -> float:
         return self._measurements.rate(flow.source, flow.five_tuple)
 
-    def _move(self, decided: Round) -> list[tuple[KnownFlow, tuple[str, ...]]]:
-        """Put flows on their new cores, and say which switches have to change for each: downstream first.
+    def _move(self, decided: Round) -> list[Moved]:
+        cores = zip(decided.changed.tolist(), decided.new_core.tolist(), strict=True)
+        known = [(flow, core) for key, core in cores if (flow := self._flows.get(key)) is not None]
+        return [moved for flow, core in known if (moved := self._put(flow, core)) is not None]
 
-        A flow stays where it is while a switch of its new path cannot be told.
-        """
-        moved = []
-        for key, core in zip(decided.changed.tolist(), decided.new_core.tolist(), strict=True):
-            flow = self._flows.get(key)
-            if flow is None:
+    def _move_back(self, moved: list[Moved]) -> list[Moved]:
+        """The acknowledgements of flows that have moved, behind them, where `KnownFlows` wants both on the same cables.
+        An other way that carries data is a flow like any, and has been placed by itself."""
+        behind = []
+        for flow, _ in moved:
+            other = self._flows.other_way(flow.five_tuple)
+            if other is None or self._rate(other) > 0:
                 continue
-            before = self._switches.entries(flow)
-            after = self._switches.entries(flow, core)
-            if all(name in self._switches.connected for name in after):
-                flow.core = core
-                flow.installed_at = self._driver.now()
-                moved.append((flow, tuple(name for name in after if before.get(name) != after[name])))
-        return moved
+            core = way_back(self._switches.topo, flow.src, flow.dst, flow.core)
+            if core is not None and core != other.core and (put := self._put(other, core)) is not None:
+                behind.append(put)
+        return behind
 
-    def _install(self, moved: list[tuple[KnownFlow, tuple[str, ...]]], done: Callable[[], None]) -> None:
+    def _put(self, flow: KnownFlow, core: int) -> Moved | None:
+        """Put a flow on a core, and say which switches have to change: downstream first. None: it stays where it is, as
+        a switch of its new path cannot be told."""
+        before = self._switches.entries(flow)
+        after = self._switches.entries(flow, core)
+        if not all(name in self._switches.connected for name in after):
+            return None
+        flow.core = core
+        flow.installed_at = self._driver.now()
+        return flow, tuple(name for name in after if before.get(name) != after[name])
+
+    def _install(self, moved: list[Moved], done: Callable[[], None]) -> None:
         """First the aggregation switches, and the edge switches once those have confirmed: no packet meets a
         switch that does not know it. The old aggregation switch's entry is left to its idle timeout; until then
         it still leads to the destination."""

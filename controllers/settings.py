@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from hedera.placement import Placement
     from hedera.routing import Routing
 
-FIELDS = "scheme k seed interval_s link_mbps threshold large_flows iterations topology oversubscribe new_flows"
+FIELDS = (
+    "scheme k seed interval_s link_mbps threshold large_flows iterations topology oversubscribe new_flows ack_paths"
+)
 FLAGS = {name: options_of(RunSpec)[name].in_python for name in FIELDS.split()}
 """The flags of a controller, the same on both platforms, by the fields they set."""
 UNTOLD = {"scheme": "ecmp", "traffic": "unknown", "large_flows": "measured-or-estimated", "new_flows": "controller"}

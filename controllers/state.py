@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from controllers.driver import Driver, EventLog, FiveTuple, Rule
@@ -44,11 +44,13 @@ class KnownFlows:
     """All flows that have not expired. The log says when one comes and when it goes.
 
     ``routing`` gives flows their static paths; None where there is no choice of path, and so no flow to know.
+    ``acks_with_data``: both ways of a connection are to use the same cables, where its other way works.
     """
 
-    def __init__(self, tree: Network, routing: Routing | None, log: EventLog) -> None:
+    def __init__(self, tree: Network, routing: Routing | None, log: EventLog, acks_with_data: bool = False) -> None:
         self._tree = tree
         self._routing = routing
+        self._acks_with_data = acks_with_data
         self._log = log
         self._by_tuple: dict[FiveTuple, KnownFlow] = {}
         self._by_key: dict[int, KnownFlow] = {}
@@ -78,6 +80,23 @@ class KnownFlows:
         return (src, dst) if known else None
 
     def route(self, packet: FiveTuple, src: int, dst: int) -> int:
+        """The core of the path that a flow is given first: back over the cables of its connection's other way, if that
+        is asked for, known and works; else its static path."""
+        assert self._routing is not None
+        other = self.other_way(packet)
+        core = None if other is None else way_back(self._tree, other.src, other.dst, other.core)
+        if core is not None and self._routing.links.usable([src], [dst], [core])[0]:
+            return core
+        return self.static(packet, src, dst)
+
+    def other_way(self, five_tuple: FiveTuple) -> KnownFlow | None:
+        """The other way of a flow's connection, if both are to use the same cables and it is known."""
+        if not self._acks_with_data:
+            return None
+        protocol, src_ip, dst_ip, src_port, dst_port = five_tuple
+        return self.find(FiveTuple(protocol, dst_ip, src_ip, dst_port, src_port))
+
+    def static(self, packet: FiveTuple, src: int, dst: int) -> int:
         """The core of a flow's static path."""
         assert self._routing is not None
         return int(self._routing.cores(src, dst, packet.src_port, packet.dst_port, packet.protocol)[0])
@@ -108,6 +127,15 @@ class KnownFlows:
         for flow in [flow for flow in self if flow.source == switch]:
             if flow.five_tuple not in there and flow.installed_at < asked_at:
                 self.expire(flow)
+
+
+@lru_cache(maxsize=1 << 16)
+def way_back(topo: Network, src: int, dst: int, core: int) -> int | None:
+    """The core of the path from ``dst`` to ``src`` over the same cables; None where a network's plan has none."""
+    if isinstance(topo, FatTree):
+        return core  # it is what both ways have in common
+    path = topo.path(src, dst, core)[::-1]
+    return next((core for core in topo.path_cores(dst, src) if topo.path(dst, src, core) == path), None)
 
 
 @dataclass(slots=True)

@@ -117,6 +117,7 @@ def explorer(sweep: Sweep) -> dict[str, Any]:
 def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]:
     cut = stages(run) if len(run.flows) <= MAX_FLOWS else ()
     measured = [_round(run.links.get(port)) for port in ports] if run.scheme != CONTROL else []
+    streams = [run.ack_streams.get(port, 0.0) for port in ports] if run.scheme != CONTROL and run.ack_streams else []
     return {
         "pattern": run.pattern,
         "scheme": run.scheme,
@@ -126,7 +127,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "verdict": run.verdict,
         "reasons": list(run.reasons),
         "remarks": list(run.remarks),
-        "first_paths": first_paths(run),
+        "ways": ways(run),
         "rules": [[rule.rule, rule.kept, rule.found, _limit(rule), rule.why_not or ""] for rule in run.rules],
         "mbps": _round(run.bisection_mbps),
         "payload": _round(run.payload_mbps),
@@ -140,13 +141,14 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
             [round(r.t, 3), r.large, r.changed, r.polled_ms, r.compute_ms, r.install_ms] for r in rounds_shown(run)
         ],
         "links": measured if any(rate is not None for rate in measured) else [],
+        "acks": [round(one, 2) for one in streams],
         "flows": len(run.flows),
         "stages": [[round(s.begin, 3), round(s.end, 3), [round(rate, 2) for rate in s.mbps]] for s in cut],
         "paths": _paths(run, cut, tree),
     }
 
 
-def first_paths(run: Run) -> str:
+def _first_paths(run: Run) -> str:
     """By which hash flows got their first paths, and how many of a fat-tree's cores they used, in words; empty where
     nothing is known of either. Flows within a pod meet no core."""
     hash = hash_of_scheme(run.scheme)
@@ -166,6 +168,23 @@ def first_paths(run: Run) -> str:
         later = f" at first, later {len(used)}" if len(used) > len(began) else ""
         words.append(f"flows used {len(began)} of {tree.num_cores} cores{later}")
     return "; ".join(words)
+
+
+def ways(run: Run) -> str:
+    """What is known of a run's paths, there and back, in words."""
+    return "; ".join(filter(None, [_first_paths(run), _ways_back(run)]))
+
+
+def _ways_back(run: Run) -> str:
+    """How acknowledgements went back, and how many flows' a link between switches carried at most, in words; empty
+    where no path of theirs is known."""
+    tree = tree_of([run])
+    if tree is None or run.scheme == CONTROL or not run.ack_streams:
+        return ""
+    by_port = zip(sending_ports(tree), (link_ends(tree, link) for link in range(num_links(tree))), strict=True)
+    most = max(run.ack_streams.get(port, 0.0) for port, ends in by_port if not {*ends} & {*tree.hosts})
+    how = "over their data's cables" if run.spec.ack_paths == "with-data" else "by hashes of their own"
+    return f"acknowledgements went back {how}, those of {most:.3g} flows on one link between switches at most"
 
 
 def _limit(rule: Rule) -> str:

@@ -116,7 +116,7 @@ def page_templates() -> Environment:
         "signed": lambda value: f"{value:+.1f}".replace("-", "\u2212"),
         "short": short,
         "label": label,
-        "first_paths": explorer.first_paths,
+        "ways": explorer.ways,
         "ms": lambda value: f"{value:.3g}\u202fms",
         "p": lambda value: "< 0.001" if value < 0.001 else f"{value:.3f}",
     }

@@ -76,7 +76,7 @@ _RARE = (
 _BEFORE = {
     "threshold": 0.1, "large_flows": "measured-or-estimated", "iterations": 1000, "scale_sizes": True, "time": "real",
     "controller_delay_ms": 0.0, "start_spread_ms": 0.0, "sack": True, "min_rto_ms": 200, "mtu": DEFAULT_MTU,
-    "new_flows": "controller", "datapath": "kernel", "sink": "iperf",
+    "new_flows": "controller", "ack_paths": "hashed", "datapath": "kernel", "sink": "iperf",
 }  # fmt: skip
 """What was used by runs that were made before there was such a setting, or before it was recorded."""
 
@@ -132,7 +132,8 @@ class FlowRecord(Record, frozen=True, kw_only=True):
     """One flow between two hosts (numbers), by the receiver's iperf: rates are payload.
 
     ``mbps`` is the mean over its life of ``seconds`` from ``start`` (None: it did not end), ``window_mbps`` over
-    the window, ``per_second_mbps`` in each second after ``start``.
+    the window, ``per_second_mbps`` in each second after ``start``. ``ack_paths``: those of its acknowledgements, the
+    other way.
 
     Flows that arrive and end also have: ``size_bytes`` of payload (None: it lasts); ``how`` it ended: ``done``, ``cut
     off`` by the end of the run, ``not started``, or an error; ``late_s``, how late it started; ``connect_s``, the
@@ -149,6 +150,7 @@ class FlowRecord(Record, frozen=True, kw_only=True):
     window_mbps: Mbps | None = None
     per_second_mbps: tuple[Mbps, ...] = written(())
     paths: tuple[PathChange, ...] = written(())
+    ack_paths: tuple[PathChange, ...] = ()
     size_bytes: Count | None = None
     completion_s: Seconds | None = None
     connect_s: Seconds | None = None
@@ -381,6 +383,9 @@ class Run(Record, frozen=True, kw_only=True):
     """Per second."""
     links: Mapping[Port, Mbps | None] = written({})
     """Mean over the window by port: `SWITCH-ethN` out of that switch, a host's name out of the host."""
+    ack_streams: Mapping[Port, float] = {}
+    """How many flows' acknowledgements each port sent, by the paths that the controller gave them, its mean over the
+    window; ports that sent none are left out. Each takes about 2 % of a link that its flow fills."""
     full_links: FullLinks | None = None
     """Links that max-min fairness says are full, once TCP has settled: 5 s or 25 round trips through a full
     queue after the last move."""

@@ -555,6 +555,14 @@ class RunSpec(Experiment):
         one_of("auto", "controller", "switch"),
         described("Who gives a flow its first path; auto: the switch when flows come and go."),
     ] = "auto"
+    ack_paths: Annotated[
+        str,
+        one_of("hashed", "with-data"),
+        described(
+            "How acknowledgements go back: as flows of their own, each by its hash, as switches do it; or over the "
+            "cables of their data."
+        ),
+    ] = "hashed"
     disturb: Annotated[
         tuple[Name, ...],
         described(
@@ -585,6 +593,10 @@ class RunSpec(Experiment):
             raise UserMistake(f"--new-flows switch is for hashes: no switch can choose paths as {self.scheme} does")
         if self.new_flows == "switch" and self.chosen.hash and not self.chosen.hash.learned:
             raise UserMistake(f"--new-flows switch: Open vSwitch cannot give a flow its path by {self.chosen.hash}")
+        if self.ack_paths == "with-data" and self.new_flows == "switch":
+            raise UserMistake("--ack-paths with-data takes --new-flows controller: no switch knows both ways")
+        if self.ack_paths == "with-data" and self.chosen.gap_us is not None:
+            raise UserMistake(f"--ack-paths with-data: under {self.scheme!r} data has no path of its own to go back by")
         if self.time == "real" and self.chosen.gap_us is not None:
             raise UserMistake(f"scheme {self.scheme!r} takes our guests' kernel: --time virtual")
         of_one_path = self.topology is not None and not getattr(self.topo, "two_tiers", False)
@@ -652,7 +664,8 @@ class RunSpec(Experiment):
         new_flows, large_flows = self.new_flows, self.large_flows
         if new_flows == "auto":
             unable = self.chosen.own or (self.chosen.hash is not None and not self.chosen.hash.learned)
-            new_flows = "controller" if few or self.topology is not None or unable else "switch"
+            unable = unable or self.topology is not None or self.ack_paths == "with-data"
+            new_flows = "controller" if few or unable else "switch"
         if large_flows == "auto":
             large_flows = "measured-or-estimated" if few else "measured"
         return replace(self, new_flows=new_flows, large_flows=large_flows)

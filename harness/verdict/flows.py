@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -232,13 +233,35 @@ class MeasuredFlow:
             mbps=0.0 if report is None else round(report.mbps, 4),
             window_mbps=round(self.mean_mbps(window), 4),
             per_second_mbps=() if report is None else tuple(round(mbps, 3) for mbps in report.per_second_mbps),
-            paths=tuple(PathChange(round(change.t, 3), change.core) for change in self.routed.paths),
+            paths=_stored(self.routed.paths),
+            ack_paths=_stored(self.acknowledgements.paths),
             size_bytes=self.seen.size_bytes,
             completion_s=None if took is None else round(took, 6),
             how=sent.how if sent is not None else None if math.isinf(self.end) else "not started",
             fluid_s=None if math.isnan(fair_end) else round(fair_end - self.start, 6),
             **more,
         )
+
+
+def _stored(paths: Iterable[PathChange]) -> tuple[PathChange, ...]:
+    return tuple(PathChange(round(change.t, 3), change.core) for change in paths)
+
+
+def acknowledgement_streams(topo: Network, flows: Sequence[MeasuredFlow], window: Window) -> Float64:
+    """How many flows' acknowledgements are on each directed link, the mean over the window: float64 (links,). What goes
+    back by a path that is not known counts nowhere; on one switch no path has to be known."""
+    streams = np.zeros(num_links(topo))
+    for one in flows:
+        back = one.acknowledgements
+        paths = back.paths or ((PathChange(-math.inf, 0),) if topo.num_cores == 1 else ())
+        there = max(window[0], one.routed.start), min(window[1], one.end)
+        times = [-math.inf, *(change.t for change in paths[1:]), math.inf]
+        for change, (begin, end) in zip(paths, pairwise(times), strict=False):  # without a path none
+            inside = min(end, there[1]) - max(begin, there[0])
+            if inside > 0:
+                links = path_links(topo, [back.src], [back.dst], [change.core])[0]
+                streams[links[links != NO_LINK]] += inside / (window[1] - window[0])
+    return streams
 
 
 def measured_flows(seen: Observation, mtu: int, lasts: bool) -> list[MeasuredFlow]:

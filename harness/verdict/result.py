@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from harness.run.controller import Event
 from harness.run.observation import Observation, read_seen
-from harness.verdict.flows import MeasuredFlow, Window
+from harness.verdict.flows import MeasuredFlow, Window, acknowledgement_streams
 from harness.verdict.outcome import SETTLED_S, Outcome, Recovery
 from harness.verdict.rules import Evidence, FullLinks, claims, doubted_claims, full_links, judge
 from record.errors import TRACEBACK, RunFailed, in_words, one_line
@@ -128,6 +128,13 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
             hosts={name: _rounded(one.out_mbps[: counters.samples]) for name, one in counters.received.items()},
         ),
         links={name: round(rate, 3) for name, rate in sorted(ports.items())},
+        ack_streams={
+            port: round(streams, 3)
+            for port, streams in zip(
+                sending_ports(topo), acknowledgement_streams(topo, flows, window).tolist(), strict=True
+            )
+            if streams > 0.0005
+        },
         full_links=full.record(),
         disagreements={
             claim.port: Disagreement(

@@ -33,7 +33,7 @@ function showRun() {
   const verdict = html("span", { class: `verdict ${run.valid ? "yes" : "no"}` }, run.valid ? "valid" : run.verdict.toUpperCase());
   $("run-head").replaceChildren(
     html("p", {}, verdict, ` ${words.join("; ")}`),
-    ...(run.first_paths ? [html("p", { class: "small" }, run.first_paths)] : []),
+    ...(run.ways ? [html("p", { class: "small" }, run.ways)] : []),
     ...run.reasons.map((reason) => html("p", { class: "small no" }, reason)),
     ...run.remarks.map((remark) => html("p", { class: "small" }, remark)),
     html("p", { class: "small muted" }, `Stored in ${run.file}${run.worker ? `, made by ${run.worker}` : ""}`));

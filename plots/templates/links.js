@@ -107,10 +107,10 @@ function showFlows() {
 }
 function showLinks(loads) {
   const rows = loads.map((load, link) => ({ ...load, link })).sort((a, b) => b.mbps - a.mbps);
-  const between = state.view === "rounds";
+  const between = state.view === "rounds", acks = state.run.acks;
   $("links").replaceChildren(table(
-    ["link", "Mb/s", between ? "of its payload" : "of its rate", ...(between ? ["flows on it"] : [])],
-    rows.map(({ link, mbps, flows }) => [data.links[link].join(" → "), fixed(mbps, 2), percent(mbps / rateOfView()), ...(between ? [flows.length] : [])])));
+    ["link", "Mb/s", between ? "of its payload" : "of its rate", ...(between ? ["flows on it"] : []), ...(acks.length ? ["acknowledgements of flows, in the window"] : [])],
+    rows.map(({ link, mbps, flows }) => [data.links[link].join(" → "), fixed(mbps, 2), percent(mbps / rateOfView()), ...(between ? [flows.length] : []), ...(acks.length ? [acks[link]] : [])])));
 }
 function highlight() {
   const flow = state.flow === null ? null : state.run.paths[state.flow];

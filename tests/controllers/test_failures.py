@@ -60,3 +60,17 @@ def test_ports_reported_down_at_connect_are_known():
     net.settle()
     assert net.send(0, between(net.topo, 0, 4))[3] == "4_1_2"
     assert [event["port"] for event in net.log.of("port")] == [1], "a switch's own port is not a cable"
+
+
+@pytest.mark.parametrize("scheme", ["ecmp", "hedera-gff"])
+def test_after_a_failure_acknowledgements_are_with_their_data_again(scheme):
+    net = FakeNetwork(scheme=scheme, k=4, seed=1, ack_paths="with-data")
+    there, back = between(net.topo, 0, 4), between(net.topo, 4, 0, src_port=5001, dst_port=20000)
+    first = net.send(0, there)
+    assert net.send(4, back) == first[::-1]
+    net.set_cable(first[2], first[3])  # between aggregation switch and core
+    net.advance(0.1)
+    second = net.send(0, there)
+    assert second[-1] == first[-1]
+    assert second != first
+    assert net.send(4, back) == second[::-1]

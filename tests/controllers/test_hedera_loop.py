@@ -101,6 +101,45 @@ def test_an_object_of_the_users_own_routes_and_then_hears_of_rates(tmp_path):
     assert traffic.path(0, 4)[3] != traffic.path(2, 8)[3]
 
 
+@pytest.mark.parametrize("scheme", ["hedera-gff", "hedera-sa"])
+def test_acknowledgements_follow_their_data(scheme):
+    net = FakeNetwork(scheme=scheme, k=4, seed=1, ack_paths="with-data")
+    traffic = Traffic(net)
+    pairs = [(0, 4), (1, 8), (2, 12), (3, 9)]
+    for (src, dst), port in zip(pairs, colliding_ports(net, pairs, core=3), strict=True):
+        traffic.start(src, dst, port=port)
+
+    def both_ways():
+        there = [traffic.path(src, dst, port) for src, dst, port in traffic.flows]
+        topo = net.topo
+        back = [
+            net.send(dst, between(topo, dst, src, src_port=5001, dst_port=port), size=ACK)
+            for src, dst, port in traffic.flows
+        ]
+        return there, [path[::-1] for path in back]
+
+    there, back = both_ways()
+    assert there == back, "from the first packet on"
+    traffic.run(5.5)
+    later, back = both_ways()
+    assert later == back
+    assert later != there, "rounds have moved data"
+    (one, *_) = net.log.of("round")
+    assert one["changed"] == len([e for e in net.log.of("reroute") if e["round"] == one["round"]])
+    carrying = {flow["key"] for flow in net.log.of("flow") if flow["dst_port"] == 5001}
+    by_rounds = {event["key"] for event in net.log.of("reroute") if event["round"] is not None}
+    assert by_rounds <= carrying, "acknowledgements are placed by no round"
+
+
+def test_hashed_acknowledgements_stay_where_they_are(net, traffic):
+    pairs = [(0, 4), (1, 8), (2, 12), (3, 9)]
+    for (src, dst), port in zip(pairs, colliding_ports(net, pairs, core=3), strict=True):
+        traffic.start(src, dst, port=port)
+    traffic.run(5.5)
+    carrying = {flow["key"] for flow in net.log.of("flow") if flow["dst_port"] == 5001}
+    assert {event["key"] for event in net.log.of("reroute")} <= carrying
+
+
 def test_a_round_reports_what_it_did(net, traffic):
     traffic.start(0, 4, rate=0.6)
     traffic.run(4.5)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plots.explorer import MAX_FLOWS, explorer, first_paths, mean_rates, stages
+from plots.explorer import MAX_FLOWS, explorer, mean_rates, stages, ways
 from plots.load import load_sweep
 from record.run import FlowRecord, read
 from tests.plots.sweeps import kept_sweep, rounds, run_document, store
@@ -51,7 +51,22 @@ def test_a_run_tells_its_hash_and_how_many_cores_it_used(tmp_path, scheme, setti
         {"src": 4, "dst": 12, "mbps": 5, "paths": [{"t": 0.1, "core": 3}]},
         {"src": 0, "dst": 2, "mbps": 5, "paths": [{"t": 0.1, "core": 0}]},  # within a pod: core 0 stands for its path
     ]
-    assert first_paths(read(store(tmp_path, run_document(scheme=scheme, flows=flows, settings=settings)))) == words
+    assert ways(read(store(tmp_path, run_document(scheme=scheme, flows=flows, settings=settings)))) == words
+
+
+@pytest.mark.parametrize(
+    ("asked", "how"), [("hashed", "by hashes of their own"), ("with-data", "over their data's cables")]
+)
+def test_a_run_tells_where_acknowledgements_went(tmp_path, asked, how):
+    flows = [{"src": 0, "dst": 4, "mbps": 5, "paths": [{"t": 0.1, "core": 3}]}]
+    streams = {"0_3_1-eth2": 3.25, "0_0_2": 9}  # a host's own link carries its flows', whatever their paths
+    document = run_document(scheme="ecmp", flows=flows, settings={"ack_paths": asked}, ack_streams=streams)
+    run = read(store(tmp_path, document))
+    assert ways(run).endswith(
+        f"acknowledgements went back {how}, those of 3.25 flows on one link between switches at most"
+    )
+    (drawn,) = explorer(load_sweep(tmp_path))["runs"]
+    assert sorted(drawn["acks"])[-2:] == [3.25, 9]
 
 
 def test_a_second_that_a_round_cuts_is_left_out_where_there_are_whole_ones():

@@ -14,7 +14,7 @@ from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath, time_travels
 from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run, wait_until
-from plots.explorer import first_paths
+from plots.explorer import ways
 from record.errors import RunFailed
 from record.run import read
 from simulator.config import Config
@@ -63,7 +63,26 @@ def test_switches_with_one_hash_use_half_of_the_cores_as_the_simulator_says(tmp_
     cores = [[change.core for change in flow.paths] for flow in run.flows]
     assert cores == [[core] for core in simulated.core.tolist()]
     assert {core for (core,) in cores} == {0, 3}, "by its i-th port both times"
-    assert first_paths(run) == "first paths by unsalted:destination; flows used 2 of 4 cores"
+    assert ways(run).startswith("first paths by unsalted:destination; flows used 2 of 4 cores; acknowledgements")
+
+
+@pytest.mark.parametrize(("scheme", "platform"), [("ecmp", "pox"), ("hedera-gff", "os-ken"), ("hedera-sa", "pox")])
+def test_acknowledgements_go_back_over_their_datas_cables(tmp_path, clean, scheme, platform):
+    asked = ("--ack-paths", "with-data", "--platform", platform)
+    done = hedera_run(tmp_path / "run", *asked, scheme=scheme, traffic="published:stride4", seconds=8)
+    run = read(tmp_path / "run/run.json")
+    assert run.verdict == "ok", done.stderr
+    moved = 0
+    for flow in run.flows:
+        assert [path.core for path in flow.ack_paths] == [path.core for path in flow.paths]
+        moved += len(flow.paths) - 1
+    assert (moved > 0) == (scheme != "ecmp")
+    # What arrives over a cable of data is acknowledged over it: as the switches count.
+    data = {port: mbps for port, mbps in run.links.items() if mbps > 0.5 * run.spec.link_mbps}
+    assert data
+    assert {port for port, mbps in run.links.items() if mbps > 0.01 * run.spec.link_mbps} <= data.keys() | {
+        port for port, streams in run.ack_streams.items() if streams > 0
+    }
 
 
 def test_a_hand_written_file_and_a_sequential_shuffle(tmp_path, clean):
