@@ -18,7 +18,7 @@ FIELDS = (
 )
 FLAGS = {name: options_of(RunSpec)[name].in_python for name in FIELDS.split()}
 """The flags of a controller, the same on both platforms, by the fields they set."""
-UNTOLD = {"scheme": "ecmp", "traffic": "unknown", "large_flows": "measured-or-estimated", "new_flows": "controller"}
+UNTOLD = {"scheme": "ecmp", "traffic": "unknown", "new_flows": "controller"}
 """What a controller takes that is started by hand. Of the traffic it sees what comes, not what was asked for."""
 _RIPL_POX = {"hashed": "ecmp", "st": "spanning-tree", "random": "random"}
 _MODES = ("reactive", "proactive", "hybrid")

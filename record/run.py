@@ -75,7 +75,8 @@ _RARE = (
 )  # fmt: skip
 _BEFORE = {
     "threshold": 0.1, "large_flows": "measured-or-estimated", "iterations": 1000, "scale_sizes": True, "time": "real",
-    "controller_delay_ms": 0.0, "start_spread_ms": 0.0, "sack": True, "min_rto_ms": 200, "mtu": DEFAULT_MTU,
+    "controller_delay_ms": 0.0, "start_spread_ms": 0.0, "sack": True, "rack": True, "tail_loss_probes": True,
+    "hystart": True, "initial_window": 10, "min_rto_ms": 200, "mtu": DEFAULT_MTU,
     "new_flows": "controller", "ack_paths": "hashed", "datapath": "kernel", "sink": "iperf",
 }  # fmt: skip
 """What was used by runs that were made before there was such a setting, or before it was recorded."""

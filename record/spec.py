@@ -204,8 +204,11 @@ class Experiment:
     large_flows: Annotated[
         str,
         one_of("measured", "measured-or-estimated"),
-        described("Which flows are large: by measured rate, or by estimated demand too."),
-    ] = "measured-or-estimated"
+        described(
+            "Which flows Hedera places: those above a tenth of a link as measured (section 3.1), or by estimated "
+            "demand, too."
+        ),
+    ] = "measured"
     iterations: Annotated[int, Meta(ge=1), described("Iterations of Simulated Annealing per round.")] = 1000
     flows_per_host: Annotated[int, Meta(ge=1), described("Number of draws of the pattern, added together.")] = 1
     keep: Annotated[float, Meta(gt=0, le=1), described("Fraction of the flows to keep, at random.")] = 1.0
@@ -444,6 +447,12 @@ MEASURED_DELAY_MS = 8.0
 """What polling and deciding took of a round in real time, the median (docs/notes/deviations.md: of which runs)."""
 LINUX_MIN_RTO_MS = 200
 """TCP's shortest retransmission timeout in Linux, unless a route says otherwise (TCP_RTO_MIN)."""
+LINUX_INITIAL_WINDOW = 10
+"""Segments that Linux sends of a new connection before the first acknowledgement, unless a route says otherwise
+(TCP_INIT_CWND)."""
+ONLY_RACK = (6, 17)
+"""From this Linux on there is no other detection of losses with selective acknowledgements, and its setting is read by
+nobody (Documentation/networking/ip-sysctl.rst, tcp_recovery)."""
 KNOWN_TO_ALL = 128
 """In a network of so many hosts each knows all others' addresses; in a larger one those of its flows."""
 GUESTS_TCP = ("reno", "cubic", "dctcp", "bbr")
@@ -479,8 +488,7 @@ class RunSpec(Experiment):
     """One pattern, one scheme, one trial, in emulation; the period is the replication's, the rate what machines carry.
 
     Where ``new_flows`` is ``switch``, lasting flows take the paths that the simulator's hash gives, on every machine,
-    and short ones do not wait for the controller. ``auto`` takes measured rates alone when flows come and go: many
-    small ones that ended within a period have large demands in the estimate, and leave the lasting ones next to none.
+    and short ones do not wait for the controller.
     ``controller_delay_ms`` follows from ``time`` where it is not given, and so does ``start_spread_ms``; in real time
     both are what they are.
 
@@ -492,14 +500,6 @@ class RunSpec(Experiment):
         float, Meta(ge=0.02, le=3600), described("Hedera's scheduling period; in real time at least 1, s.")
     ] = 2.0
     link_mbps: Annotated[float, Meta(ge=LEAST_MBPS, le=MAX_MBPS)] = 10.0
-    large_flows: Annotated[
-        str,
-        one_of("auto", "measured", "measured-or-estimated"),
-        described(
-            "Which flows Hedera places: above a tenth of a link as measured (section 3.1), or by estimate too; "
-            "auto: as measured when flows come and go, else by estimate too."
-        ),
-    ] = "auto"
     trial: int = 1
     time: Annotated[
         str,
@@ -532,6 +532,24 @@ class RunSpec(Experiment):
             "Selective acknowledgements (RFC 2018); without them Linux recovers as NewReno, and probes no tails."
         ),
     ] = True
+    rack: Annotated[
+        bool,
+        described(
+            "With --sack, losses by time (RACK, RFC 8985), not by three later acknowledgements (RFC 6675); Linux has "
+            "had nothing else since 6.17, so that --no-rack takes real time and an older kernel."
+        ),
+    ] = True
+    tail_loss_probes: Annotated[
+        bool, described("With --sack, probe for the loss of a last segment (RFC 8985); Linux does since 3.10.")
+    ] = True
+    hystart: Annotated[
+        bool, described("CUBIC leaves slow start when round trips grow (HyStart); --no-hystart is for virtual time.")
+    ] = True
+    initial_window: Annotated[
+        int,
+        Meta(ge=1, le=1000),
+        described("Segments before the first acknowledgement: Linux has 10 (RFC 6928); 3 in 2010 (RFC 3390)."),
+    ] = LINUX_INITIAL_WINDOW
     # What `ip route` takes whole; above a minute no run would see a second try.
     min_rto_ms: Annotated[
         int, Meta(ge=1, le=60_000), described("TCP's shortest retransmission timeout; 200 is Linux's own, ms.")
@@ -607,6 +625,12 @@ class RunSpec(Experiment):
             raise UserMistake(f"--interval must be at least 1 s in real time, not {self.interval_s:g}")
         if self.time == "virtual" and self.congestion_control not in GUESTS_TCP:
             raise UserMistake(f"--congestion-control is one of {', '.join(GUESTS_TCP)} in virtual time")
+        if self.time == "virtual" and not self.rack:
+            raise UserMistake("--no-rack takes a Linux before 6.17, in real time: the guests' kernel has nothing else")
+        if self.time == "real" and not self.hystart:
+            raise UserMistake("--no-hystart is for virtual time: it is a setting of the whole machine, not of a host")
+        if not self.hystart and self.congestion_control != "cubic":
+            raise UserMistake(f"--no-hystart is for cubic: {self.congestion_control} has no HyStart")
         virtual_alone = {"controller_delay_ms": MEASURED_DELAY_MS, "start_spread_ms": START_SPREAD_MS}
         for name, default in virtual_alone.items():
             if self.time == "real" and getattr(self, name):
@@ -658,17 +682,15 @@ class RunSpec(Experiment):
         return self.congestion_control == "dctcp"
 
     def for_its_traffic(self, work: Workload | None = None) -> RunSpec:
-        """With what ``auto`` means for ``new_flows`` and ``large_flows``; ``work``: its traffic, if it is drawn."""
+        """With what ``auto`` means for ``new_flows``; ``work``: its traffic, if it is drawn."""
         work = work or self.workload()
         few = lasting(work) is not None or work.graph is not None  # a collective's connections stay
-        new_flows, large_flows = self.new_flows, self.large_flows
+        new_flows = self.new_flows
         if new_flows == "auto":
             unable = self.chosen.own or (self.chosen.hash is not None and not self.chosen.hash.learned)
             unable = unable or self.topology is not None or self.ack_paths == "with-data"
             new_flows = "controller" if few or unable else "switch"
-        if large_flows == "auto":
-            large_flows = "measured-or-estimated" if few else "measured"
-        return replace(self, new_flows=new_flows, large_flows=large_flows)
+        return replace(self, new_flows=new_flows)
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for the result file. What few runs have is left out of those that do not have it."""

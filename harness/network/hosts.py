@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -13,6 +14,7 @@ from harness.network import machine, netlink
 from harness.network.netlink import inside
 from harness.network.processes import run
 from record.errors import RunFailed, UnfitMachine
+from record.spec import ONLY_RACK
 
 ALLOWED = "tcp_allowed_congestion_control"
 LOADED_S = 20.0
@@ -22,14 +24,19 @@ LOADED_S = 20.0
 @dataclass(frozen=True)
 class Tcp:
     """TCP of the hosts. ``unsent_bytes``: what it may hold of a connection that has not been sent once; None: what the
-    kernel allows. ``sack``: whether it acknowledges selectively. ``min_rto_ms``: its shortest retransmission timeout
-    (None: Linux's own, 200 ms), of its only route, as kernels before 6.11 have no setting for it.
+    kernel allows. ``sack``: whether it acknowledges selectively. ``rack``: whether it then detects losses by time.
+    ``tail_loss_probes``: whether it probes for a loss at the end. ``min_rto_ms``: its shortest retransmission timeout
+    (None: Linux's own, 200 ms), of its only route, as kernels before 6.11 have no setting for it; ``initial_window``
+    too (None: Linux's own, 10 segments).
     """
 
     congestion_control: str = "cubic"
     unsent_bytes: int | None = None
     sack: bool = True
+    rack: bool = True
+    tail_loss_probes: bool = True
     min_rto_ms: int | None = None
+    initial_window: int | None = None
 
     @property
     def settings(self) -> list[str]:
@@ -39,7 +46,17 @@ class Tcp:
             settings.append(f"net.ipv4.tcp_notsent_lowat={self.unsent_bytes}")
         if not self.sack:
             settings.append("net.ipv4.tcp_sack=0")
+        if not self.rack:
+            settings.append("net.ipv4.tcp_recovery=0")
+        if not self.tail_loss_probes:
+            settings.append("net.ipv4.tcp_early_retrans=0")
         return settings
+
+    @property
+    def of_route(self) -> list[str]:
+        """What a route says of it, as `ip route` takes it."""
+        of_route = [] if self.min_rto_ms is None else ["rto_min", f"{self.min_rto_ms}ms"]
+        return of_route if self.initial_window is None else [*of_route, "initcwnd", str(self.initial_window)]
 
 
 def ipv6_off(ipv6: Path = Path("/proc/sys/net/ipv6")) -> list[str]:
@@ -68,11 +85,23 @@ def set_up(name: str, namespace: int, interface: str, ip: str, neighbours: Mappi
         others = [netlink.neighbour(index, to, mac) for to, mac in neighbours.items() if to != ip]
         at = [netlink.hardware_address(index, neighbours[ip]), netlink.address(index, ip, 8)]
         netlink.tell(namespace, [netlink.up(netlink.LOOPBACK), *at, netlink.up(index), *others])
-        if tcp.min_rto_ms:
-            route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {ip} rto_min {tcp.min_rto_ms}ms"
-            run(["ip", "route", "change", *route.split()], namespace=namespace)
+        if tcp.of_route:
+            route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {ip}"
+            run(["ip", "route", "change", *route.split(), *tcp.of_route], namespace=namespace)
     except (OSError, RunFailed) as error:
         raise RunFailed(f"host {name} could not be configured: {error}") from None
+
+
+HYSTART = Path("/sys/module/tcp_cubic/parameters/hystart")
+"""CUBIC's setting of the whole machine, so that only a guest's is written."""
+
+
+def require_rack_off(release: str) -> None:
+    """Raise UnfitMachine where a Linux of this release has no detection of losses but RACK."""
+    version = tuple(map(int, re.findall("[0-9]+", release)[:2]))
+    if version >= ONLY_RACK:
+        since = ".".join(map(str, ONLY_RACK))
+        raise UnfitMachine(f"--no-rack: Linux has had nothing but RACK since {since}, and this is {release}")
 
 
 @contextmanager

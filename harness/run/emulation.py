@@ -11,7 +11,7 @@ from pathlib import Path
 from controllers.settings import flags_of
 from harness.network import shaping
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
-from harness.network.hosts import Tcp, permitted
+from harness.network.hosts import HYSTART, Tcp, permitted, require_rack_off
 from harness.network.openvswitch import COUNTERS_MS
 from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
@@ -20,7 +20,7 @@ from harness.run.trace import watched
 from harness.run.traffic import LOOK_S, Iperf, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
 from record.errors import RunFailed
-from record.spec import KNOWN_TO_ALL, LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
+from record.spec import KNOWN_TO_ALL, LINUX_INITIAL_WINDOW, LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
 from topos.links import Fault, cables, links_down, moments
 from topos.network import NonBlocking, PlannedNetwork
 from traffic.programs import sample_command
@@ -69,6 +69,10 @@ class Emulation:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
         spec, seen = self.spec, self.seen
         shaping.require(self._shape)
+        if not spec.rack:
+            require_rack_off(os.uname().release)
+        if not spec.hystart:
+            HYSTART.write_text("0")  # in a guest, which `RunSpec` sees to
         with (
             permitted(spec.congestion_control, self._sockets),
             Children() as children,
@@ -100,7 +104,8 @@ class Emulation:
         spec = self.spec
         unsent = None if lasting(self.workload) is None else unsent_bytes(spec.link_mbps)
         min_rto_ms = None if spec.min_rto_ms == LINUX_MIN_RTO_MS else spec.min_rto_ms
-        tcp = Tcp(spec.congestion_control, unsent, spec.sack, min_rto_ms)
+        window = None if spec.initial_window == LINUX_INITIAL_WINDOW else spec.initial_window
+        tcp = Tcp(spec.congestion_control, unsent, spec.sack, spec.rack, spec.tail_loss_probes, min_rto_ms, window)
         # Processors of a slow machine are not to be spent on counters.
         counters_ms = min(COUNTERS_MS, round(spec.reading_s * 250)) if spec.time == "virtual" else COUNTERS_MS
         matrix, pairs = self.workload.matrix, None

@@ -22,6 +22,7 @@ from record.spec import (
     options_of,
     phases,
 )
+from simulator.config import Config
 from topos.fattree import FatTree
 from topos.network import NonBlocking
 
@@ -102,11 +103,15 @@ def test_phases_cut_the_window_and_widen_it_where_they_must():
 
 # --- runs -------------------------------------------------------------------------------------------------------------
 
-LASTING = {"new_flows": "controller", "large_flows": "measured-or-estimated"}
+LASTING = {"new_flows": "controller", "large_flows": "measured"}
 COMES_AND_GOES = {"new_flows": "switch", "large_flows": "measured"}
 
 
 ESTIMATED = {"large_flows": "measured-or-estimated"}
+
+
+def test_every_backend_has_the_papers_rule_for_large_flows():
+    assert Experiment.large_flows == RunSpec.large_flows == Config.large_flows == "measured"
 
 
 @pytest.mark.parametrize(
@@ -119,6 +124,7 @@ ESTIMATED = {"large_flows": "measured-or-estimated"}
         ("stride:4 + poisson:fixed:10000,0.05", {}, COMES_AND_GOES),
         ("stride:4", COMES_AND_GOES, COMES_AND_GOES),
         ("shuffle:20000", ESTIMATED, COMES_AND_GOES | ESTIMATED),
+        ("shuffle:20000", {"ack_paths": "with-data"}, LASTING),  # who knows both ways of a connection
     ],
 )
 def test_traffic_decides_what_is_left_to_it(traffic, asked, settled):
@@ -160,7 +166,14 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
         ({"scheme": "flowlet:9", "topology": "docs/examples/four_ring.py:Ring"}, "on a fat-tree or a leaf-spine"),
         ({"scheme": "spray", "fail": ("link:0_2_1-4_1_1@1",)}, "on a fat-tree or a leaf-spine, without --fail"),
         ({"pcap": ("0_0_1-eth9",)}, "--pcap: there is no port '0_0_1-eth9' in this network; there are 0_0_1-eth1"),
-        ({"large_flows": "all"}, "one of auto, measured, measured-or-estimated, not 'all'"),
+        ({"ack_paths": "with-data", "new_flows": "switch"}, "takes --new-flows controller"),
+        ({"ack_paths": "with-data", "scheme": "spray"}, "under 'spray' data has no path of its own"),
+        ({"ack_paths": "back"}, "--ack-paths must be one of hashed, with-data, not 'back'"),
+        ({"time": "virtual", "rack": False}, "--no-rack takes a Linux before 6.17, in real time"),
+        ({"time": "real", "hystart": False}, "--no-hystart is for virtual time"),
+        ({"hystart": False, "congestion_control": "reno"}, "--no-hystart is for cubic: reno has no HyStart"),
+        ({"initial_window": 0}, "--initial-window must be at least 1 and at most 1000"),
+        ({"large_flows": "all"}, "one of measured, measured-or-estimated, not 'all'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(asked, said):

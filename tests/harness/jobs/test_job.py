@@ -43,7 +43,7 @@ def test_a_job_survives_the_way_there_and_its_files_are_read_and_not_those_on_th
     job = job_of(RunSpec("hedera-sa", f"file:{matrix}", seconds=6, time="virtual", fail=("switch:4_1_1@2",)))
     assert decoded(job.encoded()) == job
     assert job.files == {str(matrix): "src_host,dst_host\n0,5\n"}
-    assert "auto" not in (job.spec.time, job.spec.platform, job.spec.new_flows, job.spec.large_flows)
+    assert "auto" not in (job.spec.time, job.spec.platform, job.spec.new_flows)
     matrix.unlink()
     assert job.spec.workload().standing.dst.tolist() == [5]
 

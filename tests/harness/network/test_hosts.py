@@ -2,12 +2,14 @@
 
 import json
 import socket
+from contextlib import nullcontext
 
 import pytest
 
 from harness.network import hosts, machine, netlink
-from harness.network.hosts import ALLOWED, Tcp, ipv6_off, permitted, restore, set_up
+from harness.network.hosts import ALLOWED, Tcp, ipv6_off, permitted, require_rack_off, restore, set_up
 from harness.network.processes import run
+from record.errors import UnfitMachine
 
 KNOWN = {"10.0.0.2": "02:00:00:00:00:02", "10.0.0.3": "02:00:00:00:00:03"}
 
@@ -21,26 +23,34 @@ def test_ipv6_is_switched_off_where_there_is_any(tmp_path):
 @pytest.mark.root
 def test_a_host_is_what_it_is_set_up_to_be(pid):
     run(["ip", "link", "add", "a-eth0", "type", "veth", "peer", "name", "b-eth0"], namespace=pid)
-    set_up("a", pid, "a-eth0", "10.0.0.2", KNOWN, Tcp("reno", 131072, False, 20))
+    set_up("a", pid, "a-eth0", "10.0.0.2", KNOWN, Tcp("reno", 131072, False, False, False, 20, 3))
     features = run(["ethtool", "-k", "a-eth0"], namespace=pid)
     for each in ("tx-tcp-segmentation: off", "tx-tcp6-segmentation: off", "generic-segmentation-offload: off"):
         assert each in features
     assert "tx-checksumming: on" in features
     (address,) = (one for one in json.loads(run(["ip", "-j", "addr"], namespace=pid)) if one["ifname"] == "a-eth0")
     assert (address["address"], "UP" in address["flags"]) == (KNOWN["10.0.0.2"], True)
-    names = ("tcp_congestion_control", "tcp_notsent_lowat", "tcp_sack")
+    names = ("tcp_congestion_control", "tcp_notsent_lowat", "tcp_sack", "tcp_recovery", "tcp_early_retrans")
     settings = run(["cat", *(f"/proc/sys/net/ipv4/{name}" for name in names)], namespace=pid)
-    assert settings.split() == ["reno", "131072", "0"]
+    assert settings.split() == ["reno", "131072", "0", "0", "0"]
     route = run(["ip", "route"], namespace=pid)
     assert route.startswith("10.0.0.0/8 dev a-eth0 proto kernel scope link src 10.0.0.2 ")
     assert " rto_min lock 20ms" in route
+    assert " initcwnd 3" in route
     (known,) = json.loads(run(["ip", "-j", "neigh"], namespace=pid))
     assert known == {"dst": "10.0.0.3", "dev": "a-eth0", "lladdr": "02:00:00:00:00:03", "state": ["PERMANENT"]}
 
 
 @pytest.mark.root
-@pytest.mark.parametrize(("changes", "sack", "rto_ms"), [((), True, 200), ((None, False, 20), False, 20)])
-def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_for(changes, sack, rto_ms):
+@pytest.mark.parametrize(
+    ("changes", "sack", "rto_ms", "window"),
+    [
+        ((), True, 200, 10),
+        ((None, False, True, True, 20), False, 20, 10),
+        ((None, True, True, True, None, 3), True, 200, 3),
+    ],
+)
+def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_for(changes, sack, rto_ms, window):
     """As the kernel tells of it: `ss` names sack where both ends agreed to it, and the timeout in ms, which is the
     round trip, of next to nothing, and at least the shortest."""
     pids = {name: netlink.hold() for name in "ab"}
@@ -53,6 +63,7 @@ def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_f
             server.bind(("10.0.0.3", 5001))
             server.listen()
             client.connect(("10.0.0.3", 5001))
+            idle = run(["ss", "-tinoH", "dport", "=", ":5001"], namespace=pids["a"])
             client.sendall(b"x" * 10_000)
             with server.accept()[0] as accepted:
                 assert accepted.recv(10_000)
@@ -61,7 +72,14 @@ def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_f
         for pid in pids.values():
             netlink.release(pid)
     assert (" sack " in told) is sack
+    assert f" cwnd:{window} " in idle
     assert rto_ms <= float(told.split(" rto:")[1].split()[0]) < rto_ms + 100
+
+
+@pytest.mark.parametrize(("release", "able"), [("6.1.0-50-amd64", True), ("6.17.1", False), ("7.2.13", False)])
+def test_rack_is_switched_off_where_linux_has_another_recovery(release, able):
+    with nullcontext() if able else pytest.raises(UnfitMachine, match=r"nothing but RACK since 6\.17"):
+        require_rack_off(release)
 
 
 @pytest.fixture

@@ -66,10 +66,23 @@ def test_switches_with_one_hash_use_half_of_the_cores_as_the_simulator_says(tmp_
     assert ways(run).startswith("first paths by unsalted:destination; flows used 2 of 4 cores; acknowledgements")
 
 
-@pytest.mark.parametrize(("scheme", "platform"), [("ecmp", "pox"), ("hedera-gff", "os-ken"), ("hedera-sa", "pox")])
-def test_acknowledgements_go_back_over_their_datas_cables(tmp_path, clean, scheme, platform):
-    asked = ("--ack-paths", "with-data", "--platform", platform)
-    done = hedera_run(tmp_path / "run", *asked, scheme=scheme, traffic="published:stride4", seconds=8)
+def test_the_tcp_of_2010_is_asked_for(tmp_path, clean):
+    """Each option alone moves what a seed gives: the kernel has heard of it."""
+    asked = ("--queue", "8", "--bw", "100")
+    options = ((), ("--no-tail-loss-probes",), ("--no-hystart",), ("--initial-window", "3"))
+    given = set()
+    for number, more in enumerate(options):
+        hedera_run(tmp_path / f"{number}", *asked, *more, scheme="ecmp", traffic="published:stride4", seconds=3)
+        given.add(read(tmp_path / f"{number}/run.json").payload_mbps)
+    assert len(given) == len(options)
+
+
+# Whether both platforms do is asked without a network (`tests.controllers.test_hedera_loop`).
+@pytest.mark.parametrize("scheme", ["ecmp", "hedera-gff"])
+def test_acknowledgements_go_back_over_their_datas_cables(tmp_path, clean, scheme):
+    done = hedera_run(
+        tmp_path / "run", "--ack-paths", "with-data", scheme=scheme, traffic="published:stride4", seconds=8
+    )
     run = read(tmp_path / "run/run.json")
     assert run.verdict == "ok", done.stderr
     moved = 0
