@@ -2,7 +2,8 @@
 
 Every entry counts as a flow: a flow's acknowledgements, and for 10 s, until its entry expires, the connection (both
 ways) by which a sender had asked whether its receiver listens. Each round reserves for all of them once more, and only
-the last reservation of one is released, when its entry has expired.
+the last reservation of one is released, when its entry has expired. Where that is mended a flow has one reservation,
+and stays on its path while that has room.
 """
 
 import numpy as np
@@ -26,20 +27,23 @@ class BothFaults:
         src = np.concatenate([flows.src, flows.dst] * ways)[: ways * flows.key.size]
         dst = np.concatenate([flows.dst, flows.src] * ways)[: ways * flows.key.size]
         entries = [(way, key) for way in range(ways) for key in flows.key.tolist()]
-        if not self.anew:
-            self.load[:] = 0
         for ended in self.held.keys() - set(entries):
             demand, path = self.held.pop(ended)
             self.load[path] -= demand
         core, demands = flows.core.copy(), estimate_demands(src, dst, self.tree.num_hosts)
         for one in np.lexsort((self.rng.random(dst.size), dst)):  # as edge switches answer, port by port
-            for choice in self.tree.path_cores(int(src[one]), int(dst[one])):
+            choices = list(self.tree.path_cores(int(src[one]), int(dst[one])))
+            if not self.anew and (before := self.held.pop(entries[one], None)) is not None:
+                demand, path = before
+                self.load[path] -= demand
+                if one < core.size:  # where it is, if it fits there
+                    choices.sort(key=lambda choice: choice != core[one])
+            for choice in choices:
                 (path,) = path_links(self.tree, [src[one]], [dst[one]], [choice])
                 path = path[path != NO_LINK]
-                if demands[one] > 0.1 and (self.load[path] + demands[one] <= 1).all():
+                if demands[one] > 0.1 and (self.load[path] + demands[one] <= 1 + 1e-9).all():
                     self.load[path] += demands[one]
-                    if self.anew:
-                        self.held[entries[one]] = demands[one], path
+                    self.held[entries[one]] = demands[one], path
                     if one < core.size:
                         core[one] = choice
                     break
