@@ -13,6 +13,10 @@ SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
 """The four columns of Figures 9, 10 and 11."""
 ENGINE_LABELS = {"aimd": "AIMD (section 5.5)", "maxmin": "max-min fair rates"}
 
+KEPT_RULE = "measured-or-estimated"
+"""``--large-flows`` of the studies whose kept data (results/simulated, results/collectives) is by it; the paper's rule,
+and every backend's default, is ``measured``. Each page that shows them names it."""
+
 engines_option = names_option(
     "--engines", ENGINES, among(*ENGINES), "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
 )

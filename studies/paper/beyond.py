@@ -22,7 +22,7 @@ from record.completion import CLASSES, members
 from record.options import field_options
 from record.run import Completion
 from simulator.config import Config, bounded
-from studies.paper import ENGINE_LABELS, SCHEMES, engines_option, schemes_option
+from studies.paper import ENGINE_LABELS, KEPT_RULE, SCHEMES, engines_option, schemes_option
 from studies.study import Parts, Row, Rows, Study, column, grouped, in_seeds, interval, numbers, one_file, study, table
 from topos.arrays import Float64
 
@@ -151,7 +151,10 @@ def _panel(axes: Axes, rows: Sequence[Row]) -> None:
         help="Thresholds of large flows, as shares of a link; the largest is the usual one.",
     ),
     engines_option,
-    field_options(Config, "k seconds interval_s tick_s iterations", seconds=12.0, interval_s=2.0, tick_s=0.01),
+    field_options(
+        Config, "k seconds interval_s tick_s iterations large_flows",
+        seconds=12.0, interval_s=2.0, tick_s=0.01, large_flows=KEPT_RULE,
+    ),
     seeds=5,
 )  # fmt: skip
 def flows_per_host(

@@ -15,6 +15,7 @@ from hedera.schemes import scheme as scheme_of
 from plots.pictures import picture
 from plots.style import colour, logarithmic, scheme_label
 from simulator.config import Config
+from studies.paper import KEPT_RULE
 from studies.study import Parts, Row, Rows, Study, column, grouped, means, study, table
 from topos.arrays import Float64
 from traffic.graph import PLACEMENTS, FlowGraph
@@ -77,7 +78,7 @@ def _with(
             config = Config(
                 name, f"{collective}:{GROUP},{size}" + f" + {mice}" * bool(mice), k=k, seconds=_LONGEST * ideal_s,
                 tick_s=min(ideal_s / _TICKS, period), interval_s=period, engine="maxmin", placement=placement,
-                repeats=repeats, fail=(LINKS[failed],) if failed else (),
+                repeats=repeats, fail=(LINKS[failed],) if failed else (), large_flows=KEPT_RULE,
             )  # fmt: skip
             yield Case(part, collective, mbytes, failed, mice, config)
 

@@ -19,6 +19,7 @@ from plots.style import MUTED
 from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import ENGINES, Config
+from studies.paper import KEPT_RULE
 from studies.study import Parts, Row, Rows, Study, column, compared, grouped, in_seeds, mbps, study, table
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
@@ -220,10 +221,13 @@ def summary(rows: Sequence[Row], seeds: int) -> Row:
     }  # fmt: skip
 
 
-@study(field_options(Config, "tick_s"), seeds=30)
-def explain_gff(seeds: int, tick_s: float) -> Study:
+@study(field_options(Config, "tick_s large_flows", large_flows=KEPT_RULE), seeds=30)
+def explain_gff(seeds: int, tick_s: float, large_flows: str = KEPT_RULE) -> Study:
     """Set Global First Fit beside the results of the paper's own simulator, for the traffic of Figure 9."""
-    cases = [Config("hedera-gff", f"published:{matrix}", tick_s=tick_s) for matrix in FIGURE_9_SIMULATED]
+    cases = [
+        Config("hedera-gff", f"published:{matrix}", tick_s=tick_s, large_flows=large_flows)
+        for matrix in FIGURE_9_SIMULATED
+    ]
 
     def rows(answers: dict[Config, list[float]]) -> Rows:
         made = [_first_fit(case, rates) for case, rates in answers.items()]
@@ -397,7 +401,7 @@ def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
 
 
 @study(
-    field_options(Config, "k seconds tick_s", k=32, tick_s=0.01),
+    field_options(Config, "k seconds tick_s large_flows", k=32, tick_s=0.01, large_flows=KEPT_RULE),
     click.option("--random-patterns", "drawn", default=40, show_default=True, help="Random patterns of 16 hosts."),
     seeds=5,
 )

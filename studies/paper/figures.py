@@ -23,7 +23,7 @@ from record.spec import described
 from simulator.config import MAX_FLOWS, Config
 from simulator.driver import simulate
 from simulator.result import Result
-from studies.paper import ENGINE_LABELS, SCHEMES, engines_option, schemes_option
+from studies.paper import ENGINE_LABELS, KEPT_RULE, SCHEMES, engines_option, schemes_option
 from studies.study import (
     SHOWN,
     Parts,
@@ -257,7 +257,7 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
         "--simulated", is_flag=True, help="Use the simulator (for the figure of emulated runs: hedera report DIR)."
     ),
     schemes_option(FIGURE_9_SCHEMES),
-    field_options(Config, "engine tick_s"),
+    field_options(Config, "engine tick_s large_flows", large_flows=KEPT_RULE),
     seeds=10,
 )
 def figure_9(schemes: Sequence[str], seeds: int, simulated: bool = True, **fields: Any) -> Study:
@@ -278,7 +278,14 @@ def at_scale(k: int) -> Command:
     """The options of Figures 10 and 11 as one decorator; ``k`` is the default."""
     return options(
         schemes_option(AT_SCALE),
-        field_options(Config, "k seconds tick_s interval_s iterations", k=k, tick_s=0.01, iterations=100_000),
+        field_options(
+            Config,
+            "k seconds tick_s interval_s iterations large_flows",
+            k=k,
+            tick_s=0.01,
+            iterations=100_000,
+            large_flows=KEPT_RULE,
+        ),
     )
 
 

@@ -30,7 +30,7 @@ from record.published import TABLE_2, TABLE_2_BYTES, TABLE_3, TABLE_4, TABLE_5, 
 from record.run import Run
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
-from studies.paper import engines_option, schemes_option
+from studies.paper import KEPT_RULE, engines_option, schemes_option
 from studies.study import Parts, Row, Rows, Study, column, grouped, numbers, one_file, study, table
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
@@ -467,7 +467,7 @@ def _emulated_shuffles(folder: Path, schemes: Sequence[str]) -> Study:
     click.argument("folder", required=False, type=click.Path(path_type=Path)),
     click.option("--simulated", is_flag=True, help="Use the simulator."),
     schemes_option(tuple(TABLE_2)),
-    field_options(Config, "interval_s tick_s detect_s"),
+    field_options(Config, "interval_s tick_s detect_s large_flows", large_flows=KEPT_RULE),
     seeds=5,
     pictured=False,
 )
@@ -552,14 +552,16 @@ def _cells(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
         help="Iterations of Simulated Annealing per round, comma-separated.",
     ),
     click.option("--intervals", default="5,1,0.1", show_default=True, help="Hedera's scheduling periods, s."),
-    field_options(Config, "flows_per_host seconds tick_s", flows_per_host=3, tick_s=0.01),
+    field_options(
+        Config, "flows_per_host seconds tick_s large_flows", flows_per_host=3, tick_s=0.01, large_flows=KEPT_RULE
+    ),
     engines_option,
     seeds=3,
     pictured=False,
 )
 def table_3(
     hosts: str, iterations: str, intervals: str, engines: Sequence[str], seeds: int, flows_per_host: int,
-    seconds: float, tick_s: float,
+    seconds: float, tick_s: float, large_flows: str = KEPT_RULE,
 ) -> Study:  # fmt: skip
     """Simulate iterations of Simulated Annealing against the size of the network (random receivers).
 
@@ -572,7 +574,7 @@ def table_3(
         for size in sizes:
             control = Config(
                 "nonblocking", "random", ports_for(size), seconds, interval_s=PERIOD_S, iterations=1,
-                flows_per_host=flows_per_host, engine=engine, tick_s=tick_s,
+                flows_per_host=flows_per_host, engine=engine, tick_s=tick_s, large_flows=large_flows,
             )  # fmt: skip
             cases += [control, replace(control, scheme="hedera-clos")]  # whose period hardly matters
             for period in periods:

@@ -12,7 +12,7 @@ import pytest
 from record.published import TABLE_3, TABLE_6
 from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
-from studies.paper import beyond, explain, figures, tables
+from studies.paper import KEPT_RULE, beyond, explain, figures, tables
 from tests.studies.commands import described, in_turn, rows, told
 from traffic.patterns import PUBLISHED
 
@@ -37,7 +37,7 @@ def predicted(name):
     return part(study, name, lambda case: case.scheme in shown and case.engine == "maxmin", np.ones(20))
 
 
-AT_SCALE = {"tick_s": 0.01, "iterations": 100_000}
+AT_SCALE = {"tick_s": 0.01, "iterations": 100_000, "large_flows": KEPT_RULE}
 
 
 def figure_10_of(engine, traffic, scheme):
@@ -52,13 +52,18 @@ def figure_11_again(scheme):
 
 
 def flows_again():
-    fields = {"seconds": 12.0, "interval_s": 2.0, "tick_s": 0.01}
+    fields = {"seconds": 12.0, "interval_s": 2.0, "tick_s": 0.01, "large_flows": KEPT_RULE}
     study = described(beyond.flows_per_host, ("hedera-gff",), ("maxmin",), "12", "0.1,0.01", 5, **fields)
     return study.compute(in_turn)["flows_per_host_k4"]
 
 
 def figure_9_of(seeds, wanted):
-    return part(described(figures.figure_9, figures.FIGURE_9_SCHEMES, seeds), "figure9_simulated", wanted, 1.0)
+    return part(
+        described(figures.figure_9, figures.FIGURE_9_SCHEMES, seeds, large_flows=KEPT_RULE),
+        "figure9_simulated",
+        wanted,
+        1.0,
+    )
 
 
 @pytest.mark.parametrize(
@@ -97,7 +102,7 @@ def figure_9_of(seeds, wanted):
             "explain_sa_patterns.csv",
             {"k": "4"},
             lambda: part(
-                described(explain.explain_sa, 1, 5, k=4),
+                described(explain.explain_sa, 1, 5, k=4, large_flows=KEPT_RULE),
                 "explain_sa_patterns",
                 lambda case: isinstance(case, explain.Pattern),
                 1.0,
@@ -146,7 +151,16 @@ def test_sensitivity():
 
 
 def test_explain_sa():
-    config = Config("hedera-flow-sa", "random", 16, tick_s=0.01, iterations=1000, flows_per_host=2, engine="maxmin")
+    config = Config(
+        "hedera-flow-sa",
+        "random",
+        16,
+        tick_s=0.01,
+        iterations=1000,
+        flows_per_host=2,
+        engine="maxmin",
+        large_flows=KEPT_RULE,
+    )
     cells = {"engine": "maxmin", "scheme": "hedera-flow-sa", "seed": "1", "iterations": "1000"}
     (row,) = where(rows(KEPT / "explain_sa_k16.csv"), **cells)
     assert float(row["percent_of_full"]) == pytest.approx(100 * bisection_mbps(config) / config.capacity_mbps, rel=2e-5)
