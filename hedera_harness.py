@@ -4,6 +4,7 @@ Their names (`results`, `plots`) are ordinary ones, which another package of the
 installed copy keeps them in a folder of its own, and ahead of the others only in processes of this command.
 """
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -33,6 +34,8 @@ def main() -> None:
         sys.exit(3)
     # Each thread of NumPy's takes 41 MB of addresses, which 64 processors make 2.6 GB.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Imports make much and leave no garbage: to look for it as often as Python does is a tenth of what starting takes.
+    gc.set_threshold(50_000)
     from harness.cli import main as command
 
     command()

@@ -23,11 +23,12 @@ from typing import Any, TypeVar, cast
 if not re.fullmatch("[1-9][0-9]*", os.environ.get("NUMBA_NUM_THREADS", "1")):
     del os.environ["NUMBA_NUM_THREADS"]
 
-# As Numba loads it looks for these two, which takes a sixth of a second. No loop of ours uses them.
-if not {"cffi", "scipy.linalg.cython_blas"} & sys.modules.keys():
-    sys.modules |= {"cffi": None, "scipy.linalg.cython_blas": None}  # type: ignore[dict-item]
+# As Numba loads it looks for these, which takes a sixth of a second. No loop of ours uses them.
+if _hidden := [name for name in ("cffi", "scipy", "scipy.linalg.cython_blas", "yaml") if name not in sys.modules]:
+    sys.modules |= dict.fromkeys(_hidden)  # type: ignore[arg-type]
 
 import numba
+import numba.core.typing.cffi_utils
 import numba.np.arraymath
 import numpy as np
 from llvmlite.binding import get_host_cpu_name
@@ -39,9 +40,8 @@ from topos import links
 from topos.arrays import Int32, Int64
 from topos.network import Network
 
-for _name in ("cffi", "scipy.linalg.cython_blas"):
-    if sys.modules.get(_name, numba) is None:
-        del sys.modules[_name]
+for _name in _hidden:
+    del sys.modules[_name]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FOLDERS = 8

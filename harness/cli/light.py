@@ -1,5 +1,6 @@
 """A help in a tenth of a second: the libraries that compute and draw take longer to import than Python to start, and a
-help uses nothing of them. While one is printed, or a word completed, empty ones stand in their places.
+help uses nothing of them, nor of our own modules that work with them. While one is printed, or a word completed, empty
+ones stand in their places.
 
 What is printed is the same: tests/harness/test_light.py compares the help of every command.
 """
@@ -11,12 +12,18 @@ import sys
 from collections.abc import Mapping
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from itertools import accumulate
 from types import ModuleType
 from typing import Any
 
-HEAVY = frozenset(
-    ("numpy", "numba", "llvmlite", "scipy", "pandas", "matplotlib", "networkx", "rich", "jinja2", "hypothesis", "dask")
-)
+HEAVY = frozenset((
+    "numpy", "numba", "llvmlite", "scipy", "pandas", "matplotlib", "networkx", "rich", "jinja2", "hypothesis", "dask",
+    "concurrent", "multiprocessing", "xml",
+    "harness.doctor", "harness.network", "hedera.compiled", "plots.load", "plots.pictures", "plots.summary",
+    "plots.trials", "record.files", "record.run", "record.tasks", "studies.hull.packets", "topos.graphs",
+    "traffic.traces",
+))  # fmt: skip
+"""Packages and modules, each with all that is in it."""
 
 TAKING_COMMANDS = ("guest",)
 """Commands whose words are others' commands."""
@@ -82,7 +89,8 @@ class _Empty(ModuleType):
 
 class _Finder(MetaPathFinder, Loader):
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] in HEAVY else None
+        heavy = any(within in HEAVY for within in accumulate(name.split("."), "{}.{}".format))
+        return ModuleSpec(name, self, is_package=True) if heavy else None
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         return _Empty(spec.name)

@@ -56,6 +56,12 @@ def test_a_help_imports_nothing_heavy(words):
     assert "click.core" in done.stderr, "it does tell what is imported"
 
 
+def test_a_help_keeps_no_compiled_loops(tmp_path):
+    done = ran(HEDERA, "table", "4", "--help", env={"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not (tmp_path / "hedera/compiled").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "light_one"),
     [
