@@ -14,7 +14,7 @@ Patterns share their seeds, so they are not repetitions.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,7 @@ from markupsafe import escape
 from hedera.schemes import CONTROL
 from plots import figure9, pictures, style
 from plots.export import run_rows
+from plots.handed_out import without_places
 from plots.load import Sweep, load_sweep, mixture
 from plots.style import Value, option_name, scheme_order, setting_text, short
 from plots.summary import BAR, FEWEST, by_scheme, csv_text, frame_of, pattern_order, summarise
@@ -185,7 +186,8 @@ class Comparison:
 
     ``paired``: a line for each run of a pattern, scheme and seed that have a share in every folder, in the order of
     tables: its ``ratio`` to the control, and ``difference_points`` to the first folder. ``invalid``: trials that are
-    invalid or not judged, by scheme and folder.
+    invalid or not judged, by scheme and folder. ``handed_out``: takes this machine's places out of a text
+    (`plots.handed_out`).
     """
 
     conditions: Mapping[str, Mapping[str, Value]]
@@ -193,6 +195,7 @@ class Comparison:
     invalid: Mapping[tuple[str, str], int]
     alike: Mapping[str, Value]
     notes: tuple[str, ...]
+    handed_out: Callable[[str], str]
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each scheme and folder: the mean share over ``patterns``, and of the differences the mean, its
@@ -233,21 +236,24 @@ def compare(folders: Sequence[Path]) -> Comparison:
     sweeps = _read(folders)
     rows = concat([frame_of(sweep).assign(folder=name) for name, sweep in sweeps.items()], ignore_index=True)
     rows = rows[rows.counts]
-    patterns, schemes = (_in_every_folder(rows[rows.scheme != CONTROL], column) for column in BAR)
+    others = rows[rows.scheme != CONTROL]
+    patterns, schemes = (_in_every_folder({name: others[others.folder == name] for name in sweeps}, of) for of in BAR)
     left_out = [f"not run in every folder: {_few(alone)}" for _, alone in (patterns, schemes) if alone]
     rows = rows[rows.pattern.isin(patterns[0]) & rows.scheme.isin([*schemes[0], CONTROL])]
     shares = rows.ratio.notna().groupby([rows[column] for column in (*BAR, "seed")]).transform("sum")
     rows = rows.assign(everywhere=shares == len(sweeps))
     paired = _paired(rows[rows.everywhere & (rows.scheme != CONTROL)], next(iter(sweeps)))
     settings = {name: _settings(sweep, set(paired[BAR].itertuples(index=False))) for name, sweep in sweeps.items()}
-    first, *others = settings.values()
-    differ = [name for name in first if any(values[name] != first[name] for values in others)]
+    first, *further = settings.values()
+    differ = [name for name in first if any(values[name] != first[name] for values in further)]
     conditions = {folder: {option_name(name): values[name] for name in differ} for folder, values in settings.items()}
     alike = {option_name(name): value for name, value in first.items() if name not in differ}
     mixed = mixture(run for sweep in sweeps.values() for run in sweep.runs).rstrip(".")
     uncounted = [note for name, sweep in sweeps.items() for note in _notes(name, sweep, rows[rows.folder == name])]
     invalid = (~rows.valid).groupby([rows.scheme, rows.folder]).sum().to_dict()
-    return Comparison(conditions, paired, invalid, alike, tuple(filter(None, [mixed, *left_out, *uncounted])))
+    notes = tuple(filter(None, [mixed, *left_out, *uncounted]))
+    clean = without_places(run for sweep in sweeps.values() for run in sweep.tries)
+    return Comparison(conditions, paired, invalid, alike, notes, clean)
 
 
 def _read(folders: Sequence[Path]) -> dict[str, Sweep]:
@@ -256,12 +262,8 @@ def _read(folders: Sequence[Path]) -> dict[str, Sweep]:
         raise ValueError("a comparison needs two folders or more")
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise ValueError("a folder is given twice")
-    last = Counter(folder.resolve().name for folder in folders)
     sweeps, sizes = {}, {}
-    for folder in folders:
-        name = folder.resolve().name
-        name = name if last[name] == 1 else str(folder)
-        name = name if name.isprintable() else ascii(name)
+    for name, folder in zip(_names(folders), folders, strict=True):
         sweeps[name] = sweep = load_sweep(folder)
         if not sweep.runs:
             why = "".join(f": {file.path} {file.reason}" for file in sweep.skipped[:1])
@@ -275,9 +277,30 @@ def _read(folders: Sequence[Path]) -> dict[str, Sweep]:
     return sweeps
 
 
-def _in_every_folder(rows: Any, column: str) -> tuple[set[str], set[str]]:
-    """The patterns or schemes that every folder has, and the others; ValueError if there are none."""
-    names = {folder: set(group) for folder, group in rows.groupby("folder", sort=False)[column]}
+def _names(folders: Sequence[Path]) -> list[str]:
+    """What folders are called in tables and on pages, which others read: their last part, and of folders that share it
+    as many parts below the current folder as tell them apart, or else their places in the order given."""
+    here = Path.cwd().resolve()
+    parts = [
+        path.relative_to(here).parts or (path.name,) if path.is_relative_to(here) else (path.name,)
+        for path in (folder.resolve() for folder in folders)
+    ]
+    names = []
+    for number, own in enumerate(parts):
+        others = [each for other, each in enumerate(parts) if other != number]
+        ends = ("/".join(own[-length:]) for length in range(1, len(own) + 1) if not _ends_with(others, own[-length:]))
+        names.append(next(ends, f"{own[-1]} ({number + 1})"))
+    return [name if name.isprintable() else ascii(name) for name in names]
+
+
+def _ends_with(names: Iterable[tuple[str, ...]], end: tuple[str, ...]) -> bool:
+    return any(name[-len(end) :] == end for name in names)
+
+
+def _in_every_folder(rows: Mapping[str, Any], column: str) -> tuple[set[str], set[str]]:
+    """The patterns or schemes that every folder has, and the others; ValueError if there are none. ``rows``: by folder,
+    without the control."""
+    names = {folder: set(group[column]) for folder, group in rows.items()}
     common = set.intersection(*names.values())
     if not common:
         what = "scheme but the control" if column == "scheme" else column

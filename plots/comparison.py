@@ -37,7 +37,7 @@ def write(comparison: Comparison, out: Path, page: bool) -> list[Path]:
         files = [file for name, figure in made.items() for file in save(figure, out / name)]
     if page:
         files.append(out / PAGE)
-        write_whole(out / PAGE, html(comparison))
+        write_whole(out / PAGE, comparison.handed_out(html(comparison)))  # a page is sent to others
     return files
 
 

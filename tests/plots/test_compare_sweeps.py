@@ -86,6 +86,7 @@ def test_trials_are_matched_by_their_seeds(tmp_path):
     [
         ({("hotspot", "ecmp"): 50}, {}, "no pattern is in every folder: a has stride1, stride2; b has hotspot"),
         ({(FOUR[0], "random"): 50}, {}, "no scheme but the control is in every folder: a has ecmp; b has random"),
+        ({(FOUR[0], "nonblocking"): 100}, {}, "no pattern is in every folder: a has stride1, stride2; b has none"),
         ({(FOUR[0], "ecmp"): None}, {}, "no pattern has a valid run of a scheme"),
         ({(FOUR[0], "ecmp"): 50}, {"k": 6}, "different size cannot be compared: -k 4 in a, -k 6 in b"),
         ({(FOUR[0], "ecmp"): 50, (FOUR[0], "nonblocking"): None}, {}, "b has no valid run of the control"),
@@ -128,7 +129,7 @@ def test_folders_of_one_name_are_told_apart_and_none_obeyed_by_a_terminal(tmp_pa
     b = sweep(tmp_path / "y" / "same", ecmp(50))
     c = sweep(tmp_path / "z\x1b[2J", ecmp(50))
     found = compare([a, b, c])
-    assert list(found.conditions) == [str(a), str(b), "'z\\x1b[2J'"]
+    assert list(found.conditions) == ["same (1)", "same (2)", "'z\\x1b[2J'"]
     assert set(map(len, found.conditions.values())) == {0}, "nothing differs"
 
 

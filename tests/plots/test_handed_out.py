@@ -122,6 +122,35 @@ def test_a_page_does_not_name_the_users_folders(sweep, home):
         assert word not in page
 
 
+@pytest.mark.parametrize(
+    ("below", "places", "names"),
+    [
+        ("", ("a/sweep", "b/sweep"), ("a/sweep", "b/sweep")),
+        ("", ("a/sweep", "c/last"), ("sweep", "last")),
+        ("", ("sweep", "a/sweep"), ("sweep (1)", "a/sweep")),
+        ("away", ("a/sweep", "b/sweep"), ("sweep (1)", "sweep (2)")),
+    ],
+)
+def test_a_comparison_does_not_name_the_users_folders(home, monkeypatch, below, places, names):
+    """Folders of one name are told apart by what lies below the current folder, or by numbers."""
+    own = f"{home}/best.py:Best"
+    for number, place in enumerate(places):
+        for scheme in ("nonblocking", own):
+            document = run_document("stride:4", scheme, settings={"topology": f"{home}/{number}.json"})
+            (home / place / scheme.rpartition("/")[2]).mkdir(parents=True)
+            (home / place / scheme.rpartition("/")[2] / "run.json").write_text(json.dumps(document))
+    (home / below).mkdir(exist_ok=True)
+    monkeypatch.chdir(home / below)
+    done = hedera("compare", *(home / place for place in places), "--html", "--out", "page")
+    assert done.returncode == 0, done.stderr
+    page = (home / below / "page/compare.html").read_text(encoding="utf-8")
+    assert all(f">{name}<" in page for name in names)
+    assert "best.py:Best" in page
+    assert "0.json" in page
+    for word in (str(home), USER, f"{ROOT}/"):
+        assert word not in page
+
+
 def test_relative_names_stay_as_they_are(tmp_path):
     store(tmp_path, run_document("docs/examples/ring.py:ring", "docs/examples/least_loaded.py:LeastLoaded"))
     (run,) = load_sweep(tmp_path).runs
