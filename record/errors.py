@@ -7,7 +7,8 @@ import errno
 import os
 import re
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 
 
@@ -52,6 +53,22 @@ def one_line(value: object, most: int = 300) -> str:
     text = str(value)
     line = printable(" ".join(text[: 2 * most].split()))
     return line if len(text) <= 2 * most and len(line) <= most else f"{line[: most - 3]}..."
+
+
+warned: set[str] = set()
+"""Warnings that were told by `tell_warnings`."""
+
+
+def tell_warnings(told: Iterable[str] = ()) -> None:
+    """From here on warnings are sentences on standard error, each once, and without those that were ``told``."""
+
+    def tell(message: Warning | str, *_: object, **__: object) -> None:
+        if (sentence := str(message)) not in warned:
+            warned.add(sentence)
+            print(f"hedera: {sentence}", file=sys.stderr)
+
+    warned.update(told)
+    warnings.showwarning = tell
 
 
 # --- errors as sentences and exit statuses ----------------------------------------------------------------------------

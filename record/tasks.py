@@ -28,7 +28,7 @@ from threading import Thread
 from traceback import extract_tb
 from typing import TypeVar, cast
 
-from record.errors import UnfitMachine, UserMistake, WorkerFailed
+from record.errors import UnfitMachine, UserMistake, WorkerFailed, tell_warnings, warned
 from record.output import progress_bar
 
 Task = TypeVar("Task")
@@ -87,7 +87,8 @@ def workers(jobs: int, address: str | None = None) -> Iterator[Executor]:
             yield executor
         return
     # Spawned, not forked: a fork would copy the locks of this process's threads.
-    with ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_die_with_caller) as pool:
+    spawn, told = get_context("spawn"), tuple(warned)
+    with ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_begin, initargs=(told,)) as pool:
         try:
             yield pool
         except BrokenProcessPool:  # a worker died, and the pool with it; what it had finished is kept
@@ -197,8 +198,10 @@ def fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def _die_with_caller() -> None:
-    """In a worker: Ctrl-C ends it, not the task alone, unless the caller ignores that; and it ends with the caller."""
+def _begin(warned: tuple[str, ...]) -> None:
+    """In a worker: it tells warnings as its caller does, but for those that this one told; Ctrl-C ends it, not the task
+    alone, unless the caller ignores that; and it ends with the caller."""
+    tell_warnings(warned)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     caller = parent_process()

@@ -10,7 +10,6 @@ import os
 import signal
 import sys
 import time
-import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -20,7 +19,7 @@ import click
 from harness.cli import light
 from harness.jobs import root
 from record import completing  # noqa: F401, which tells click how Bash asks
-from record.errors import status_of
+from record.errors import status_of, tell_warnings
 from virtual import cache
 
 _COMMANDS = {
@@ -185,7 +184,7 @@ def main() -> None:
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(each) is not signal.SIG_IGN:
             signal.signal(each, _interrupt)
-    warnings.showwarning = lambda message, *_, **__: print(f"hedera: {message}", file=sys.stderr)
+    tell_warnings()
     cache.settle()
     light.settle(_COMMANDS)
     try:

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from simulator.cli import simulate
 from simulator.config import Config
 from simulator.driver import bisection_mbps
-from tests.commands import PATIENCE_S
+from tests.commands import PATIENCE_S, hedera
 
 
 def run(*arguments):
@@ -113,6 +113,19 @@ def test_trials_are_runs_with_seeds_of_their_own_and_their_intervals(tmp_path):
     words = run(*options, "--trials", 3).stdout
     assert f"{1000 * found['completion'][0]['median_s']:.3g} (" in words
     assert run(*options, "--trials", 3, "--record", tmp_path / "f.csv").exit_code != 0
+
+
+def test_what_was_made_of_a_graph_is_said_once_not_by_every_worker(tmp_path):
+    """And as a sentence, whoever says it."""
+    cables = [("s", "t"), *((f"h{host}", "st"[host // 2]) for host in range(4))]
+    nodes = sorted({node for cable in cables for node in cable})
+    graph = {"nodes": [{"id": node} for node in nodes], "links": [{"source": a, "target": b} for a, b in cables]}
+    (tmp_path / "net.json").write_text(json.dumps(graph))
+    options = ("--topology", tmp_path / "net.json", "--scheme", "ecmp", "--traffic", "stride:2", "--seconds", 1)
+    done = hedera("simulate", *options, "--engine", "maxmin", "--trials", 3)
+    assert done.returncode == 0
+    assert done.stderr.count("named so") == 1
+    assert "UserWarning" not in done.stderr
 
 
 def test_trials_of_a_collective_tell_how_many_ended():
