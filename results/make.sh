@@ -9,6 +9,7 @@ hedera figure 3 --out results/simulated
 hedera figure 9 --simulated --out results/simulated
 hedera figure 10 --out results/simulated
 hedera figure 11 --out results/simulated
+hedera figure 10 --engines maxmin --schemes spanning-tree --out results/simulated/tree
 hedera table 1 --out results/simulated
 hedera table 2 --simulated --out results/simulated
 hedera table 3 --out results/simulated

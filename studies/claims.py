@@ -10,8 +10,10 @@ mean, min, max or total). ``tolerance``: by how much another run may differ; non
 
 from __future__ import annotations
 
+import csv
 import operator
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -26,11 +28,12 @@ from plots.load import Sweep, load_sweep
 from plots.published import Family, bijective, everything, families, match, our_share, published_bars
 from plots.style import short
 from plots.summary import Summary, summarise
-from plots.trials import in_a_sentence
+from plots.trials import in_a_sentence, seeds_csv
 from record.files import write_whole
-from record.output import read_csv
+from record.output import read_csv, write_csv
 from record.published import CAPACITY_MBPS
 from record.run import ARCHIVE, Run
+from studies import numbers
 from studies.study import grouped
 from topos.arrays import Float64
 
@@ -242,6 +245,67 @@ def unsaid(root: Path) -> list[str]:
     return [f"{FIGURE} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
 
 
+def unread(root: Path, claims: Sequence[Row]) -> list[str]:
+    """Sentences on the numbers that no claim holds and that are not as somebody has read them."""
+    read = (
+        {row["page"]: row["numbers"] for row in read_csv(root / numbers.READ)} if (root / numbers.READ).exists() else {}
+    )
+    now = _unheld(root, claims)
+    gone = [f"{page} is not there, and {numbers.READ} has its numbers" for page in read.keys() - now.keys()]
+    return [*gone, *(one for page in now for one in numbers.changed(page, now[page], read.get(page, "")))]
+
+
+def _unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[numbers.Number]]:
+    """By page, its numbers that neither a claim holds nor a command makes."""
+    by_page = {page: (root / page).read_text(encoding="utf-8") for page in numbers.pages(root)}
+    made = {FIGURE: _now(root)[1]} if FIGURE in by_page else {}
+    return {
+        page: numbers.unheld(text, [claim for claim in claims if claim["said"] == page], made.get(page, ""))
+        for page, text in by_page.items()
+    }
+
+
+def take_as_read(root: Path, claims: Sequence[Row]) -> None:
+    rows = [
+        {"page": page, "numbers": " ".join(one.spelled for one in found)}
+        for page, found in _unheld(root, claims).items()
+    ]
+    write_csv(root / numbers.READ, rows)
+
+
+def claims_found(root: Path, page: str, claims: Sequence[Row]) -> list[dict[str, str]]:
+    """Claims that the data of a page's links would hold, for numbers that none holds yet, as rows for `TABLE`."""
+    text = (root / page).read_text(encoding="utf-8")
+    files = numbers.data_of(root / page, root)
+    places = numbers.held(numbers.flat(text), [claim for claim in claims if claim["said"] == page])
+    of_data = {claim["data"]: claim["command"] for claim in claims}
+    found, heading = [], page
+    for line in map(numbers.flat, text.splitlines()):
+        heading = line.lstrip("# ") if line.startswith("#") else heading
+        for words, source in numbers.sources(line, files):
+            row = dict.fromkeys(claims[0], "") | {"claim": heading, "said": page, "words": words, "of": "mean"}
+            row |= source._asdict() | {"command": of_data.get(source.data, "")}
+            at = numbers.held(numbers.flat(text), [row])
+            if not at <= places and not wrong(row, root):
+                found.append(row)
+                places |= at
+    return found
+
+
+def seeds_unlike(root: Path) -> list[str]:
+    """Sentences on the rows of each seeds.csv below results/ that the runs beside it do not give. One that is older
+    than a statistic lacks its rows."""
+    unlike = []
+    for path in sorted((root / "results").rglob("seeds.csv")):
+        if (path.parent / ARCHIVE).exists():
+            given = {*seeds_csv(load_sweep(path.parent)).splitlines()}
+            lines = path.read_text(encoding="utf-8").splitlines()
+            unlike += [
+                f"{path.relative_to(root)} is not what its runs give: {one}" for one in lines if one not in given
+            ]
+    return unlike
+
+
 def write_section(root: Path) -> None:
     sweep = load_sweep(root / KEPT)
     before, _, after = _now(root)
@@ -259,22 +323,41 @@ def _now(root: Path) -> tuple[str, str, str]:
 
 @click.command()
 @click.option("--write", is_flag=True, help="Write the numbers and the picture of docs/figure9.md.")
-def command(write: bool) -> None:
-    """List the documents' headline numbers, each with its data and the command that makes that, and check them.
+@click.option(
+    "--read", is_flag=True, help="Take the numbers that no claim holds as they are: you have read them again."
+)
+@click.option("--seeds", is_flag=True, help="Compute each seeds.csv again, from the runs that are kept with it.")
+@click.option("--find", metavar="PAGE", help="Print claims, as CSV, that the data which a page links to would hold.")
+def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
+    """List the documents' numbers that data holds, each with its data and the command that makes that; check them all.
 
-    Each is computed again from the data. A simulation gives the same digits again; an emulated number may differ by as
-    much as the list says.
+    Each claim is computed again from its data. A simulation gives the same digits again; an emulated number may differ
+    by as much as the list says. Of all other numbers in README.md, docs/ and results/*/README.md those are named that
+    have changed since somebody has read them (results/read.csv).
+
+    \b
+    You changed a page: hedera claims --find docs/ecmp.md >> results/claims.csv (look at the rows, fill in
+    commands), then hedera claims --read.
     """
     if not (ROOT / TABLE).is_file():
         raise click.UsageError("claims are of a clone of the project: an installed one has no documents and no data")
     claims = read_csv(ROOT / TABLE)
+    if find is not None:
+        if find not in numbers.pages(ROOT):
+            raise click.BadParameter(f"{find} is none of README.md, docs/ and results/*/README.md", param_hint="--find")
+        for row in claims_found(ROOT, find, claims):
+            csv.writer(sys.stdout, lineterminator="\n").writerow(row.values())
+        return
     if write:
         write_section(ROOT)
+    if read:
+        take_as_read(ROOT, claims)
     shown = ("claim", "said", "data", "command", "tolerance")
     for (claim, page, data, how, tolerance), rows in grouped(claims, *shown).items():
         differ = f"; another run may differ by {tolerance}" if tolerance else ""
         click.echo(f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {page}, results/{data}\n    {how}")
-    faults = [*filter(None, map(wrong, claims)), *unsaid(ROOT)]
+    faults = [*filter(None, map(wrong, claims)), *unsaid(ROOT), *unread(ROOT, claims)]
+    faults += seeds_unlike(ROOT) if seeds else []
     for fault in faults:
         click.echo(fault)
     if faults:
@@ -282,4 +365,6 @@ def command(write: bool) -> None:
     for folder in sorted({Path(one["data"]).parent for one in claims} | {Path(KEPT).relative_to("results")}):
         if (ROOT / "results" / folder / ARCHIVE).exists() and (mixed := load_sweep(ROOT / "results" / folder).mixture):
             click.echo(f"results/{folder}: {mixed}")
+    unheld = sum(map(len, _unheld(ROOT, claims).values()))
     click.echo(f"{len({one['claim'] for one in claims})} claims, {len(claims)} numbers: all as their data says")
+    click.echo(f"{unheld} more numbers are as they were read: no data is asked about these")

@@ -1,0 +1,174 @@
+"""The numbers of the documents: which of them a claim holds, and which somebody has only read (`hedera claims`).
+
+A number that a claim of results/claims.csv holds is computed again. All others of README.md, docs/ and the README.md
+of each folder of results/ are in results/read.csv, a row for each page, in their order: nothing computes them, but one
+that changes is noticed. `sources` looks for the data of a page's numbers, to make claims of them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import combinations
+from pathlib import Path
+from typing import NamedTuple
+
+from record.output import read_csv
+
+READ = Path("results/read.csv")
+PAGES = ("README.md", "docs/**/*.md", "results/*/README.md")
+NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w])")
+_AROUND = 40
+"""Characters on either side of a number that tell which it is."""
+Row = Mapping[str, str]
+
+
+class Number(NamedTuple):
+    """One of a page's numbers as it is spelled, where it begins in the page's text (`flat`), and its neighbours."""
+
+    spelled: str
+    at: int
+    around: str
+
+
+def pages(root: Path) -> list[str]:
+    """The documents, by their paths below ``root``."""
+    found = {path.relative_to(root).as_posix() for pattern in PAGES for path in root.glob(pattern)}
+    return sorted(page for page in found if not page.startswith("docs/examples/"))
+
+
+def flat(text: str) -> str:
+    """A page's text in one line, as claims quote it."""
+    return " ".join(text.split())
+
+
+def numbers(text: str) -> list[Number]:
+    """All numbers of a `flat` text, in their order."""
+    return [
+        Number(one[0], one.start(), text[max(0, one.start() - _AROUND) : one.end() + _AROUND])
+        for one in NUMBER.finditer(text)
+    ]
+
+
+def held(text: str, claims: Iterable[Row]) -> set[int]:
+    """Where the numbers begin, in a `flat` text, that these claims of its page hold."""
+    places = set()
+    for claim in claims:
+        words, value = flat(claim["words"]), re.escape(claim["value"].lstrip("+"))
+        begins = [one.start() for one in re.finditer(re.escape(words), text)]
+        inside = [one.start() for one in re.finditer(rf"(?<![\d.])[+]?{value}(?![\d]|\.\d)", words)]
+        places |= {begin + offset for begin in begins for offset in inside}
+    return places
+
+
+def unheld(text: str, claims: Iterable[Row], made: str = "") -> list[Number]:
+    """The numbers of a page that no claim holds, without those of what a command has ``made`` of it."""
+    text, made = flat(text), flat(made)
+    of_claims, begin = held(text, claims), text.find(made) if made else len(text)
+    inside = range(begin, begin + len(made))
+    return [one for one in numbers(text) if one.at not in of_claims and one.at not in inside]
+
+
+def changed(page: str, now: Sequence[Number], read: str) -> Iterator[str]:
+    """A sentence for each place where a page's numbers are not those that somebody has ``read``, spaces between."""
+    before, after = read.split(), [one.spelled for one in now]
+    for kind, i, j, m, n in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if kind != "equal":
+            where = now[m].around if m < n else now[min(m, len(now) - 1)].around if now else "its end"
+            says = f"says {' '.join(after[m:n])}, which nobody has read," if m < n else "has nothing any longer"
+            yield f"{page} {says} instead of {' '.join(before[i:j]) or 'nothing'}: {where}"
+
+
+# --- where a number may come from -------------------------------------------------------------------------------------
+
+TRIPLES = (
+    ("mean", "low", "high"), ("difference_points", "low_points", "high_points"), ("points", "from", "to"),
+    ("percent", "low", "high"), ("over_ecmp", "low", "high"), ("percent", "lowest_percent", "highest_percent"),
+    ("ours", "lowest", "highest"), ("median_mbps", "p5_mbps", "p95_mbps"), ("mean_mbps", "lowest_mbps", "highest_mbps"),
+)  # fmt: skip
+"""Columns of a number and of the two that stand in brackets behind it."""
+_SPELLED = r"[+-]?\d+(?:,\d{3})*(?:\.\d+)?"
+_WITH_INTERVAL = re.compile(rf"(?<![\w.])\**({_SPELLED})\** \(({_SPELLED}) to ({_SPELLED})\)")
+_FEW = 6
+"""A row is named by so many columns at most."""
+
+
+class Source(NamedTuple):
+    """Where a number comes from: a claim without its words."""
+
+    data: str
+    column: str
+    where: str
+    value: str
+
+
+def sources(line: str, files: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, Source]]:
+    """Words of the line, and the source of a number in them: for each number with its interval, the one row of these
+    files that has all three; of several the one that tells most words of the line, and nothing where two tell as
+    many."""
+    for one in _WITH_INTERVAL.finditer(line):
+        found = [
+            (name, row, triple)
+            for name, rows in files.items()
+            for triple in TRIPLES
+            if rows and {*triple} <= rows[0].keys()
+            for row in rows
+            if all(_rounds_to(row[column], text) for column, text in zip(triple, one.groups(), strict=True))
+        ]
+        told = [(sum(word in line for word in _words(row)), name, row, triple) for name, row, triple in found]
+        best = max((score for score, *_ in told), default=0)
+        first = [each for each in told if each[0] == best]
+        if len(first) == 1:
+            _, name, row, triple = first[0]
+            where = _naming(row, files[name], triple)
+            if where is not None:
+                for column, text in zip(triple, one.groups(), strict=True):
+                    yield _quoted(line, one), Source(name, column, where, text.replace(",", "").lstrip("+"))
+
+
+def _quoted(line: str, one: re.Match[str]) -> str:
+    """A table's whole row; of prose what leads to a number, so that other numbers of the line are not meant."""
+    return line if line.startswith("|") else line[line.rfind(" ", 0, max(0, one.start() - 60)) + 1 : one.end()]
+
+
+def _words(row: Row) -> set[str]:
+    return {text for text in row.values() if len(text) > 2 and not _is_number(text)}
+
+
+def _is_number(text: str) -> bool:
+    return NUMBER.fullmatch(text) is not None
+
+
+def _rounds_to(held: str, text: str) -> bool:
+    digits = len(text.partition(".")[2])
+    return _is_number(held) and abs(float(held) - float(text.replace(",", ""))) <= 0.5 * 10.0**-digits * (1 + 1e-9)
+
+
+def _naming(row: Row, rows: Sequence[Row], triple: Sequence[str]) -> str | None:
+    """The fewest columns that tell a row from all others of its file, words before numbers."""
+    columns = [
+        name for name, text in row.items() if name not in triple and ";" not in text and not set("=<>") & {*text}
+    ]
+    words = [name for name in columns if not any(_is_number(other[name]) for other in rows)]
+    for among in (words, columns):
+        for many in range(1, _FEW + 1):
+            for names in combinations(among, many):
+                if sum(all(other[name] == row[name] for name in names) for other in rows) == 1:
+                    return ";".join(f"{name}={row[name]}" for name in names)
+    return None
+
+
+def data_of(page: Path, root: Path) -> dict[str, Sequence[Row]]:
+    """The CSV files below results/ that a page links to, or that are in a folder that it links to, by name."""
+    found: set[Path] = set()
+    for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+        target = (page.parent / link).resolve()
+        if target.suffix == ".csv":
+            found.add(target)
+        elif target.name == "README.md" and target.parent.parent == (root / "results").resolve():
+            found |= {*target.parent.rglob("*.csv")}
+    if page.parent.parent == root / "results":
+        found |= {*page.parent.rglob("*.csv")}
+    within = sorted(path for path in found if path.is_file() and (root / "results").resolve() in path.parents)
+    return {path.relative_to((root / "results").resolve()).as_posix(): read_csv(path) for path in within}
