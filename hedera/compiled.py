@@ -54,19 +54,33 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 def compiled(function: Function) -> Function:
     """Decorator: compile ``function`` on its first call, or load what an earlier process compiled."""
+    return _kept(function)
+
+
+def uncounted(function: Function) -> Function:
+    """Decorator: as `compiled`, for a function that makes no array and only calls such functions.
+
+    Numba counts a reference at every assignment of an array, those of inlined calls included, and each count is an
+    atomic addition: half the time of loops that look at a flow here and a link there. Who calls the function keeps the
+    arrays alive.
+    """
+    return _kept(function, _nrt=False)
+
+
+def inlined(function: Function) -> Function:
+    """Decorator: compile ``function`` into every `uncounted` one that calls it.
+
+    For what is called a million times a second with many arrays: passing them on costs as much as the work.
+    """
+    return cast(Function, numba.njit(nogil=True, error_model="numpy", _nrt=False, inline="always")(function))
+
+
+def _kept(function: Function, **options: bool) -> Function:
     folder = code_folder()
     if folder is not None:
         config.CACHE_DIR = str(folder)
     # With numpy's rules a division does not check for zero; no loop of ours divides by zero.
-    return cast(Function, numba.njit(nogil=True, error_model="numpy", cache=folder is not None)(function))
-
-
-def inlined(function: Function) -> Function:
-    """Decorator: compile ``function`` into every compiled one that calls it.
-
-    For what is called a million times a second with many arrays: a call counts a reference for each of them.
-    """
-    return cast(Function, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
+    return cast(Function, numba.njit(nogil=True, error_model="numpy", cache=folder is not None, **options)(function))
 
 
 @cache

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedera.compiled import compiled, inlined
+from hedera.compiled import inlined, uncounted
 from simulator.starts import EVERY, starts
 from topos.arrays import Float64, Int32, Int64
 from topos.links import NO_LINK
@@ -49,7 +49,7 @@ ROUNDING = 1e-9
 _SAME = 1e-12
 
 _WAITS, _SETTLED, _GROWS, _MOVES, _ENDED = range(5)  # phases of a flow
-_TOUCHED, _ENDS, _FREED, _ACTIVE, _ARRIVED, _GROWING, _LOOSE = range(7)  # counts
+_ACTIVE, _ARRIVED, _GROWING, _LOOSE = range(4)  # counts
 
 # What belongs to a flow or a link lies together, in one line of a cache.
 _FLOW = np.dtype(
@@ -59,8 +59,7 @@ _FLOW = np.dtype(
         ("since", np.float64),  # its rate has changed last, or it has ended
         ("rate", np.float64),
         ("began", np.float64),  # nan for one that waits
-        ("key", np.float64),  # its end, or its start, by which it stands in a heap
-        ("place", np.int32),  # in the heap, -1 for none
+        ("place", np.int32),  # in the heap of ends or of those that are freed, -1 for none
         ("listed", np.int32),  # its place among the active flows
         ("phase", np.int32),
         ("bottleneck", np.int32),  # of a settled flow: the link that stops it
@@ -74,12 +73,11 @@ _LINK = np.dtype(
         ("wanting", np.float64),  # how many grow, each counted as the part of it that goes here
         ("most", np.float64),  # no settled flow has more
         ("level", np.float64),  # at which it was full
-        ("key", np.float64),  # the level below which nothing happens here, by which it stands in a heap
-        ("place", np.int32),  # in the heap, -1 for none
+        ("place", np.int32),  # in the heap of those to look at, -1 for none
         ("head", np.int32),  # the first slot of its list
         ("stops", np.int32),  # of how many settled flows it is the bottleneck
         ("loose", np.bool_),
-        ("exact", np.bool_),  # at ``key`` it is full
+        ("exact", np.bool_),  # at its key in the heap it is full
     ],
     align=True,
 )
@@ -91,13 +89,26 @@ _SLOT = np.dtype([("link", np.int32), ("before", np.int32), ("after", np.int32)]
 Records = NDArray[Any]
 
 
+class _Heap(NamedTuple):
+    """Flows by a time, or links by a level, the least first.
+
+    ``item``, ``key``: the numbers and keys of ``size`` (1,) items. Keys lie side by side, as that is what a heap
+    compares. Where an item stands is in its record, ``place``.
+    """
+
+    item: Int32
+    key: Float64
+    size: Int64
+
+
 class _Net(NamedTuple):
     """Flows and links, and the heaps of both.
 
     ``slots`` (flows << shift,); ``part`` of that shape: the share of the flow's rate that goes there, or empty where
-    all carry all of it. ``touched``: the links to look at; ``ends``: flows by their ends. ``counts``: of the heaps and
-    of the active flows; ``total`` (1,): the sum of all rates; ``changes`` (1,): how many of them have changed so far,
-    but for flows' own ends.
+    all carry all of it. ``touched``: the links to look at, by the level below which nothing happens there; ``ends``:
+    flows by their ends. ``counts``: of flows that are active, that have arrived and that grow, and of loose links;
+    ``total`` (1,): the sum of all rates; ``changes`` (1,): how many of them have changed so far, but for flows' own
+    ends.
     """
 
     shift: int
@@ -105,8 +116,8 @@ class _Net(NamedTuple):
     part: Float64
     flows: Records
     links: Records
-    touched: Int32
-    ends: Int32
+    touched: _Heap
+    ends: _Heap
     counts: Int64
     total: Float64
     changes: Int64
@@ -123,7 +134,7 @@ class _Turns(NamedTuple):
     follower: Int32
     missing: Int32
     delay: Float64
-    freed: Int32
+    freed: _Heap
     active: Int32
 
 
@@ -159,16 +170,14 @@ class MaxMinEngine:
         flows["size"], flows["began"], flows["place"] = work.size_bytes / self._bytes, np.nan, -1
         ports = np.zeros(shares.size, dtype=_LINK)
         ports["capacity"], ports["head"], ports["place"] = link_mbps * shares, -1, -1
-        room = np.empty((3, count), dtype=np.int32)
-        touched, counts = np.empty(shares.size, dtype=np.int32), np.zeros(7, dtype=np.int64)
         self._net = _Net(
-            self._shift, slots, part.reshape(-1), flows, ports, touched, room[0], counts,
-            np.zeros(1), np.zeros(1, dtype=np.int64),
+            self._shift, slots, part.reshape(-1), flows, ports, _heap(shares.size), _heap(count),
+            np.zeros(4, dtype=np.int64), np.zeros(1), np.zeros(1, dtype=np.int64),
         )  # fmt: skip
         order = starts(work, graph)
         self._turns = _Turns(
             order.queue, order.due_s / tick_s, order.known, order.first, order.follower, order.missing,
-            order.delay_s / tick_s, room[1], room[2],
+            order.delay_s / tick_s, _heap(count), np.empty(count, dtype=np.int32),
         )  # fmt: skip
 
     def advance(self, ticks: int) -> Float64:
@@ -187,7 +196,7 @@ class MaxMinEngine:
     def idle(self) -> bool:
         """Whether no flow is active and none will start."""
         counts = self._net.counts
-        return bool(counts[_ACTIVE] == counts[_FREED] == 0 and counts[_ARRIVED] == self._turns.known)
+        return bool(counts[_ACTIVE] == self._turns.freed.size[0] == 0 and counts[_ARRIVED] == self._turns.known)
 
     @property
     def began_s(self) -> Float64:
@@ -237,78 +246,81 @@ class MaxMinEngine:
 # --- heaps ---------------------------------------------------------------------------------------------------------
 
 
+def _heap(room: int) -> _Heap:
+    return _Heap(np.empty(room, dtype=np.int32), np.empty(room), np.zeros(1, dtype=np.int64))
+
+
 @inlined
-def _put(heap: Int32, items: Records, counts: Int64, which: int, item: int, key: float) -> None:
-    """Put ``item`` into the heap of ``counts[which]`` items, or give it another key where it is in there."""
+def _put(heap: _Heap, items: Records, item: int, key: float) -> None:
+    """Put ``item`` into the heap, or give it another key where it is in there."""
     at = items[item].place
     if at < 0:
-        at = counts[which]
-        counts[which] += 1
+        at = heap.size[0]
+        heap.size[0] += 1
         _rise(heap, items, at, item, key)
-    elif key <= items[item].key:
+    elif key <= heap.key[at]:
         _rise(heap, items, at, item, key)
     else:
-        _sink(heap, items, counts[which], at, item, key)
+        _sink(heap, items, at, item, key)
 
 
 @inlined
-def _take_out(heap: Int32, items: Records, counts: Int64, which: int, item: int) -> None:
+def _take_out(heap: _Heap, items: Records, item: int) -> None:
     """Take ``item`` out of the heap, if it is in there."""
     at = items[item].place
     if at < 0:
         return
     items[item].place = -1
-    counts[which] -= 1
-    last = heap[counts[which]]
-    if last == item:
+    heap.size[0] -= 1
+    last = heap.size[0]
+    if at == last:
         return
-    if items[last].key <= items[item].key:
-        _rise(heap, items, at, last, items[last].key)
+    if heap.key[last] <= heap.key[at]:
+        _rise(heap, items, at, heap.item[last], heap.key[last])
     else:
-        _sink(heap, items, counts[which], at, last, items[last].key)
+        _sink(heap, items, at, heap.item[last], heap.key[last])
 
 
 @inlined
-def _rise(heap: Int32, items: Records, at: int, item: int, key: float) -> None:
+def _rise(heap: _Heap, items: Records, at: int, item: int, key: float) -> None:
     """Put ``item`` where ``at`` is, or above it."""
     while at > 0:
         above = (at - 1) >> 1
-        other = heap[above]
-        if items[other].key <= key:
+        if heap.key[above] <= key:
             break
-        heap[at] = other
-        items[other].place = at
+        _place(heap, items, at, heap.item[above], heap.key[above])
         at = above
-    heap[at] = item
-    items[item].place = at
-    items[item].key = key
+    _place(heap, items, at, item, key)
 
 
 @inlined
-def _sink(heap: Int32, items: Records, count: int, at: int, item: int, key: float) -> None:
+def _sink(heap: _Heap, items: Records, at: int, item: int, key: float) -> None:
     """Put ``item`` where ``at`` is, or below it."""
     while True:
         below = 2 * at + 1
-        if below >= count:
+        if below >= heap.size[0]:
             break
-        if below + 1 < count and items[heap[below + 1]].key < items[heap[below]].key:
-            below += 1
-        other = heap[below]
-        if items[other].key >= key:
+        if below + 1 < heap.size[0]:
+            below += heap.key[below + 1] < heap.key[below]
+        if heap.key[below] >= key:
             break
-        heap[at] = other
-        items[other].place = at
+        _place(heap, items, at, heap.item[below], heap.key[below])
         at = below
-    heap[at] = item
+    _place(heap, items, at, item, key)
+
+
+@inlined
+def _place(heap: _Heap, items: Records, at: int, item: int, key: float) -> None:
+    heap.item[at] = item
+    heap.key[at] = key
     items[item].place = at
-    items[item].key = key
 
 
 # --- the level rises --------------------------------------------------------------------------------------------
 
 
 @inlined
-def _look(number: int, level: float, links: Records, touched: Int32, counts: Int64) -> None:
+def _look(number: int, level: float, links: Records, touched: _Heap) -> None:
     """Have the link looked at when something may happen to it, at ``level`` or above it, as something has changed.
 
     What growing flows have if settled ones keep what they have is at most the share of the link, and it is the share
@@ -326,15 +338,15 @@ def _look(number: int, level: float, links: Records, touched: Int32, counts: Int
         at = min(at, link.level)
     links[number].exact = exact
     if at == np.inf:
-        _take_out(touched, links, counts, _TOUCHED, number)
+        _take_out(touched, links, number)
     else:
         at = max(at, level)
-        if link.place < 0 or link.key != at:
-            _put(touched, links, counts, _TOUCHED, number, at)
+        if link.place < 0 or touched.key[link.place] != at:
+            _put(touched, links, number, at)
 
 
 @inlined
-def _loosen(number: int, level: float, links: Records, touched: Int32, counts: Int64) -> None:
+def _loosen(number: int, level: float, links: Records, touched: _Heap, counts: Int64) -> None:
     """A flow left the link, or has less: those that it stops may grow, when ``level`` comes to them."""
     link = links[number]
     links[number].exact = False
@@ -343,8 +355,8 @@ def _loosen(number: int, level: float, links: Records, touched: Int32, counts: I
             links[number].loose = True
             counts[_LOOSE] += 1
         at = max(level, link.level)
-        if link.place < 0 or link.key > at:
-            _put(touched, links, counts, _TOUCHED, number, at)
+        if link.place < 0 or touched.key[link.place] > at:
+            _put(touched, links, number, at)
 
 
 @inlined
@@ -403,7 +415,7 @@ def _grow(flow: int, level: float, net: _Net) -> None:
         part = net.part[slot] if weighted else 1.0
         links[link].load -= part * rate
         links[link].wanting += part
-        _look(link, level, links, net.touched, net.counts)
+        _look(link, level, links, net.touched)
 
 
 @inlined
@@ -454,40 +466,38 @@ def _reckon(now: float, number: int, rate: float, net: _Net) -> None:
     net.flows[number].rate = rate
     left = flow.size - sent
     if rate > 0 and left < np.inf:
-        _put(net.ends, net.flows, net.counts, _ENDS, number, now + max(0.0, left) / rate)
+        _put(net.ends, net.flows, number, now + max(0.0, left) / rate)
     else:
-        _take_out(net.ends, net.flows, net.counts, _ENDS, number)
+        _take_out(net.ends, net.flows, number)
 
 
-@compiled
-def _forget(links: Records, touched: Int32, counts: Int64) -> None:
+@uncounted
+def _forget(links: Records, touched: _Heap) -> None:
     """Keep of the touched links those that are too full: no flow grows, so nothing will happen to the others."""
-    touched_links = counts[_TOUCHED]
-    counts[_TOUCHED] = 0
+    touched_links = touched.size[0]
+    touched.size[0] = 0
     for i in range(touched_links):
-        number = touched[i]
-        link = links[number]
+        number, key = touched.item[i], touched.key[i]
         links[number].place = -1
-        if link.load > link.capacity * (1 + _SAME):
-            _put(touched, links, counts, _TOUCHED, number, link.key)
+        if links[number].load > links[number].capacity * (1 + _SAME):
+            _put(touched, links, number, key)
 
 
-@compiled
+@uncounted
 def _settle(now: float, net: _Net) -> None:
     """Let the level rise until all flows are settled."""
     links, flows, slots, touched, counts = net.links, net.flows, net.slots, net.touched, net.counts
     level = 0.0
-    while counts[_TOUCHED] > 0:
+    while touched.size[0] > 0:
         if counts[_GROWING] == 0 and counts[_LOOSE] == 0:
-            _forget(links, touched, counts)
-            if counts[_TOUCHED] == 0:
+            _forget(links, touched)
+            if touched.size[0] == 0:
                 break
-        number = touched[0]
-        before = links[number].key
+        number, before = touched.item[0], touched.key[0]
         level = max(level, before)
         if not links[number].exact:
-            _look(number, level, links, touched, counts)
-            if links[number].place < 0 or links[number].key > before:
+            _look(number, level, links, touched)
+            if links[number].place < 0 or touched.key[links[number].place] > before:
                 continue
         link = links[number]
         if link.loose and link.level <= level:
@@ -501,7 +511,7 @@ def _settle(now: float, net: _Net) -> None:
                     if flows[flow].phase == _SETTLED and flows[flow].bottleneck == number:
                         _grow(flow, level, net)
                     slot = slots[slot].after
-            _look(number, level, links, touched, counts)
+            _look(number, level, links, touched)
             continue
         if not link.exact:
             share = _share(number, level, net)
@@ -510,11 +520,11 @@ def _settle(now: float, net: _Net) -> None:
                 if link.loose:
                     share = min(share, link.level)
                 if share < np.inf:
-                    _put(touched, links, counts, _TOUCHED, number, share)
+                    _put(touched, links, number, share)
                 else:
-                    _take_out(touched, links, counts, _TOUCHED, number)
+                    _take_out(touched, links, number)
                 continue
-        _take_out(touched, links, counts, _TOUCHED, number)
+        _take_out(touched, links, number)
         if link.loose:
             links[number].loose = False
             counts[_LOOSE] -= 1
@@ -620,31 +630,31 @@ def _free(now: float, flow: int, net: _Net, turns: _Turns) -> None:
         other = turns.follower[edge]
         turns.missing[other] -= 1
         if turns.missing[other] == 0:
-            _put(turns.freed, net.flows, net.counts, _FREED, other, now + turns.delay[other])
+            _put(turns.freed, net.flows, other, now + turns.delay[other])
 
 
-@compiled
+@uncounted
 def _start_due(now: float, net: _Net, turns: _Turns) -> None:
     while net.counts[_ARRIVED] < turns.known and turns.due[net.counts[_ARRIVED]] <= now:
         net.counts[_ARRIVED] += 1
         _start(now, turns.queue[net.counts[_ARRIVED] - 1], net, turns)
-    while net.counts[_FREED] > 0 and net.flows[turns.freed[0]].key <= now:
-        flow = turns.freed[0]
-        _take_out(turns.freed, net.flows, net.counts, _FREED, flow)
+    while turns.freed.size[0] > 0 and turns.freed.key[0] <= now:
+        flow = turns.freed.item[0]
+        _take_out(turns.freed, net.flows, flow)
         _start(now, flow, net, turns)
 
 
-@compiled
+@uncounted
 def _end_due(now: float, net: _Net, turns: _Turns) -> None:
     """End those that have sent all, but for what rounding leaves of it: who should end together does."""
-    while net.counts[_ENDS] > 0:
-        flow = net.flows[net.ends[0]]
-        if (flow.key - now) * flow.rate > ROUNDING * flow.size:
+    while net.ends.size[0] > 0:
+        flow = net.flows[net.ends.item[0]]
+        if (net.ends.key[0] - now) * flow.rate > ROUNDING * flow.size:
             break
-        _end(now, net.ends[0], net, turns)
+        _end(now, net.ends.item[0], net, turns)
 
 
-@compiled
+@uncounted
 def _advance(first: float, totals: Float64, net: _Net, turns: _Turns) -> None:
     """From one start or end of a flow to the next."""
     now, end = first, first + totals.size
@@ -657,16 +667,16 @@ def _advance(first: float, totals: Float64, net: _Net, turns: _Turns) -> None:
         until = end
         if net.counts[_ARRIVED] < turns.known:
             until = min(until, turns.due[net.counts[_ARRIVED]])
-        if net.counts[_FREED] > 0:
-            until = min(until, net.flows[turns.freed[0]].key)
-        if net.counts[_ENDS] > 0:
-            until = min(until, net.flows[net.ends[0]].key)
+        if turns.freed.size[0] > 0:
+            until = min(until, turns.freed.key[0])
+        if net.ends.size[0] > 0:
+            until = min(until, net.ends.key[0])
         _add(totals, now - first, until - first, net.total[0])
         now = until
         _end_due(now, net, turns)
 
 
-@compiled
+@uncounted
 def _add(totals: Float64, begin: float, end: float, rate: float) -> None:
     """Add to the mean of each tick, float64 (ticks,), a rate from ``begin`` to ``end``, in ticks."""
     tick, last = int(begin), int(end)
@@ -680,7 +690,7 @@ def _add(totals: Float64, begin: float, end: float, rate: float) -> None:
         totals[last] = rate * (end - last)
 
 
-@compiled
+@uncounted
 def _reroute(flows: Int32, links: Int32, parts: Float64, net: _Net) -> None:
     """All of them leave their old links first."""
     for flow in flows:
