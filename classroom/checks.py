@@ -151,7 +151,7 @@ def _demands(replies: Replies, case: Case, words: str) -> None:
     if np.allclose(given, right, atol=CLOSE):
         return
     if not given.any():
-        words = "all demands are 0: is a share computed with whole numbers? 1 // 3 is 0"
+        words = "all demands are 0: is it still the template, or is a share computed with whole numbers? 1 // 3 is 0"
     for ends, verb in ((src, "sends"), (dst, "receives")):
         total = np.bincount(np.array(ends, dtype=int), weights=given)
         for host in np.flatnonzero(total > 1 + CLOSE)[:1].tolist():
