@@ -1,6 +1,7 @@
 """What holds for every test."""
 
 import os
+import platform
 import signal
 
 import pytest
@@ -16,6 +17,8 @@ ENDED_BADLY: list[str] = []
 def pytest_runtest_setup(item):
     if os.geteuid() != 0 and item.get_closest_marker("root"):
         pytest.skip("needs root")
+    if platform.machine() != "x86_64" and item.get_closest_marker("virtual"):
+        pytest.skip("guests need a processor with x86-64")
 
 
 def pytest_warning_recorded(warning_message):
