@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controllers.pox_main import find_pox, pox_version, too_old
-from harness.network import machine
+from harness.network import cpulimit, machine
 from harness.network.footprint import leftovers
 from harness.network.processes import run
 from record.errors import RunFailed, UnfitMachine, WorkerFailed
@@ -89,7 +89,16 @@ def examine_as_root() -> list[Finding]:
         _needed("network namespaces and tbf, bfifo", _shaper_works(), options),
         _needed("TCP cubic", "cubic" in machine.congestion_controls(), "modprobe tcp_cubic"),
         _needed("Open vSwitch in the kernel", machine.kernel_datapath(), extra),
+        _host_limits(),
     ]
+
+
+def _host_limits() -> Finding:
+    item = "limits of hosts (--host-cpu)"
+    try:
+        return _optional(item, f"control groups in {cpulimit.hierarchy()}", "optional")
+    except UnfitMachine as reason:
+        return _optional(item, "no", "optional", str(reason))
 
 
 def _of_guests(finding: Finding) -> Finding:

@@ -72,6 +72,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 
 _RARE = (
     "fail", "disturb", "placement", "compute_s", "repeats", "topology", "oversubscribe", "delay_ms", "trace_ms", "pcap",
+    "host_cpu",
 )  # fmt: skip
 _BEFORE = {
     "threshold": 0.1, "large_flows": "measured-or-estimated", "iterations": 1000, "scale_sizes": True, "time": "real",
@@ -415,7 +416,7 @@ class Run(Record, frozen=True, kw_only=True):
     lost_packets: Mapping[Name, Count] = {}
     """Packets lost outside every queue, by place."""
     throttled_s: Mapping[Name, Seconds] = {}
-    """How long its CPU limit held each host back; of earlier results."""
+    """How long `--host-cpu` held each host back."""
     controller_restarts: tuple[Restart, ...] = ()
     """Each time that the controller was missed."""
     failures: tuple[Failure, ...] = ()

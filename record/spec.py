@@ -564,6 +564,14 @@ class RunSpec(Experiment):
         Annotated[float, Meta(ge=1, le=60_000)] | None,
         described("Write down so often what waits in queues, and connections' windows and round trips, ms."),
     ] = None
+    host_cpu: Annotated[
+        Annotated[float, Meta(gt=0, le=1)] | None,
+        described(
+            "In real time: what each host's programs may take of all processors, as Mininet's cpu= (the replication: "
+            "4/k^3, 0.0625).",
+            metavar="SHARE",
+        ),
+    ] = None
     pcap: Annotated[
         tuple[Name, ...],
         described("Capture what a port sends and receives, as 0_0_1-eth3. Can be repeated.", metavar="PORT"),
@@ -623,6 +631,8 @@ class RunSpec(Experiment):
         # Open vSwitch moves a flow's counters every half second: polled faster, rates are mostly 0 or double.
         if self.time == "real" and self.interval_s < 1:
             raise UserMistake(f"--interval must be at least 1 s in real time, not {self.interval_s:g}")
+        if self.time == "virtual" and self.host_cpu is not None:
+            raise UserMistake("--host-cpu is for real time: in virtual time computing takes none, so no host is slowed")
         if self.time == "virtual" and self.congestion_control not in GUESTS_TCP:
             raise UserMistake(f"--congestion-control is one of {', '.join(GUESTS_TCP)} in virtual time")
         if self.time == "virtual" and not self.rack:

@@ -3,7 +3,8 @@
 One run at a time: two would slow each other down, and neither's result would be worth anything.
 
 A run owns one folder below /run/hedera named after its process (pid and start time, so that a reused pid is no
-mistake). Processes end with the harness, and namespaces, interfaces and bridges with them.
+mistake), and with `--host-cpu` a control group of that name. Processes end with the harness, and namespaces, interfaces
+and bridges with them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.network import hosts
+from harness.network import cpulimit, hosts
 from record.errors import UnfitMachine
 from record.files import is_alive, is_owner, left_by, owner_name, remove_tree
 from virtual.cache import taken
@@ -73,7 +74,7 @@ class Cleaned:
 
 def leftovers() -> list[str]:
     names = {path.name for path in HOME.glob("*-*")} if _is_our_folder(HOME) else set()
-    names |= set(left_by({os.geteuid()}))
+    names |= set(left_by({os.geteuid()})) | set(cpulimit.groups_left())
     return sorted(name for name in names if is_owner(name) and not is_alive(name))
 
 
@@ -88,11 +89,19 @@ def remove_leftovers() -> Cleaned:
 
 def _remove(owner: str, cleaned: Cleaned) -> None:
     folder = HOME / owner
+    if group := cpulimit.groups_left().get(owner):
+        try:
+            cpulimit.remove_group(group)
+            cleaned.note(group, None)
+        except OSError as error:
+            cleaned.note(group, error.strerror)
     if _is_our_folder(HOME) and _is_our_folder(folder):
         what = "an addition to net.ipv4.tcp_allowed_congestion_control"
         try:
             if hosts.restore(folder):
                 cleaned.note(what, None)
+            if cpulimit.restore(folder):
+                cleaned.note(f"cpu in {cpulimit.HANDED_DOWN}", None)
             cleaned.note(folder, remove_tree(folder))
         except OSError as error:
             cleaned.note(what, error.strerror)

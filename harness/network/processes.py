@@ -72,16 +72,19 @@ class Children:
         *,
         namespace: int | None = None,
         output: Path | None = None,
+        group: Path | None = None,
         environment: dict[str, str] | None = None,
         handed: Sequence[int] = (),
         commands: bool = False,
     ) -> subprocess.Popen[bytes]:
         """Start ``argv`` in a namespace that we hold, standard output and error to a file (or nowhere).
 
+        ``group``: the file of a control group that it joins before it begins (`harness.network.cpulimit`).
         ``handed``: open files that it gets, by their numbers. ``commands``: standard input is a pipe of the child's.
         RunFailed when the machine cannot start one more process.
         """
-        command = [*tied(), *argv]
+        join = [] if group is None else ["sh", "-c", 'echo $$ >"$0" && exec "$@"', str(group)]
+        command = [*join, *tied(), *argv]
         with contextlib.ExitStack() as stack:
             sink: IO[bytes] | int = subprocess.DEVNULL
             if output is not None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from controllers.settings import flags_of
 from harness.network import shaping
+from harness.network.cpulimit import HostGroups
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.hosts import HYSTART, Tcp, permitted, require_rack_off
 from harness.network.openvswitch import COUNTERS_MS
@@ -20,6 +21,7 @@ from harness.run.trace import watched
 from harness.run.traffic import LOOK_S, Iperf, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
 from record.errors import RunFailed
+from record.files import owner_name
 from record.spec import KNOWN_TO_ALL, LINUX_INITIAL_WINDOW, LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
 from topos.links import Fault, cables, links_down, moments
 from topos.network import NonBlocking, PlannedNetwork
@@ -73,6 +75,7 @@ class Emulation:
             require_rack_off(os.uname().release)
         if not spec.hystart:
             HYSTART.write_text("0")  # in a guest, which `RunSpec` sees to
+        groups = None if spec.host_cpu is None else HostGroups(owner_name(), spec.host_cpu, self._sockets)
         with (
             permitted(spec.congestion_control, self._sockets),
             Children() as children,
@@ -82,12 +85,15 @@ class Emulation:
             if self._given is not None:
                 self.spec = spec = self._given()
                 self.workload = spec.workload()
-            where = (spec, self._raw, children)
+            where = (spec, self._raw, children, groups)
             matrix = lasting(self.workload)
             traffic: Traffic = (
                 Transfers(fabric, self.workload, *where) if matrix is None else Iperf(fabric, matrix, *where)
             )
             self._send(fabric, controller, traffic, children)
+            if groups is not None:
+                seen.throttled_s = groups.throttled_s()
+                seen.environment |= groups.read_back()
             version = controller.find("start")[0]["platform_version"]
             seen.environment |= {"platform": spec.platform, "platform_version": version}
             clock = time.monotonic()

@@ -73,6 +73,7 @@ class Observation:
     cpu_times: list[float] = field(default_factory=list)
     cpu_idle: list[float] = field(default_factory=list)
     lost_packets: dict[str, int] = field(default_factory=dict)
+    throttled_s: dict[str, float] = field(default_factory=dict)
     flows: list[EmulatedFlow] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
     dead: list[str] = field(default_factory=list)

@@ -30,6 +30,7 @@ import numpy as np
 
 from harness.hosts import peer
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
+from harness.network.cpulimit import HostGroups
 from harness.network.netlink import inside
 from harness.network.processes import Children, wait_until
 from record.completion import completed
@@ -138,14 +139,18 @@ class EmulatedFlow:
 class Traffic(ABC):
     """Runs on a fabric: `listen`, `start`, `wait`, `hang_up`, `collect`, in this order.
 
+    ``groups``: the hosts' limits on processors, if they have any.
     ``troubles``: what went wrong, one sentence each, for the verdict; ``collective``: what became of a graph of flows.
     """
 
-    def __init__(self, fabric: Fabric, spec: RunSpec, directory: Path, children: Children) -> None:
+    def __init__(
+        self, fabric: Fabric, spec: RunSpec, directory: Path, children: Children, groups: HostGroups | None = None
+    ) -> None:
         self._fabric = fabric
         self._spec = spec
         self._directory = directory
         self._children = children
+        self._groups = groups
         self.flows: list[EmulatedFlow] = []
         self.troubles: list[str] = []
         self.collective: Collective | None = None
@@ -186,6 +191,7 @@ class Traffic(ABC):
             command,
             namespace=None if host is None else self._namespace(host),
             output=self._directory / output,
+            group=self._group(host),
             environment={**os.environ, "TZ": "UTC"},
             handed=handed,
             commands=commands,
@@ -193,6 +199,11 @@ class Traffic(ABC):
         with contextlib.suppress(ProcessLookupError):
             os.sched_setscheduler(process.pid, os.SCHED_BATCH, os.sched_param(0))
         return process
+
+    def _group(self, host: int | None) -> Path | None:
+        if host is None or self._groups is None:
+            return None
+        return self._groups.of_host(self._fabric.topo.host_name(host))
 
     def _namespace(self, host: int) -> int:
         return self._fabric.pid_of(self._fabric.topo.host_name(host))
@@ -218,8 +229,16 @@ def unsent_bytes(mbps: float) -> int:
 class Iperf(Traffic):
     """A traffic matrix."""
 
-    def __init__(self, fabric: Fabric, matrix: Matrix, spec: RunSpec, directory: Path, children: Children) -> None:
-        super().__init__(fabric, spec, directory, children)
+    def __init__(
+        self,
+        fabric: Fabric,
+        matrix: Matrix,
+        spec: RunSpec,
+        directory: Path,
+        children: Children,
+        groups: HostGroups | None = None,
+    ) -> None:
+        super().__init__(fabric, spec, directory, children, groups)
         self.flows = [
             EmulatedFlow(int(src), int(dst), int(port))
             for src, dst, port in zip(matrix.src, matrix.dst, source_ports(matrix.src, spec.seed), strict=True)
@@ -330,8 +349,16 @@ class Transfers(Traffic):
     """A workload whose flows start at their times, in turn, or when those that they wait for have ended. In a graph
     of flows hosts are connected before it begins, and stay so."""
 
-    def __init__(self, fabric: Fabric, workload: Workload, spec: RunSpec, directory: Path, children: Children) -> None:
-        super().__init__(fabric, spec, directory, children)
+    def __init__(
+        self,
+        fabric: Fabric,
+        workload: Workload,
+        spec: RunSpec,
+        directory: Path,
+        children: Children,
+        groups: HostGroups | None = None,
+    ) -> None:
+        super().__init__(fabric, spec, directory, children, groups)
         self._workload = workload
         self._graph = workload.graph
         waiting = (UNSENT_BYTES + spec.queue * (spec.mtu + ETHERNET_HEADER)) * 8e-6 / spec.slowest_mbps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from itertools import pairwise
@@ -120,7 +120,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         bound_mbps=_bound(outcome),
         verdict=judgement.verdict,
         reasons=judgement.reasons,
-        remarks=judgement.remarks,
+        remarks=(*judgement.remarks, *_held_back(seen)),
         rules=judgement.rules,
         rates=Rates(
             t=_rounded(counters.times),
@@ -152,6 +152,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         rounds=tuple(_round(event, seen.begin) for event in seen.events if event["event"] == "round"),
         costs=costs(seen, flows, outcome.ended),
         lost_packets=seen.lost_packets,
+        throttled_s=seen.throttled_s,
         controller_restarts=_restarts(seen),
         failures=recovery.failures() if spec.fail else (),
         phases=recovery.phases(mean_total, lambda window: outcome.fair_in(window).total_mbps) if spec.fail else (),
@@ -168,6 +169,12 @@ def _doubts(seen: Observation, outcome: Outcome) -> list[str]:
     errors = [event["message"] for event in seen.events if event["event"] == "error"]
     lost = [] if seen.lost is None else [seen.lost]
     return [*lost, *(f"the controller reported an error: {message}" for message in errors[:3]), *outcome.reasons()]
+
+
+def _held_back(seen: Observation) -> Iterator[str]:
+    if seen.throttled_s:
+        host, most_s = max(seen.throttled_s.items(), key=lambda item: item[1])
+        yield f"--host-cpu held back {len(seen.throttled_s)} hosts, {host} the longest: for {most_s:.1f} s"
 
 
 def _check_cores(topo: Network, events: Sequence[Event]) -> None:

@@ -106,15 +106,15 @@ def test_a_machine_without_ipv6_is_no_obstacle(folder):
 
 
 @pytest.mark.real
-def test_what_happens_to_a_run_when_its_processes_are_killed():
+def test_what_happens_to_a_run_when_its_processes_are_killed_and_to_hosts_with_limits():
     if kernel_datapath():
         pytest.skip("this kernel runs those tests itself")
-    tests = "tests/harness/run/test_experiment.py -k kill_9"
+    tests = "tests/harness/run/test_experiment.py -k 'kill_9 or host_cpu'"
     status, said = on_kernel(
-        f"{sys.executable} -m pytest -p no:cacheprovider --basetemp=/run/tests {tests}", seconds=400
+        f"{sys.executable} -m pytest -p no:cacheprovider --basetemp=/run/tests {tests}", seconds=600
     )
     assert status == 0, said
-    assert "2 passed" in said
+    assert "4 passed" in said
 
 
 def test_first_tries_count(folder, results):
@@ -129,3 +129,15 @@ def test_first_tries_count(folder, results):
 def reasons(run):
     path = run / "run.json"
     return json.loads(path.read_text())["reasons"] if path.exists() else ["there is no run.json"]
+
+
+@pytest.mark.real
+def test_limits_on_processors():
+    if kernel_datapath():
+        pytest.skip("this kernel runs those tests itself")
+    tests = "tests/harness/network/test_cpulimit.py -m real"
+    status, said = on_kernel(
+        f"{sys.executable} -m pytest -rs -p no:cacheprovider --basetemp=/run/tests {tests}", seconds=200
+    )
+    assert status == 0, said
+    assert "5 passed" in said

@@ -155,6 +155,8 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
     ("asked", "said"),
     [
         ({"time": "real", "controller_delay_ms": 8.0}, "is for virtual time"),
+        ({"time": "virtual", "host_cpu": 0.5}, "--host-cpu is for real time: in virtual time computing takes none"),
+        ({"host_cpu": 0.0}, "--host-cpu must be above 0 and at most 1, not 0"),
         ({"time": "virtual", "controller_delay_ms": -1.0}, "--controller-delay must be at least 0 and at most 1000"),
         ({"topology": "leaf-spine:4,2,4", "new_flows": "switch"}, "--new-flows switch is for fat-trees"),
         ({"scheme": "ecmp@crc32:5-tuple", "new_flows": "switch"}, "cannot give a flow its path by crc32:5-tuple"),

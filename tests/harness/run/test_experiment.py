@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 from harness.network import netlink, openvswitch, shaping
+from harness.network.cpulimit import groups_left
 from harness.network.fabric import Fabric, FabricOptions
 from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath, time_travels
@@ -20,7 +21,7 @@ from record.run import read
 from simulator.config import Config
 from simulator.driver import simulate
 from tests.commands import HEDERA, PATIENCE_S, ROOT, hedera, ran
-from tests.harness.real_runs import LONG, footprint, hedera_run, working_for
+from tests.harness.real_runs import LONG, footprint, hedera_run, result_of, working_for
 from topos.fattree import FatTree
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -209,9 +210,9 @@ def run_at(tmp_path):
     """A run of a stage's own length, that has come to the stage."""
     started = []
 
-    def start(stage, scheme, time="auto"):
+    def start(stage, scheme, time="auto", *options):
         command = [HEDERA, "run", "--scheme", scheme, "--traffic", "stride:4", "--bw", "2", "--time", time]
-        command += ["--seconds", "3" if stage == "judging" else "30", "--out", tmp_path / "run"]
+        command += ["--seconds", "3" if stage == "judging" else "30", "--out", tmp_path / "run", *options]
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         started.append(process)
         for line in process.stderr:
@@ -264,6 +265,29 @@ def test_kill_9_of_root_s_leaves_what_the_next_start_removes(tmp_path, run_at):
     assert len(leftovers()) == 1
     assert json.loads(hedera_run(tmp_path / "run", seconds=3).stdout)["flows"]
     assert footprint() == before
+
+
+@only_in_real_time
+def test_host_cpu_is_in_the_result_of_a_run(tmp_path, clean):
+    run = result_of(tmp_path / "run", "--host-cpu", "0.0625", scheme="nonblocking")
+    assert run["spec"]["host_cpu"] == 0.0625
+    quota_us, period_us = map(int, run["environment"]["host_cpu_max"].split())
+    assert quota_us / period_us == pytest.approx(0.0625 * run["environment"]["cores"], rel=0.01)
+    assert run["environment"]["hosts_limited"] == 16
+    held = run.get("throttled_s", {})
+    assert any("--host-cpu held back" in remark for remark in run.get("remarks", ())) is bool(held)
+
+
+@only_in_real_time
+def test_host_cpu_leaves_no_groups_after_ctrl_c(tmp_path, clean, run_at):
+    process = run_at("sending", "ecmp", "real", "--host-cpu", "0.0625")
+    [group] = groups_left().values()
+    assert len([path for path in group.iterdir() if path.is_dir()]) == 16
+    assert (group / "0_0_2" / "cgroup.procs").read_text().split()
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=PATIENCE_S)[1]
+    assert process.returncode == 130, said
+    assert groups_left() == {}
 
 
 def test_of_two_runs_at_once_one_waits(tmp_path, clean):

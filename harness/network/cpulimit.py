@@ -1,0 +1,174 @@
+"""What the programs of each host may take of this machine's processors, by control groups of version 2 (cpu.max).
+
+The share is what Mininet's ``cpu=`` is, of all processors, and so are period and quota (`mininet.node.CPULimitedHost`
+of 2.3.0, cfsInfo). That class is not used: it asks cgcreate and cgclassify for controllers of version 1, mounted by
+itself where they are not, and moves a host's shell, which hosts do not have here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+from harness.network.machine import processors
+from harness.network.processes import wait_until
+from record.errors import RunFailed, UnfitMachine, UserMistake
+
+MOUNTS = Path("/proc/self/mounts")
+PERIOD_US, LEAST_QUOTA_US, LONGEST_PERIOD_US = 100_000, 1000, 1_000_000
+"""Mininet's period; and the kernel's bounds (max_cfs_quota_period and its least quota, kernel/sched/core.c)."""
+PREFIX = "hedera-"
+"""A run's group is called so, with its owner's name behind it (`record.files.owner_name`)."""
+HANDED_DOWN = "cgroup.subtree_control"
+GONE_S = 2.0
+"""For how long a group may still hold processes that were ended."""
+
+
+def quota(share: float, processors: int) -> tuple[int, int]:
+    """Quota and period of a share of so many processors, microseconds: Mininet's period of 100 ms, or a longer one
+    where the quota were below what the kernel takes. UserMistake where none is long enough."""
+    quota_us = max(LEAST_QUOTA_US, round(share * processors * PERIOD_US))
+    period_us = max(PERIOD_US, round(quota_us / (share * processors))) if quota_us == LEAST_QUOTA_US else PERIOD_US
+    if period_us > LONGEST_PERIOD_US:
+        least = LEAST_QUOTA_US / LONGEST_PERIOD_US / processors
+        raise UserMistake(f"--host-cpu must be at least {least:g} on this machine, not {share:g}")
+    return quota_us, period_us
+
+
+def hierarchy(mounts: Path = MOUNTS) -> Path:
+    """Where control groups of version 2 are that have the cpu controller. UnfitMachine where there are none."""
+    lines = (line.split() for line in mounts.read_text().splitlines())
+    kinds = {words[1]: words[2:4] for words in lines if words[2] in ("cgroup", "cgroup2")}
+    roots = [Path(place) for place, (kind, _) in kinds.items() if kind == "cgroup2"]
+    for root in roots:
+        with contextlib.suppress(OSError):
+            if "cpu" in (root / "cgroup.controllers").read_text().split():
+                return root
+    if any(kind == "cgroup" and "cpu" in options.split(",") for kind, options in kinds.values()):
+        why = "version 1 has it here (systemd.unified_cgroup_hierarchy=1 in the kernel's command line mends that)"
+    else:
+        why = "it is not there" if roots else "no such groups are mounted"
+    raise UnfitMachine(f"--host-cpu takes the cpu controller of control groups of version 2, and {why}")
+
+
+class HostGroups:
+    """A control group for each host of a run, below one of the run's own, which goes with the run's folder
+    (`harness.network.footprint`).
+
+    ``share``: of the processors that we may use. ``run_folder`` keeps a note for `restore` of what else the kernel was
+    told.
+
+    Raises UnfitMachine where this machine has no such groups or refuses them, UserMistake for a share that its kernel
+    cannot give.
+    """
+
+    def __init__(self, owner: str, share: float, run_folder: Path) -> None:
+        quota_us, period_us = quota(share, processors())
+        self._quota, self._limit = str(quota_us), f"{quota_us} {period_us}"
+        root = hierarchy()
+        self._group = root / f"{PREFIX}{owner}"
+        with _told(root):
+            hand_down(root, run_folder)
+            self._group.mkdir()
+            (self._group / HANDED_DOWN).write_text("+cpu")
+
+    def of_host(self, host: str) -> Path:
+        """The file that a process of this host writes its number into."""
+        group = self._group / host
+        if not group.exists():
+            with _told(group):
+                group.mkdir()
+                (group / "cpu.max").write_text(self._limit)
+                # What a host left unused, for one period (Linux 5.14): where time is counted in ticks of 10 ms, one
+                # tick may be more than the quota, and a host far below its share would be held back.
+                with contextlib.suppress(FileNotFoundError):
+                    (group / "cpu.max.burst").write_text(self._quota)
+        return group / "cgroup.procs"
+
+    def read_back(self) -> dict[str, str | int]:
+        """For a result's environment: what the kernel has as the limit of how many hosts. RunFailed names hosts whose
+        limit is not what was asked for."""
+        has = {path.parent.name: path.read_text().strip() for path in sorted(self._group.glob("*/cpu.max"))}
+        if wrong := [f"{host} ({limit})" for host, limit in has.items() if limit != self._limit]:
+            raise RunFailed(f"hosts have not the limit of {self._limit}: {', '.join(wrong)}")
+        return {"host_cpu_max": self._limit, "hosts_limited": len(has)}
+
+    def throttled_s(self) -> dict[str, float]:
+        """How long its limit has held back each host that it has, in seconds."""
+        held = {}
+        for path in sorted(self._group.glob("*/cpu.stat")):
+            words = dict(line.split() for line in path.read_text().splitlines())
+            if seconds := int(words.get("throttled_usec", 0)) / 1e6:
+                held[path.parent.name] = round(seconds, 3)
+        return held
+
+
+@contextmanager
+def _told(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        why = os.strerror(error.errno or 0).lower()
+        raise UnfitMachine(
+            f"--host-cpu: the kernel refuses control groups in {place} ({why}); in a container it takes "
+            "--privileged and --cgroupns=host"
+        ) from None
+
+
+# --- what else the kernel is told, and what is left of killed runs ----------------------------------------------------
+
+
+def hand_down(root: Path, run_folder: Path) -> None:
+    """Have groups below ``root`` controlled in what they take of processors, as systemd has it already where it needs
+    that. Else it is undone after the run (`restore`): a note in its folder says so. OSError where the kernel refuses.
+    """
+    if "cpu" not in (root / HANDED_DOWN).read_text().split():
+        (run_folder / HANDED_DOWN).write_text(str(root))
+        (root / HANDED_DOWN).write_text("+cpu")
+
+
+def restore(run_folder: Path) -> bool:
+    """Undo what a run told the kernel (`hand_down`), unless others have come to use it; whether it was undone."""
+    note = run_folder / HANDED_DOWN
+    if note.is_symlink() or not note.is_file():
+        return False
+    root = Path(note.read_text()[:1000])
+    note.unlink()
+    if any(_is_used(group) for group in root.iterdir() if group.is_dir()):
+        return False
+    with contextlib.suppress(OSError):  # a group of others hands it down in its turn
+        (root / HANDED_DOWN).write_text("-cpu")
+    return "cpu" not in (root / HANDED_DOWN).read_text().split()
+
+
+def _is_empty(group: Path) -> bool:
+    return "populated 0" in (group / "cgroup.events").read_text()
+
+
+def _is_used(group: Path) -> bool:
+    """Whether a group has limits on processors, or a weight."""
+    try:
+        limit, weight = (group / "cpu.max").read_text(), (group / "cpu.weight").read_text()
+    except OSError:  # it has none, or is gone
+        return False
+    return not limit.startswith("max") or weight.strip() != "100"
+
+
+def groups_left(mounts: Path = MOUNTS) -> dict[str, Path]:
+    """The groups of runs on this machine, by their owners' names."""
+    try:
+        root = hierarchy(mounts)
+    except UnfitMachine:
+        return {}
+    return {path.name.removeprefix(PREFIX): path for path in root.glob(f"{PREFIX}*") if path.is_dir()}
+
+
+def remove_group(group: Path) -> None:
+    """Remove a control group with those in it, whose processes were ended. OSError when it cannot be."""
+    for part in [*(path for path in group.iterdir() if path.is_dir()), group]:
+        wait_until(partial(_is_empty, part), GONE_S)
+        part.rmdir()
