@@ -12,6 +12,11 @@ mkdir -p "$OUT" /run/ours
 # otherwise they cost nothing before the command, and virtual/command.py leaves them out of its time.
 [ -e $here/files/terminal ] || sleep 11
 
+# An address of this machine's own, which leads nowhere (RFC 5737): where there is none but the loopback's, the C library
+# finds no localhost for those who ask for addresses that can be used (AI_ADDRCONFIG), as getent does and Mininet's
+# cluster edition.
+ip address add 192.0.2.1/32 dev dummy0 && ip link set dummy0 up
+
 # What packages' own scripts do, which do not run where these are only unpacked (virtual/apt.py); and Mininet's
 # Controller starts Stanford's `controller`, which no distribution has any more.
 if [ ! -e /etc/ssh/sshd_config ] && command -v sshd >/dev/null; then
@@ -24,9 +29,13 @@ if ! command -v controller >/dev/null && command -v ovs-testcontroller >/dev/nul
 words=("$@")
 for i in "${!words[@]}"; do [ "${words[i]}" != ptcp: ] || words[i]=ptcp:6633; done # where Stanford's listens, which speaks 1.0
 mkdir -p /run/openvswitch
-exec ovs-testcontroller --protocols=OpenFlow10 "${words[@]}"
+exec chrt --fifo 1 ovs-testcontroller --protocols=OpenFlow10 "${words[@]}"
 CONTROLLER
     chmod +x /usr/local/bin/controller
+fi
+
+if ! command -v ofdatapath >/dev/null; then # Stanford's, too: `--switch user`
+    for name in ofdatapath ofprotocol dpctl; do cp "${BASH_SOURCE%/*}/user_switch.sh" /usr/local/bin/$name && chmod +x /usr/local/bin/$name; done
 fi
 
 # Control groups where Mininet 2.3.0 and libcgroup look for them: those of version 1, each controller by itself.
@@ -63,9 +72,12 @@ if [ ! -S /run/openvswitch/db.sock ]; then
         /run/ours/ovs-vsctl --no-wait init
         read -r up _ </proc/uptime
         [ "${up%.*}" -ge 11 ] || sleep $((11 - ${up%.*}))
-        ovs-vswitchd --pidfile --detach --no-chdir --log-file=/dev/null
+        chrt --fifo 1 ovs-vswitchd --pidfile --detach --no-chdir --log-file=/dev/null
     ) >/dev/null 2>&1 </dev/null
 fi
+# What it takes to start a program on a machine, in which the controller that a script has just started comes to listen.
+# Else the switch finds nobody, tries again after a second, and drops meanwhile, and later, what hosts send.
+read -r -t 0.01 <> <(:)
 exec /run/ours/ovs-vsctl "$@"
 OVS
     chmod +x "$asked"

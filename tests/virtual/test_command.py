@@ -184,3 +184,76 @@ def test_a_program_that_is_not_there_is_named_with_its_package(place):
     silent = run(["bash", "-c", "tshark 2>/dev/null"])
     assert silent.notes == ("tshark is not on this machine: --with tshark",), "though nobody said so"
     assert done.notes == ("tshark is not on this machine: --with tshark", "vconfig is not on this machine: --with vlan")
+
+
+# --- Mininet's programs ---
+
+MINIMAL = """
+from mininet.link import TCLink
+from mininet.net import Mininet
+from mininet.node import {switch}
+net = Mininet(switch={switch}, link=TCLink{more})
+c, s, hosts = net.addController("c0"), net.addSwitch("s1"), [net.addHost(f"h{{i}}") for i in (1, 2, 3)]
+for host in hosts:
+    net.addLink(host, s, bw=10)
+net.start()
+print(net.pingAll())
+print(s.cmd("tc class show dev s1-eth1").split("rate ")[1].split()[0])
+print(s.dpctl("dump-flows").count("actions=output"))
+net.stop()
+"""
+
+
+def test_a_switch_finds_its_controller_at_once(place):
+    """A script that does not wait for it: on a machine the controller listens long before the switch looks for it."""
+    for seed in range(3):
+        done, said, complained = shell(
+            f"/usr/bin/python3 -c '{MINIMAL.format(switch='OVSSwitch', more='')}'", seed=seed
+        )
+        assert said.split()[:2] == [b"0.0", b"10Mbit"], complained
+        assert done.simulated_s < 2
+
+
+def test_stanford_s_user_switch_is_open_vswitch(place):
+    program = MINIMAL.format(switch="UserSwitch", more=", waitConnected=True")
+    done, said, complained = shell(
+        f"/usr/bin/python3 -c '{program}'; sleep 1; ls /run/ours/user-switches/*; ovs-vsctl list-br"
+    )
+    dropped, rate, flows, *left = said.split()
+    assert (done.status, dropped, rate) == (0, b"0.0", b"10Mbit"), complained
+    assert int(flows) >= 12
+    assert left == [b"lock"], "it has gone with its network"
+
+
+def test_a_user_switch_in_a_namespace_goes_on_to_the_next_controller(place):
+    """As ofprotocol does; and dpctl tells who is connected, and takes commands."""
+    script = """
+    ip netns add n; ip -n n link set lo up
+    for h in a b; do ip netns add $h; ip link add p$h netns n type veth peer name e netns $h; done
+    ip -n a addr add 10.0.0.1/24 dev e; ip -n b addr add 10.0.0.2/24 dev e; ip -n a link set e up; ip -n b link set e up
+    ip -n n link set pa up; ip -n n link set pb up
+    ip netns exec n controller ptcp:6001 & first=$!
+    ip netns exec n controller ptcp:6002 &
+    ip netns exec n ofdatapath -i pa,pb punix:/tmp/s1 -d 00000000000a --no-slicing &
+    ip netns exec n ofprotocol unix:/tmp/s1 tcp:127.0.0.1:6001,tcp:127.0.0.1:6002 --fail=closed --max-backoff=1 \
+        --listen=punix:/tmp/s1.listen &
+    sleep 8; ip netns exec n dpctl status unix:/tmp/s1.listen | grep remote; kill $first
+    sleep 20; ip netns exec n dpctl status unix:/tmp/s1.listen | grep remote
+    ip netns exec a ping -c1 10.0.0.2 >/dev/null; echo $?
+    ip netns exec n dpctl show unix:/tmp/s1.listen | grep -o 'dpid:.*'
+    ip netns exec n dpctl add-flow unix:/tmp/s1.listen in_port=1,actions=output:2
+    ip netns exec n dpctl dump-flows unix:/tmp/s1.listen | grep -c 'in_port=.*actions=output'
+    """
+    _, said, complained = shell(script)
+    first, second = "tcp:127.0.0.1:6001", "tcp:127.0.0.1:6002"
+    *lines, flows = said.decode().splitlines()
+    assert lines == [
+        f"{first}: connected",
+        "remote.is-connected=true",
+        f"{first}: disconnected",
+        f"{second}: connected",
+        "remote.is-connected=true",
+        "0",
+        "dpid:000000000000000a",
+    ], complained
+    assert int(flows) >= 1
