@@ -1,0 +1,83 @@
+"""Shares of the control in a window of one's own, two sweeps beside each other: whether what differs lasts.
+
+    python -m studies.steady FROM TO FOLDER OTHER [FOLDER OTHER ...] > steady.csv
+
+From second FROM to TO after the traffic began, by the rates that each run.json has of every second. A row for each pair
+of folders and scheme: mean shares in %, and the second's minus the first's in points with a 95 % interval: over seeds,
+each the mean of the patterns that both have; with fewer than three seeds, over patterns. Runs that are not valid, or
+have no control, are left out.
+"""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from hedera.schemes import CONTROL
+from plots.load import load_sweep
+from record.run import Run, mean_over
+from studies.study import interval
+
+Window = tuple[float, float]
+LEAST = 3
+"""With fewer seeds an interval is over patterns."""
+Key = tuple[str, str, int]
+"""Pattern, scheme, trial."""
+
+
+def shares(folder: Path, window: Window) -> dict[Key, float]:
+    """Each valid run's share of its control in the window, in %."""
+    runs = {(run.pattern, run.scheme, run.trial): run for run in load_sweep(folder).runs if run.valid}
+    rates = {key: _rate(run, window) for key, run in runs.items()}
+    controls = {(pattern, trial): rate for (pattern, scheme, trial), rate in rates.items() if scheme == CONTROL}
+    return {
+        (pattern, scheme, trial): 100 * rate / controls[pattern, trial]
+        for (pattern, scheme, trial), rate in rates.items()
+        if scheme != CONTROL and (pattern, trial) in controls
+    }
+
+
+def _rate(run: Run, window: Window) -> float:
+    return mean_over(np.array(run.rates.t), np.array(run.rates.total_mbps), window)
+
+
+def compared(first: Path, second: Path, window: Window) -> Iterator[dict[str, object]]:
+    before, after = shares(first, window), shares(second, window)
+    both = sorted(before.keys() & after.keys())
+    for scheme in dict.fromkeys(scheme for _, scheme, _ in both):
+        keys = [key for key in both if key[1] == scheme]
+        trials, patterns = ({key[place] for key in keys} for place in (2, 0))
+        place, groups = (2, trials) if len(trials) >= LEAST else (0, patterns)
+        found = interval(np.mean([after[key] - before[key] for key in keys if key[place] == one]) for one in groups)
+        yield {
+            "folder": _name(first), "other": _name(second), "from_s": f"{window[0]:g}", "to_s": f"{window[1]:g}",
+            "scheme": scheme, "patterns": len(patterns), "seeds": len(trials),
+            "share": f"{np.mean([before[key] for key in keys]):.3f}",
+            "other_share": f"{np.mean([after[key] for key in keys]):.3f}",
+            "difference_points": _text(found.mean), "low_points": _text(found.low), "high_points": _text(found.high),
+        }  # fmt: skip
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
+
+
+def _name(folder: Path) -> str:
+    return folder.resolve().name
+
+
+def main(arguments: Sequence[str]) -> None:
+    begin, end, *folders = arguments
+    pairs = zip(map(Path, folders[::2]), map(Path, folders[1::2]), strict=True)
+    rows = [row for one, other in pairs for row in compared(one, other, (float(begin), float(end)))]
+    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,36 @@
+"""What acknowledgements on a flow's links take of it, of runs that are made up."""
+
+import pytest
+
+from record.run import read
+from studies.acknowledgements import by_streams, rows
+from tests.plots.sweeps import run_document, store
+
+
+def flow(src, dst, core, back, mbps=9.5):
+    paths = {"paths": [{"t": 0.1, "core": core}], "ack_paths": [{"t": 0.1, "core": back}]}
+    return {"src": src, "dst": dst, "mbps": mbps, "per_second_mbps": [1.0] * 20 + [mbps] * 9 + [0.0], **paths}
+
+
+FLOWS = [
+    flow(0, 4, core=0, back=2),  # to pod 1, its acknowledgements from there to pod 0
+    flow(5, 1, core=2, back=0, mbps=9.0),  # from pod 1 to pod 0, beside the first one's acknowledgements
+    flow(8, 12, core=1, back=1),
+    flow(9, 13, core=1, back=1),  # with the third on one link
+    flow(2, 3, core=0, back=0),  # within a pod
+]
+
+
+def test_streams_are_counted_on_links_of_flows_that_share_none(tmp_path):
+    run = read(store(tmp_path, run_document(scheme="ecmp", flows=FLOWS)))
+    assert by_streams(run) == [(1, 9.5), (1, 9.0)]
+
+
+def test_rows_are_means_over_seeds_of_what_the_control_s_flows_have(tmp_path):
+    for trial in (1, 2, 3):
+        store(tmp_path, run_document(scheme="nonblocking", trial=trial, flows=[flow(0, 4, 0, 0, mbps=10.0)]))
+        store(tmp_path, run_document(scheme="ecmp", trial=trial, flows=FLOWS))
+    store(tmp_path, run_document(scheme="ecmp", trial=4, flows=FLOWS))  # without a control
+    (row,) = rows(tmp_path)
+    assert (row["scheme"], row["ack_paths"], row["streams"], row["flows"], row["seeds"]) == ("ecmp", "hashed", 1, 6, 3)
+    assert [float(row[name]) for name in ("mean", "low", "high")] == pytest.approx([92.5, 92.5, 92.5])

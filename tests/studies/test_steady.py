@@ -1,0 +1,32 @@
+"""Two sweeps beside each other in a window of one's own."""
+
+import pytest
+
+from studies.steady import compared, main
+from tests.plots.sweeps import run_document, store
+
+
+def sweep(folder, late, trials=3):
+    """Hedera has half of the control at first, and ``late`` of it from second 10 on."""
+    for trial in range(1, trials + 1):
+        for scheme, rates in (("nonblocking", [100.0] * 30), ("hedera-sa", [50.0] * 10 + [late + trial] * 20)):
+            document = run_document("published:stride4", scheme, trial)
+            document["rates"] = {"t": [*range(1, 31)], "total_mbps": rates, "hosts": {}}
+            store(folder, document)
+    return folder
+
+
+def test_the_window_decides(tmp_path):
+    one, other = sweep(tmp_path / "one", 80.0), sweep(tmp_path / "other", 90.0)
+    (early,) = compared(one, other, (2, 8))
+    assert float(early["difference_points"]) == 0
+    (late,) = compared(one, other, (12, 18))
+    assert [float(late[name]) for name in ("share", "other_share", "difference_points")] == pytest.approx([82, 92, 10])
+    assert (late["scheme"], late["patterns"], late["seeds"]) == ("hedera-sa", 1, 3)
+
+
+def test_rows_are_csv(tmp_path, capsys):
+    main(["12", "18", str(sweep(tmp_path / "one", 80.0)), str(sweep(tmp_path / "other", 90.0))])
+    head, row = capsys.readouterr().out.splitlines()
+    assert head.startswith("folder,other,from_s,to_s,scheme")
+    assert row.startswith("one,other,12,18,hedera-sa,1,3,82.000,92.000,10.000")
