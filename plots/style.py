@@ -119,6 +119,17 @@ def colour(scheme: str) -> str:
     return COLOURS.get(scheme) or _OTHER[sum(scheme.encode()) % len(_OTHER)]
 
 
+def colours(schemes: Iterable[str]) -> dict[str, str]:
+    """A colour for each scheme of a picture: that of `colour`, but no two schemes of one's own have the same one while
+    there are others left."""
+    chosen: dict[str, str] = {}
+    for scheme in scheme_order(schemes):
+        free = [other for other in _OTHER if other not in chosen.values()]
+        own = colour(scheme)
+        chosen[scheme] = free[0] if own in chosen.values() and own in _OTHER and free else own
+    return chosen
+
+
 def short(pattern: str) -> str:
     """A pattern for a table, without ``published:`` or ``replication:``; a file without its folder."""
     parts = (part.removeprefix("published:").removeprefix("replication:") for part in pattern.split(" + "))

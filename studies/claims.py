@@ -332,8 +332,8 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
     """List the documents' numbers that data holds, each with its data and the command that makes that; check them all.
 
     Each claim is computed again from its data. A simulation gives the same digits again; an emulated number may differ
-    by as much as the list says. Of all other numbers in README.md, docs/ and results/*/README.md those are named that
-    have changed since somebody has read them (results/read.csv).
+    by as much as the list says. Of all other numbers in README.md, docs/ and the README.md of each folder of results/
+    those are named that have changed since somebody has read them (results/read.csv).
 
     \b
     You changed a page: hedera claims --find docs/ecmp.md >> results/claims.csv (look at the rows, fill in

@@ -30,7 +30,6 @@ import numpy as np
 
 from harness.hosts import peer
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
-from harness.network.cpulimit import HostGroups
 from harness.network.netlink import inside
 from harness.network.processes import Children, wait_until
 from record.completion import completed
@@ -44,6 +43,7 @@ from traffic.programs import FlowReport, Interval, client_command, parse_report,
 from traffic.workload import Workload
 
 if TYPE_CHECKING:
+    from harness.network.cpulimit import HostGroups
     from harness.network.fabric import Fabric
 
 

@@ -17,7 +17,7 @@ import click
 from hedera.schemes import CONTROL
 from plots.completion import over_seeds
 from plots.pictures import picture
-from plots.style import colour, logarithmic, scheme_label, scheme_order
+from plots.style import colours, logarithmic, scheme_label
 from record.completion import CLASSES
 from record.options import field_options
 from simulator.config import Config, bounded
@@ -74,6 +74,7 @@ def _draw(note: str, rows: Rows, path: Path) -> None:
     """A column for each network. Small and large flows: their median and 99th percentile, and the mean over ECMP's of
     the same seed; bars: 95 % intervals."""
     networks = grouped(_means(rows), "hosts")
+    shades = colours({str(row["scheme"]) for of_network in networks.values() for row in of_network})
     panels = [(size, *statistic) for size in _DRAWN for statistic in (*STATISTICS.items(), (OVER, "mean over ECMP's"))]
     with picture(path, 1.2 + 2.9 * len(networks), 2.2 * len(panels) + 1, f"Load against slowdown\n{note}\n") as sheet:
         grid = sheet.subplots(len(panels), len(networks), sharex=True, sharey="row", squeeze=False)
@@ -81,9 +82,9 @@ def _draw(note: str, rows: Rows, path: Path) -> None:
             column_of_axes[0].set_title(f"{hosts:,} hosts")
             for axes, (size, statistic, _) in zip(column_of_axes, panels, strict=True):
                 lines = grouped((row for row in of_network if row["size_class"] == size), "scheme")
-                for scheme in scheme_order(lines):
-                    ours = sorted(lines[scheme], key=lambda row: float(row["load"]))
-                    loads, line = column(ours, "load"), colour(scheme)
+                for scheme, line in shades.items():
+                    ours = sorted(lines.get(scheme, []), key=lambda row: float(row["load"]))
+                    loads = column(ours, "load")
                     axes.plot(loads, column(ours, statistic), ".-", color=line, label=scheme_label(scheme))
                     low, high = (column(ours, f"{end}_{statistic}") for end in ("low", "high"))
                     axes.vlines(loads, low.clip(0.1), high, color=line, lw=1)

@@ -1,5 +1,5 @@
 from hedera.hashes import FIELDS
-from plots.style import COLOURS, colour, scheme_label
+from plots.style import COLOURS, colour, colours, scheme_label
 
 
 def test_a_scheme_with_another_hash_is_seen_to_be_one():
@@ -9,3 +9,11 @@ def test_a_scheme_with_another_hash_is_seen_to_be_one():
     assert all(len(each) == 7 for each in of_ecmp)
     assert scheme_label("ecmp@crc32:addresses") == "ECMP (crc32:addresses)"
     assert scheme_label("mine.py:Mine@crc32:addresses") == "mine.py:Mine@crc32:addresses"
+
+
+def test_schemes_of_ones_own_have_colours_of_their_own_in_a_picture():
+    mine = ["plb.py:Plb", "conga.py:Conga", "plb.py:Plc", "conga.py:Congb"]
+    shades = colours([*COLOURS, *mine])
+    assert len(set(shades.values())) == len(COLOURS) + len(mine)
+    assert all(shades[scheme] == COLOURS[scheme] for scheme in COLOURS)
+    assert len(colours([*mine, "one.py:More"])) == 5
