@@ -245,17 +245,16 @@ def unsaid(root: Path) -> list[str]:
     return [f"{FIGURE} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
 
 
-def unread(root: Path, claims: Sequence[Row]) -> list[str]:
-    """Sentences on the numbers that no claim holds and that are not as somebody has read them."""
+def unread(root: Path, now: Mapping[str, Sequence[numbers.Number]]) -> list[str]:
+    """Sentences on the numbers that no claim holds (`unheld`) and that are not as somebody has read them."""
     read = (
         {row["page"]: row["numbers"] for row in read_csv(root / numbers.READ)} if (root / numbers.READ).exists() else {}
     )
-    now = _unheld(root, claims)
     gone = [f"{page} is not there, and {numbers.READ} has its numbers" for page in read.keys() - now.keys()]
     return [*gone, *(one for page in now for one in numbers.changed(page, now[page], read.get(page, "")))]
 
 
-def _unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[numbers.Number]]:
+def unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[numbers.Number]]:
     """By page, its numbers that neither a claim holds nor a command makes."""
     by_page = {page: (root / page).read_text(encoding="utf-8") for page in numbers.pages(root)}
     made = {FIGURE: _now(root)[1]} if FIGURE in by_page else {}
@@ -265,11 +264,8 @@ def _unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[numbers.Number]
     }
 
 
-def take_as_read(root: Path, claims: Sequence[Row]) -> None:
-    rows = [
-        {"page": page, "numbers": " ".join(one.spelled for one in found)}
-        for page, found in _unheld(root, claims).items()
-    ]
+def take_as_read(root: Path, now: Mapping[str, Sequence[numbers.Number]]) -> None:
+    rows = [{"page": page, "numbers": " ".join(one.spelled for one in found)} for page, found in now.items()]
     write_csv(root / numbers.READ, rows)
 
 
@@ -350,13 +346,14 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
         return
     if write:
         write_section(ROOT)
+    now = unheld(ROOT, claims)
     if read:
-        take_as_read(ROOT, claims)
+        take_as_read(ROOT, now)
     shown = ("claim", "said", "data", "command", "tolerance")
     for (claim, page, data, how, tolerance), rows in grouped(claims, *shown).items():
         differ = f"; another run may differ by {tolerance}" if tolerance else ""
         click.echo(f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {page}, results/{data}\n    {how}")
-    faults = [*filter(None, map(wrong, claims)), *unsaid(ROOT), *unread(ROOT, claims)]
+    faults = [*filter(None, map(wrong, claims)), *unsaid(ROOT), *unread(ROOT, now)]
     faults += seeds_unlike(ROOT) if seeds else []
     for fault in faults:
         click.echo(fault)
@@ -365,6 +362,5 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
     for folder in sorted({Path(one["data"]).parent for one in claims} | {Path(KEPT).relative_to("results")}):
         if (ROOT / "results" / folder / ARCHIVE).exists() and (mixed := load_sweep(ROOT / "results" / folder).mixture):
             click.echo(f"results/{folder}: {mixed}")
-    unheld = sum(map(len, _unheld(ROOT, claims).values()))
     click.echo(f"{len({one['claim'] for one in claims})} claims, {len(claims)} numbers: all as their data says")
-    click.echo(f"{unheld} more numbers are as they were read: no data is asked about these")
+    click.echo(f"{sum(map(len, now.values()))} more numbers are as they were read: no data is asked about these")

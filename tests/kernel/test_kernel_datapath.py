@@ -105,16 +105,23 @@ def test_a_machine_without_ipv6_is_no_obstacle(folder):
     assert 0.6 < run["bisection_mbps"] / run["capacity_mbps"] < 1.01
 
 
+LIMITED = "tests/harness/run/test_experiment.py -k 'kill_9 or host_cpu'"
+
+
 @pytest.mark.real
-def test_what_happens_to_a_run_when_its_processes_are_killed_and_to_hosts_with_limits():
+@pytest.mark.parametrize(
+    ("tests", "seconds", "passed"),
+    [(LIMITED, 600, "4 passed"), ("tests/harness/network/test_cpulimit.py -m real", 200, "5 passed")],
+    ids=["killed processes and hosts with limits", "limits on processors"],
+)
+def test_what_needs_such_a_kernel_passes_there(tests, seconds, passed):
     if kernel_datapath():
         pytest.skip("this kernel runs those tests itself")
-    tests = "tests/harness/run/test_experiment.py -k 'kill_9 or host_cpu'"
     status, said = on_kernel(
-        f"{sys.executable} -m pytest -p no:cacheprovider --basetemp=/run/tests {tests}", seconds=600
+        f"{sys.executable} -m pytest -rs -p no:cacheprovider --basetemp=/run/tests {tests}", seconds=seconds
     )
     assert status == 0, said
-    assert "4 passed" in said
+    assert passed in said
 
 
 def test_first_tries_count(folder, results):
@@ -129,15 +136,3 @@ def test_first_tries_count(folder, results):
 def reasons(run):
     path = run / "run.json"
     return json.loads(path.read_text())["reasons"] if path.exists() else ["there is no run.json"]
-
-
-@pytest.mark.real
-def test_limits_on_processors():
-    if kernel_datapath():
-        pytest.skip("this kernel runs those tests itself")
-    tests = "tests/harness/network/test_cpulimit.py -m real"
-    status, said = on_kernel(
-        f"{sys.executable} -m pytest -rs -p no:cacheprovider --basetemp=/run/tests {tests}", seconds=200
-    )
-    assert status == 0, said
-    assert "5 passed" in said
