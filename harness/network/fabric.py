@@ -122,6 +122,8 @@ class Fabric:
                 limit = replace(shape, mbps=shape.mbps * rate)
                 if link.lower in hosts:
                     limit = limit.at_host() if name in hosts else limit.to_host()
+                else:
+                    limit = limit.at_switch()
                 self.shapes[interface] = limit
                 ends.append((interface, self.pid_of(name)))
             cables.append(ends)
