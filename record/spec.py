@@ -471,7 +471,7 @@ PATIENCE_S = 300.0
 PATIENCE_PER_NODE_S = 2.0
 """What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
 
-_PHANTOM = re.compile(r"([0-9]?\.?[0-9]{1,9}):([0-9]{1,9})", re.ASCII)
+_PHANTOM = re.compile(r"([01]|[01]?\.[0-9]{1,9}):([1-9][0-9]{0,8})", re.ASCII)
 SIGNALS = {"kill": signal.SIGKILL, "freeze": signal.SIGSTOP}
 _DISTURBANCE = re.compile(r"controller:(kill|freeze)@([0-9]{1,9}(?:\.[0-9]{1,9})?)", re.ASCII)
 
@@ -684,10 +684,10 @@ class RunSpec(Experiment):
         if self.phantom is None:
             return None
         match = _PHANTOM.fullmatch(self.phantom)
-        if match is None or not 0.01 <= float(match[1]) <= 1 or int(match[2]) < 1:
+        if match is None or not 0.01 <= float(match[1]) <= 1:
             raise UserMistake(
-                "--phantom is GAMMA:BYTES, such as 0.95:2500, with a share of the rate of 0.01 to 1 "
-                f"and at least one byte, not {self.phantom[:60]!r}"
+                "--phantom is GAMMA:BYTES, such as 0.95:2500, with a share of 0.01 to 1 and a whole number of 1 to "
+                f"999999999, not {self.phantom[:60]!r}"
             )
         return Phantom(float(match[1]), int(match[2]))
 

@@ -134,12 +134,14 @@ class Pacer(NamedTuple):
 
 
 class Paced(NamedTuple):
-    """What a pacer counts, of which port: its rate R in bytes per second; bytes of tokens, bytes that wait for them (Q)
+    """What a pacer counts, of which port: bytes that wait in it, for tokens or for the link; its rate R in bytes per
+    second; bytes of tokens, bytes that wait for them (Q)
     and bytes that came since the last new rate (M); new rates; packets that passed and that waited for tokens; ACKs
     that echo a mark, those that associated their flow, and of these those of a flow that was not associated."""
 
     port: str
     told: Pacer
+    queued: int
     rate: int
     tokens: int
     held: int
@@ -204,10 +206,11 @@ class Netlink:
             parts = dict(_attributes(message[_QDISC.size :]))
             if _text(parts[_KIND]) == PACER:
                 told = dict(_attributes(parts[_OPTIONS]))
-                counted = dict(_attributes(parts[_STATISTICS]))[_STATISTICS_OF_ITS_OWN]
-                port = self._names[_QDISC.unpack_from(message)[1]]
+                counted = dict(_attributes(parts[_STATISTICS]))
+                port, waits = self._names[_QDISC.unpack_from(message)[1]], _number(counted[_OF_THE_QUEUE][4:8])
                 values = (_number(told[one]) for one in range(1, _PACER_LAST + 1))
-                paced.append(Paced(port, Pacer(*values), *_PACER_COUNTERS.unpack_from(counted)))
+                of_its_own = _PACER_COUNTERS.unpack_from(counted[_STATISTICS_OF_ITS_OWN])
+                paced.append(Paced(port, Pacer(*values), waits, *of_its_own))
         return paced
 
     def links(self) -> list[Link]:

@@ -271,10 +271,25 @@ def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, in
         return {link.name: link.dropped for link in kernel.links() if link.name in ours and link.dropped}
 
 
+def marked_and_paced(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
+    """Packets that phantom queues have marked, that pacers have held, and that have passed these."""
+    with contextlib.closing(Netlink(namespace)) as kernel:
+        ports = [one for one in kernel.eports() if one.name in interfaces]
+        pacers = [one for one in kernel.pacers() if one.port in interfaces]
+    return {
+        "marked_by_phantom_queues": sum(one.phantom_marked for one in ports),
+        "paced_packets": sum(one.paced for one in pacers),
+        "not_paced_packets": sum(one.passed for one in pacers),
+    }
+
+
 def require(shape: Shape) -> None:
-    """UnfitMachine when the kernel has no queue that marks, or delays no packets, where the shape does. Eports do."""
+    """UnfitMachine when the kernel has no queue that marks, delays no packets, or has no HULL, where the shape has.
+    With eports there is all of it."""
     if shape.carrier == EPORT:
         return
+    if shape.phantom or shape.pacer:
+        raise UnfitMachine("--phantom and --pacer take our guests' kernel of Linux 7.2 or later")
     for wanted, what, qdisc in (
         (shape.marks, "DCTCP needs queues that mark (RED, the kernel's sch_red)", replace(shape, marks=True).queue),
         (shape.delay_us, "--delay needs the kernel's sch_netem", f"netem delay {shape.delay_us}us"),

@@ -183,7 +183,7 @@ def test_its_rate_follows_the_law_step_by_step(hosts):
             assert counted.rate == pytest.approx(rate, abs=updates + 1)
             for _ in range(packets):
                 ends.sender.send(bytes(PAYLOAD))
-            assert paced(a)[3:7] == (SLOW.depth, 0, packets * FRAME, updates)
+            assert paced(a)[4:8] == (SLOW.depth, 0, packets * FRAME, updates)
             rate, updates = law(rate, packets * FRAME, 0), updates + 1
         assert after(a, updates).rate == pytest.approx(rate, abs=updates + 1)
         assert paced(a).passed == 30
