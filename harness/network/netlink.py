@@ -50,7 +50,7 @@ _HARDWARE_ADDRESS, _NAME, _MTU, _WHAT, _NAMESPACE_OF, _COUNTERS = 1, 3, 4, 18, 1
 _DROPPED, _SENT_BYTES = struct.Struct("=48xQQ"), struct.Struct("=24xQ")
 _COUNTED, _PEER = 3, 1
 _RATE, _LIMIT, _DELAY, _MARK_MIN, _MARK_MAX, _DRAIN, _PHANTOM = 2, 3, 4, 5, 6, 7, 8
-_EPORT_COUNTERS = struct.Struct("=QQQQ")
+_EPORT_COUNTERS = struct.Struct("=QQQQQ")
 VETH, EPORT = "veth", "eport"
 """Kinds of devices that come in pairs: Linux's, and that of our guests, which has a rate and a queue of its own."""
 
@@ -99,7 +99,8 @@ class Eport(NamedTuple):
     """What a port of our guests' kernel was told, and counts: bytes per second; bytes of its queue, which marks some
     packets from ``mark_min`` on and all from ``mark_max`` on (0: none); ns of its cable; a phantom queue's ``drain`` in
     bytes per second, and the bytes above which it marks (0: there is none). It counts bytes that wait, packets dropped
-    for want of room, packets marked by the queue and by the phantom queue, bytes that have left."""
+    for want of room, packets marked by the queue and by the phantom queue, bytes that waited times ns (without the
+    packet that is being sent), bytes that have left."""
 
     name: str
     rate: int
@@ -113,6 +114,7 @@ class Eport(NamedTuple):
     drops: int = 0
     marked: int = 0
     phantom_marked: int = 0
+    waited: int = 0
     sent: int = 0
 
 

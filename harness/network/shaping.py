@@ -217,7 +217,7 @@ def unlimited(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Se
 
 def otherwise(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: Sequence[Eport]) -> list[str]:
     """The interfaces that are no eport of their shape, with what they are told."""
-    told = {one.name: one._replace(queued=0, drops=0, marked=0, phantom_marked=0, sent=0) for one in ports}
+    told = {one.name: one._replace(queued=0, drops=0, marked=0, phantom_marked=0, waited=0, sent=0) for one in ports}
     return [f"{one} ({told.get(one, 'is no eport')})" for one in interfaces if told.get(one) != shapes[one].told(one)]
 
 

@@ -115,6 +115,8 @@ def test_a_full_link_s_gaps_are_a_frame_s_time_and_what_has_no_room_is_dropped(h
     with contextlib.closing(Netlink(a)) as kernel:
         (port,) = kernel.eports()
         assert (port.drops, port.queued) == (100 - len(heard), 0)
+        waited = FRAME * sum(n * frame_ns(mbps) for n in range(len(heard)))  # the n-th for those before it
+        assert port.waited == pytest.approx(waited, rel=0.01)
         assert port.sent >= len(heard) * FRAME
 
 
