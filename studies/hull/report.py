@@ -23,6 +23,7 @@ from record.output import read_csv
 from record.spec import options_of
 from record.tasks import run_tasks
 from studies.hull import linux
+from studies.hull.mice import mice
 from studies.hull.packets import KINDS, Result, Task, engine, fingerprint, keep, kept_or_run, parse, run_scenario, turn
 from studies.hull.scenario import FAN_OUTS, SCHEMES, STATIC, UNITS, VARIANTS, Experiment, Parameters, Quantity, written
 from studies.study import Parts, Row, Rows, Study, among, grouped, interval, study, table
@@ -480,6 +481,7 @@ def figure_5(quick: bool, **options: Any) -> Study:
     return _study(FIGURE_5, quick, **options)
 
 
+hull.add_command(mice)
 report_tables.add_command(table_2, "2")
 for _number, _command in (("1", figure_1), ("4", figure_4), ("5", figure_5)):
     figures.add_command(_command, _number)
