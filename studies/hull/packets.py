@@ -238,7 +238,7 @@ def _by_query(traffic: Traffic, took_ms: Float64, done: Bool) -> Float64:
 def _counts(
     head: dict[str, Any], traffic: Traffic, window_s: float, link_mbps: float, wall_s: float
 ) -> dict[str, float]:
-    """Totals, and which flows the servers' pacers chose, by kind: packets, associations, and those that ended."""
+    """Totals, and on ns-3 whom servers' pacers chose, by kind: packets, associations, and those that ended."""
     client = next(port for port in head["ports"] if port["link"] == "switch>client")
     counts = {
         "utilisation": client["sent_bytes_in_window"] * 8 / (window_s * link_mbps * 1e6),
@@ -252,6 +252,8 @@ def _counts(
     }
     for name in ("paced_packets", "passed_packets", "dropped_packets"):
         counts[f"pacers_{name}"] = sum(pacer[name] for pacer in head["pacers"])
+    if not head["events"]:  # Linux counts neither them nor what its pacers see of each flow
+        return {name: float(value) for name, value in counts.items() if name != "events"}
     counts |= {f"{kind}_{what}": 0 for kind in KINDS.values() for what in ("packets", "associations", "ended")}
     for pacer in head["pacers"]:
         for flow in pacer["flows"] if pacer["host"] != "client" else ():

@@ -61,8 +61,8 @@ SAMPLES: dict[str, Callable[[Result], Float64]] = {
 
 
 def _percent(kind: str, what: str, of: str, result: Result) -> Float64:
-    """An event at the servers' pacers, for flows of a kind; nothing if there was no such flow."""
-    whole = result.counts[f"{kind}_{of}"]
+    """An event at the servers' pacers, for flows of a kind; nothing if there was no such flow, or nobody counted."""
+    whole = result.counts.get(f"{kind}_{of}")
     return np.array([100 * result.counts[f"{kind}_{what}"] / whole] if whole else [])
 
 
