@@ -14,7 +14,7 @@ import numpy as np
 
 from plots.load import load_sweep
 from plots.pictures import named, picture
-from plots.style import scheme_label
+from plots.style import logarithmic, scheme_label
 from plots.trials import Difference, holm
 from record.options import in_words, json_option, output, picture_options
 from record.output import conclude, write_csv
@@ -97,7 +97,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     for each scheme."""
     rates = sorted({row["mbps"] for row in rows})
     tcps, schemes = (list(dict.fromkeys(row[name] for row in rows)) for name in ("tcp", "scheme"))
-    with picture(path, 5.2 * len(rates) + 0.6, 4.6, "What elephants carry, and how long mice wait") as figure:
+    with picture(path, max(7.5, 4.8 * len(rates)), 4.8, "What elephants carry, and how long mice wait") as figure:
         for axes, mbps in zip(np.atleast_1d(figure.subplots(1, len(rates))), rates, strict=True):
             for tcp, colour in zip(tcps, COLOURS, strict=False):
                 for scheme, mark in zip(schemes, MARKERS, strict=False):
@@ -106,13 +106,13 @@ def draw(rows: Sequence[Row], path: Path) -> None:
                     if found:
                         _point(axes, found["elephants_mbps"], found["mice_median_ms"], colour, mark)
             axes.set(xlabel="elephants, payload (Mb/s)", ylabel="mice, median time (ms)", title=f"{mbps:g} Mb/s")
-            axes.set_yscale("log")
+            logarithmic(axes)
             axes.set_xlim(0, None)
         for tcp, colour in zip(tcps, COLOURS, strict=False):
             axes.plot([], [], "s", color=colour, label=tcp)
         for scheme, mark in zip(schemes, MARKERS, strict=False):
             axes.plot([], [], mark, color="0.4", label=scheme_label(scheme))
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
 def _point(axes: Axes, x: Row, y: Row, colour: str, mark: str) -> None:
