@@ -178,6 +178,21 @@ def test_a_guest_that_is_killed(linux):
     assert wait_until(lambda: not any(Path("/proc", str(pid), "exe").exists() for pid in processes), PATIENCE_S)
 
 
+def test_a_process_that_has_just_begun_when_its_kernel_is_killed_is_not_left(linux, tmp_path):
+    """strace holds each one back before it can ask to be killed with its kernel."""
+    if shutil.which("strace") is None or ran("strace", "-o", "/dev/null", "true").returncode:
+        pytest.skip("where strace does not run no process is held back")
+    held = tmp_path / "linux"
+    options = "-f -qq -o /dev/null -e trace=execveat -e inject=execveat:delay_exit=100000"
+    held.write_text(f'#!/bin/sh\nexec strace {options} {linux} "$@"\n')
+    held.chmod(0o755)
+    with Guest(held, ["sh", "-c", "while :; do /bin/true; done"], **SMALL) as guest:
+        assert wait_until(lambda: (guest.job / "out/facts").exists(), PATIENCE_S)
+        [kernel] = Path(f"/proc/{guest.pid}/task/{guest.pid}/children").read_text().split()
+        os.kill(int(kernel), signal.SIGKILL)
+        assert wait_until(lambda: not of(guest.job), PATIENCE_S)
+
+
 PARENT = """
 import sys
 from dataclasses import replace

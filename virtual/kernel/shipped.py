@@ -36,10 +36,11 @@ COPIES = (6, 16)
 """From which version on there is what guests are copied with."""
 FROM = {
     "11-um-copies-of-a-guest.patch": COPIES,
+    "10-um-no-process-without-its-kernel.patch": (7, 2),
     "12-um-time-passes-in-steps.patch": (7, 2),
     "13-eport.patch": (7, 2),
     "14-openvswitch-recent-packets.patch": (7, 2),
-    "16-sch-hull-pacer.patch": (7, 2),
+    "15-sch-hull-pacer.patch": (7, 2),
 }
 """Changes that older sources have not got, by the first version that they fit."""
 OLD_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"

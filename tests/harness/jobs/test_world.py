@@ -20,7 +20,7 @@ from tests.harness.jobs.made import SPEC
 from virtual.guest import Original
 from virtual.kernel.shipped import manifest
 
-KERNELS = {5: "124ba1933ce292144306b8ace4dc5ef4ee2c86a70f2251013094638ff69e8ede"}
+KERNELS = {5: "f612ce0a9d8a40ecda64ec8bd29726ec4d83cd7fa4298f492f7e1303b9ee4777"}
 """The newest kernel of each version of the emulator: one that may change shares is a new version."""
 
 
