@@ -72,7 +72,7 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
 
 _RARE = (
     "fail", "disturb", "placement", "compute_s", "repeats", "topology", "oversubscribe", "delay_ms", "trace_ms", "pcap",
-    "host_cpu",
+    "host_cpu", "phantom", "pacer",
 )  # fmt: skip
 _BEFORE = {
     "threshold": 0.1, "large_flows": "measured-or-estimated", "iterations": 1000, "scale_sizes": True, "time": "real",
@@ -412,7 +412,8 @@ class Run(Record, frozen=True, kw_only=True):
     """What Hedera did, each time."""
     costs: Mapping[Name, float] = written({})
     """The controller's processor time, messages and bytes per second; TCP's retransmissions, reorderings,
-    timeouts and ECN marks; how soon large flows were found and moved."""
+    timeouts and ECN marks; packets that phantom queues marked, that pacers held, and that passed these;
+    how soon large flows were found and moved."""
     lost_packets: Mapping[Name, Count] = {}
     """Packets lost outside every queue, by place."""
     throttled_s: Mapping[Name, Seconds] = {}

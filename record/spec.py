@@ -471,8 +471,18 @@ PATIENCE_S = 300.0
 PATIENCE_PER_NODE_S = 2.0
 """What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
 
+_PHANTOM = re.compile(r"([01]|[01]?\.[0-9]{1,9}):([1-9][0-9]{0,8})", re.ASCII)
 SIGNALS = {"kill": signal.SIGKILL, "freeze": signal.SIGSTOP}
 _DISTURBANCE = re.compile(r"controller:(kill|freeze)@([0-9]{1,9}(?:\.[0-9]{1,9})?)", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Phantom:
+    """HULL's phantom queue of a switch's port: a counter that grows by each packet's bytes as it leaves, and drains at
+    the share ``drain`` of the link's rate. A packet that leaves it above ``bytes`` is marked."""
+
+    drain: float
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -526,6 +536,18 @@ class RunSpec(Experiment):
         Meta(pattern=r"^[a-z0-9_]+\Z", title="the name of a TCP algorithm"),
         described("TCP algorithm; with dctcp, queues mark from 20 packets on."),
     ] = "cubic"
+    phantom: Annotated[
+        Name | None,
+        described(
+            "Phantom queues (HULL) at switches, with dctcp in virtual time: they drain at so much of a link's rate and "
+            "mark above so many bytes, as 0.95:2500. Frames count themselves.",
+            metavar="GAMMA:BYTES",
+        ),
+    ] = None
+    pacer: Annotated[
+        Annotated[str, one_of("front", "behind")] | None,
+        described("HULL's pacers at hosts, in virtual time: in front of the host's queue, or behind it."),
+    ] = None
     sack: Annotated[
         bool,
         described(
@@ -603,6 +625,7 @@ class RunSpec(Experiment):
         except ValueError as error:
             raise UserMistake(str(error)) from None
         _ = self.disturbances
+        _ = self.phantom_queue
         if self.pcap:
             ports = {port_name(*end) for one in self.network().links() for end in (one[:2], one[2:])}
             if wrong := [port for port in self.pcap if port not in ports]:
@@ -637,6 +660,13 @@ class RunSpec(Experiment):
             raise UserMistake(f"--congestion-control is one of {', '.join(GUESTS_TCP)} in virtual time")
         if self.time == "virtual" and not self.rack:
             raise UserMistake("--no-rack takes a Linux before 6.17, in real time: the guests' kernel has nothing else")
+        for name in ("phantom", "pacer"):
+            if self.time == "real" and getattr(self, name) is not None:
+                raise UserMistake(f"--{name} takes our guests' kernel: --time virtual")
+        if self.phantom is not None and self.congestion_control != "dctcp":
+            raise UserMistake(f"--phantom is for --congestion-control dctcp: {self.congestion_control} sees no marks")
+        if self.pacer is not None and self.congestion_control != "dctcp":
+            raise UserMistake(f"--pacer is for --congestion-control dctcp: {self.congestion_control} echoes no marks")
         if self.time == "real" and not self.hystart:
             raise UserMistake("--no-hystart is for virtual time: it is a setting of the whole machine, not of a host")
         if not self.hystart and self.congestion_control != "cubic":
@@ -647,6 +677,19 @@ class RunSpec(Experiment):
                 raise UserMistake(f"{option_name(name)} is for virtual time: in real time it is what it is")
             if self.time != "auto" and getattr(self, name) is None:
                 object.__setattr__(self, name, default if self.time == "virtual" else 0.0)
+
+    @cached_property
+    def phantom_queue(self) -> Phantom | None:
+        """What ``phantom`` asks for."""
+        if self.phantom is None:
+            return None
+        match = _PHANTOM.fullmatch(self.phantom)
+        if match is None or not 0.01 <= float(match[1]) <= 1:
+            raise UserMistake(
+                "--phantom is GAMMA:BYTES, such as 0.95:2500, with a share of 0.01 to 1 and a whole number of 1 to "
+                f"999999999, not {self.phantom[:60]!r}"
+            )
+        return Phantom(float(match[1]), int(match[2]))
 
     @cached_property
     def disturbances(self) -> tuple[Disturbance, ...]:

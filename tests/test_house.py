@@ -86,7 +86,8 @@ PRIVATE = {
     **dict.fromkeys(("virtual.cache", "virtual.guest", "virtual.apt", "virtual.kernel"), "below the user's own cache"),
     **dict.fromkeys(("studies.hull.packets", "harness.jobs.world"), "the same"),
     **dict.fromkeys(
-        ("studies.hifi.lab", "harness.jobs.guests", "classroom.submission"), "in a temporary folder that is private"
+        ("studies.hifi.lab", "studies.hull.lab", "harness.jobs.guests", "classroom.submission"),
+        "in a temporary folder that is private",
     ),
     **dict.fromkeys(("harness.network", "harness.run", "harness.jobs.root"), "below /run/hedera, or in a guest"),
     "harness.jobs.experiment": "the same",

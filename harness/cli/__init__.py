@@ -42,7 +42,7 @@ _COMMANDS = {
     "grade": ("classroom.cli", "grade", "Grade a class's submissions, isolated from the machine."),
     "guest": ("harness.cli.machine", "guest", "Run any command, such as mn, in virtual time."),
     "hifi": ("studies.hifi.experiments", "hifi", "Mininet-HiFi's experiments: DCTCP and buffer sizes."),
-    "hull": ("studies.hull.report", "hull", "Simulate HULL by packets: phantom queues, DCTCP, pacing."),
+    "hull": ("studies.hull.report", "hull", "HULL by packets, on ns-3 and on Linux: phantom queues, DCTCP, pacing."),
     "kernel": ("harness.cli.machine", "kernel", "Build the kernel for virtual time, or show it."),
     "patterns": (__name__, "patterns", "List the traffic patterns."),
     "report": ("harness.cli.report", "report", "Draw a sweep's figures and page again from its runs."),

@@ -6,7 +6,7 @@ ends the harness ends the network, and nothing is left on the machine.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -122,6 +122,8 @@ class Fabric:
                 limit = replace(shape, mbps=shape.mbps * rate)
                 if link.lower in hosts:
                     limit = limit.at_host() if name in hosts else limit.to_host()
+                else:
+                    limit = limit.at_switch()
                 self.shapes[interface] = limit
                 ends.append((interface, self.pid_of(name)))
             cables.append(ends)
@@ -205,6 +207,13 @@ class Fabric:
         """Packets that the queue of each port has dropped since it was limited."""
         dropped = partial(shaping.dropped_in_queue, self.options.shape.carrier)
         return {name: n for group in self._each_namespace(dropped) for name, n in group.items()}
+
+    def marked_and_paced(self) -> dict[str, int]:
+        """What phantom queues and pacers have counted (`shaping.marked_and_paced`), of all ports together."""
+        total: Counter[str] = Counter()
+        for counts in self._each_namespace(shaping.marked_and_paced):
+            total.update(counts)
+        return dict(total)
 
     def _each_namespace(self, work: Callable[[list[str], int], T]) -> list[T]:
         """Do it with the ports and the namespace of every host, and of Open vSwitch."""

@@ -27,7 +27,8 @@ class Tcp:
     kernel allows. ``sack``: whether it acknowledges selectively. ``rack``: whether it then detects losses by time.
     ``tail_loss_probes``: whether it probes for a loss at the end. ``min_rto_ms``: its shortest retransmission timeout
     (None: Linux's own, 200 ms), of its only route, as kernels before 6.11 have no setting for it; ``initial_window``
-    too (None: Linux's own, 10 segments).
+    too (None: Linux's own, 10 segments). ``timestamps``: whether segments have them (RFC 7323), in 12 bytes each.
+    ``prompt``: whether each segment is acknowledged at once.
     """
 
     congestion_control: str = "cubic"
@@ -37,6 +38,8 @@ class Tcp:
     tail_loss_probes: bool = True
     min_rto_ms: int | None = None
     initial_window: int | None = None
+    timestamps: bool = True
+    prompt: bool = False
 
     @property
     def settings(self) -> list[str]:
@@ -46,6 +49,8 @@ class Tcp:
             settings.append(f"net.ipv4.tcp_notsent_lowat={self.unsent_bytes}")
         if not self.sack:
             settings.append("net.ipv4.tcp_sack=0")
+        if not self.timestamps:
+            settings.append("net.ipv4.tcp_timestamps=0")
         if not self.rack:
             settings.append("net.ipv4.tcp_recovery=0")
         if not self.tail_loss_probes:
@@ -56,7 +61,8 @@ class Tcp:
     def of_route(self) -> list[str]:
         """What a route says of it, as `ip route` takes it."""
         of_route = [] if self.min_rto_ms is None else ["rto_min", f"{self.min_rto_ms}ms"]
-        return of_route if self.initial_window is None else [*of_route, "initcwnd", str(self.initial_window)]
+        of_route += [] if self.initial_window is None else ["initcwnd", str(self.initial_window)]
+        return [*of_route, "quickack", "1"] if self.prompt else of_route
 
 
 def ipv6_off(ipv6: Path = Path("/proc/sys/net/ipv6")) -> list[str]:

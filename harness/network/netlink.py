@@ -4,7 +4,7 @@ holds those namespaces.
 `tc`, `ip`, `ethtool` and `ss` say the same, but starting them takes longer than the answer, and pyroute2 takes ten
 times as long to read it: a network that is being measured has no processor time for that. The layouts are those of
 linux/rtnetlink.h, pkt_sched.h, inet_diag.h, tcp.h, genetlink.h and ethtool.h, which no kernel changes, and of our
-guests' eport.h (virtual/kernel/patches).
+guests' eport.h and hull_pacer.h (virtual/kernel/patches).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _REQUEST, _ACKNOWLEDGE, _DUMP, _REPLACE, _NEW = 0x1, 0x4, 0x300, 0x500, 0x600
 _ERROR, _DONE = 2, 3
 _HEADER = struct.Struct("=IHHII")
 _ATTRIBUTE = struct.Struct("=HH")
-_NESTED = 0x3FFF
+_IS_NESTED, _NESTED = 0x8000, 0x3FFF
 _ANSWER_BYTES = 1 << 17
 
 _CONTROL, _GET_FAMILY, _FAMILY_NAME = 16, 3, 2
@@ -49,10 +49,15 @@ _LINK = struct.Struct("=BxHiII")
 _HARDWARE_ADDRESS, _NAME, _MTU, _WHAT, _NAMESPACE_OF, _COUNTERS = 1, 3, 4, 18, 19, 23
 _DROPPED, _SENT_BYTES = struct.Struct("=48xQQ"), struct.Struct("=24xQ")
 _COUNTED, _PEER = 3, 1
-_RATE, _LIMIT, _DELAY, _MARK_MIN, _MARK_MAX = 2, 3, 4, 5, 6
-_EPORT_COUNTERS = struct.Struct("=QQQ")
+_RATE, _LIMIT, _DELAY, _MARK_MIN, _MARK_MAX, _DRAIN, _PHANTOM = 2, 3, 4, 5, 6, 7, 8
+_EPORT_COUNTERS = struct.Struct("=QQQQQ")
 VETH, EPORT = "veth", "eport"
 """Kinds of devices that come in pairs: Linux's, and that of our guests, which has a rate and a queue of its own."""
+
+_PACER_WIDE, _PACER_LAST = (7, 8, 9), 9
+_PACER_COUNTERS, _STATISTICS_OF_ITS_OWN = struct.Struct("=10Q"), 4
+PACER = "hull_pacer"
+"""The qdisc of our guests that paces as HULL does."""
 
 _NEW_ADDRESS, _ADDRESS, _OUR_ADDRESS = 20, 1, 2
 _NEW_NEIGHBOUR, _TO, _AT, _PERMANENT = 28, 1, 2, 0x80
@@ -92,8 +97,10 @@ class Qdisc(NamedTuple):
 
 class Eport(NamedTuple):
     """What a port of our guests' kernel was told, and counts: bytes per second; bytes of its queue, which marks some
-    packets from ``mark_min`` on and all from ``mark_max`` on (0: none); ns of its cable; bytes that wait, packets
-    dropped for want of room, packets marked, bytes that have left."""
+    packets from ``mark_min`` on and all from ``mark_max`` on (0: none); ns of its cable; a phantom queue's ``drain`` in
+    bytes per second, and the bytes above which it marks (0: there is none). It counts bytes that wait, packets dropped
+    for want of room, packets marked by the queue and by the phantom queue, bytes that waited times ns (without the
+    packet that is being sent), bytes that have left."""
 
     name: str
     rate: int
@@ -101,10 +108,52 @@ class Eport(NamedTuple):
     mark_min: int = 0
     mark_max: int = 0
     delay_ns: int = 0
+    drain: int = 0
+    phantom: int = 0
     queued: int = 0
     drops: int = 0
     marked: int = 0
+    phantom_marked: int = 0
+    waited: int = 0
     sent: int = 0
+
+
+class Pacer(NamedTuple):
+    """What a pacer is told, in the order and the units of our guests' hull_pacer.h: packets that may wait; bytes of its
+    bucket; the weight of a new rate (of 2^32); beta (of 2^16 per second); the time between two rates, ns; the
+    probability that an echo associates its flow (of 2^32), and for how long, ns; its first rate, and that of the link
+    if it is behind the host's queue (0: in front), bytes per second."""
+
+    limit: int
+    depth: int
+    eta: int
+    beta: int
+    period_ns: int
+    associate: int
+    lasts_ns: int
+    rate: int
+    link: int = 0
+
+
+class Paced(NamedTuple):
+    """What a pacer counts, of which port: bytes that wait in it, for tokens or for the link; its rate R in bytes per
+    second; bytes of tokens, bytes that wait for them (Q)
+    and bytes that came since the last new rate (M); new rates; packets that passed and that waited for tokens; ACKs
+    that echo a mark, those that associated their flow, and of these those of a flow that was not associated."""
+
+    port: str
+    told: Pacer
+    queued: int
+    rate: int
+    tokens: int
+    held: int
+    counted: int
+    updates: int
+    passed: int
+    paced: int
+    echoes: int
+    associations: int
+    begun: int
 
 
 class Link(NamedTuple):
@@ -153,6 +202,19 @@ class Netlink:
             )
         return qdiscs
 
+    def pacers(self) -> list[Paced]:
+        paced = []
+        for message in _dump(self._routes, _GET_QDISC, bytes(_QDISC.size)):
+            parts = dict(_attributes(message[_QDISC.size :]))
+            if _text(parts[_KIND]) == PACER:
+                told = dict(_attributes(parts[_OPTIONS]))
+                counted = dict(_attributes(parts[_STATISTICS]))
+                port, waits = self._names[_QDISC.unpack_from(message)[1]], _number(counted[_OF_THE_QUEUE][4:8])
+                values = (_number(told[one]) for one in range(1, _PACER_LAST + 1))
+                of_its_own = _PACER_COUNTERS.unpack_from(counted[_STATISTICS_OF_ITS_OWN])
+                paced.append(Paced(port, Pacer(*values), waits, *of_its_own))
+        return paced
+
     def links(self) -> list[Link]:
         return [
             Link(_text(parts[_NAME]), sum(_DROPPED.unpack_from(parts[_COUNTERS]))) for parts in self._dumped_links()
@@ -164,7 +226,8 @@ class Netlink:
             what = dict(_attributes(parts.get(_WHAT, memoryview(b""))))
             if _KIND in what and _text(what[_KIND]) == EPORT:
                 told = dict(_attributes(what[_OPTIONS]))
-                shape = (_number(told[one]) for one in (_RATE, _LIMIT, _MARK_MIN, _MARK_MAX, _DELAY))
+                order = (_RATE, _LIMIT, _MARK_MIN, _MARK_MAX, _DELAY, _DRAIN, _PHANTOM)
+                shape = (_number(told[one]) for one in order)
                 counted = (*_EPORT_COUNTERS.unpack_from(what[_COUNTED]), *_SENT_BYTES.unpack_from(parts[_COUNTERS]))
                 ports.append(Eport(_text(parts[_NAME]), *shape, *counted))
         return ports
@@ -239,8 +302,10 @@ def has_kind(kind: str) -> bool:
 
 def shape(index: int, port: Eport) -> bytes:
     """Tell a port its rate, its queue and its cable."""
-    wide = ((_RATE, port.rate), (_DELAY, port.delay_ns))
-    narrow = ((_LIMIT, port.limit), (_MARK_MIN, port.mark_min), (_MARK_MAX, port.mark_max))
+    wide = ((_RATE, port.rate), (_DELAY, port.delay_ns), (_DRAIN, port.drain))
+    narrow = (
+        (_LIMIT, port.limit), (_MARK_MIN, port.mark_min), (_MARK_MAX, port.mark_max), (_PHANTOM, port.phantom),
+    )  # fmt: skip
     told = [(one, struct.pack("=Q", value)) for one, value in wide if value]
     told += [(one, struct.pack("=I", value)) for one, value in narrow if value]
     what = _attribute(_KIND, EPORT.encode()) + _attribute(_OPTIONS, b"".join(_attribute(*one) for one in told))
@@ -283,6 +348,16 @@ def limit(index: int, rate: int, burst: int, queue: int) -> list[bytes]:
         _message(_NEW_QDISC, _REPLACE, bucket, (_KIND, b"tbf\0"), (_OPTIONS, options)),
         _message(_NEW_QDISC, _REPLACE, fifo, (_KIND, b"bfifo\0"), (_OPTIONS, struct.pack("=I", queue))),
     ]
+
+
+def pacer(index: int, told: Pacer) -> bytes:
+    """Pace what an interface sends: its qdisc, in place of what there is."""
+    options = b"".join(
+        _attribute(kind, struct.pack("=Q" if kind in _PACER_WIDE else "=I", value))
+        for kind, value in enumerate(told, start=1)
+    )
+    head = _QDISC.pack(0, index, 1 << 16, _ROOT, 0)
+    return _message(_NEW_QDISC, _REPLACE, head, (_KIND, PACER.encode() + b"\0"), (_OPTIONS | _IS_NESTED, options))
 
 
 def offload(interface: str, namespace: int, **wanted: bool) -> None:

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from harness.network import netlink
-from harness.network.netlink import EPORT, VETH, Eport, Netlink, Qdisc, index_of, limit, tell
+from harness.network.netlink import EPORT, VETH, Eport, Netlink, Paced, Pacer, Qdisc, index_of, limit, tell
 from harness.network.processes import run
 from record.errors import RunFailed, UnfitMachine
-from record.spec import RunSpec
+from record.spec import Phantom, RunSpec
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 
 BUCKET_S = 0.015
@@ -33,6 +33,8 @@ MOST_DELAYED = 100_000
 """Packets on their way through a cable: netem's own 1000 are fewer than a fast link's."""
 MARK_PACKETS = 20
 """DCTCP's K (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
+PACED_MBPS = 1000.0
+"""The rate of links that a pacer's times are given for; on others they scale as packets' do."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class Shape:
     ``marks`` tells TCP of congestion (ECN) from ``mark_packets`` on, or from half of itself on, and with every packet
     from ``ramp_packets`` more on. ``delay_ms``: for how long a packet is on its way, which it is before it meets the
     queue on veth, and after that on an eport. ``carrier``: VETH or EPORT. ``bucket_s``: what a port on veth may send at
-    once after it was idle, as time at its rate.
+    once after it was idle, as time at its rate. ``phantom``: HULL's phantom queue of a switch's port, on an eport;
+    ``pacer``: where a host's own port has HULL's pacer, in front of its queue or behind it.
     """
 
     mbps: float
@@ -55,16 +58,22 @@ class Shape:
     ramp_packets: float = 1.0
     delay_ms: float = 0.0
     bucket_s: float = BUCKET_S
+    phantom: Phantom | None = None
+    pacer: str | None = None
 
     def at_host(self) -> Shape:
         """The same for a host's own port, with its room; it may send as much at once as any other. It delays nothing:
         TCP would no longer see its own queue (netem takes packets from their sockets), and overfill it."""
-        bucket_s = min(self.bucket_s, self.queue_bytes / self.rate_bytes)
-        return replace(self, queue_packets=max(HOST_PACKETS, self.queue_packets), bucket_s=bucket_s, delay_ms=0.0)
+        bucket_s, room = min(self.bucket_s, self.queue_bytes / self.rate_bytes), max(HOST_PACKETS, self.queue_packets)
+        return replace(self, queue_packets=room, bucket_s=bucket_s, delay_ms=0.0, phantom=None)
+
+    def at_switch(self) -> Shape:
+        """The same for a switch's port to another."""
+        return replace(self, pacer=None)
 
     def to_host(self) -> Shape:
         """The same for a switch's port to a host, with the delay of both ways of the cable."""
-        return replace(self, delay_ms=2 * self.delay_ms)
+        return replace(self, delay_ms=2 * self.delay_ms, pacer=None)
 
     @property
     def rate_bytes(self) -> int:
@@ -96,7 +105,22 @@ class Shape:
     def told(self, interface: str) -> Eport:
         """What an eport is told."""
         marks = self.mark_bytes if self.marks else (0, 0)
-        return Eport(interface, self.rate_bytes, self.queue_bytes, *marks, self.delay_us * 1000)
+        drain, phantom = (round(self.rate_bytes * self.phantom.drain), self.phantom.bytes) if self.phantom else (0, 0)
+        return Eport(interface, self.rate_bytes, self.queue_bytes, *marks, self.delay_us * 1000, drain, phantom)
+
+    @property
+    def told_pacer(self) -> Pacer | None:
+        """What the pacer is told, if there is one: the report's table I, and from its authors' experiments a new rate
+        every 32 us and a first one of a tenth of the link's."""
+        if self.pacer is None:
+            return None
+        slower = PACED_MBPS / self.mbps
+        return Pacer(
+            limit=self.queue_packets, depth=max(3000, self.mtu + ETHERNET_HEADER), eta=1 << 29,
+            beta=round(16 / slower * (1 << 16)), period_ns=max(1000, round(32_000 * slower)), associate=1 << 29,
+            lasts_ns=round(10e6 * slower), rate=self.rate_bytes // 10,
+            link=self.rate_bytes if self.pacer == "behind" else 0,
+        )  # fmt: skip
 
     @property
     def queue(self) -> str:
@@ -125,7 +149,10 @@ class Shape:
 def of_run(spec: RunSpec) -> Shape:
     """The shape of a switch's port to a host."""
     carrier = EPORT if spec.time == "virtual" else VETH
-    return Shape(spec.link_mbps, spec.queue, spec.mtu, spec.marks, carrier, delay_ms=spec.delay_ms or 0.0)
+    return Shape(
+        spec.link_mbps, spec.queue, spec.mtu, spec.marks, carrier, delay_ms=spec.delay_ms or 0.0,
+        phantom=spec.phantom_queue, pacer=spec.pacer,
+    )  # fmt: skip
 
 
 def at_hand(shape: Shape) -> Shape:
@@ -151,6 +178,8 @@ def apply(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int
         shape = shapes[one]
         if shape.carrier == EPORT:
             messages.append(netlink.shape(index_of(one, namespace), shape.told(one)))
+            if told := shape.told_pacer:
+                messages.append(netlink.pacer(index_of(one, namespace), told))
         elif shape.marks or shape.delay_us:  # RED's table is tc's
             by_tc += shape.commands(one)
         else:
@@ -188,8 +217,14 @@ def unlimited(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Se
 
 def otherwise(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: Sequence[Eport]) -> list[str]:
     """The interfaces that are no eport of their shape, with what they are told."""
-    told = {one.name: one._replace(queued=0, drops=0, marked=0, sent=0) for one in ports}
+    told = {one.name: one._replace(queued=0, drops=0, marked=0, phantom_marked=0, waited=0, sent=0) for one in ports}
     return [f"{one} ({told.get(one, 'is no eport')})" for one in interfaces if told.get(one) != shapes[one].told(one)]
+
+
+def not_paced(shapes: Mapping[str, Shape], interfaces: Sequence[str], pacers: Sequence[Paced]) -> list[str]:
+    """The interfaces that do not have the pacer of their shape, or have one that they should not, with what is told."""
+    told = {one.port: one.told for one in pacers}
+    return [f"{one} ({told.get(one, 'has no pacer')})" for one in interfaces if told.get(one) != shapes[one].told_pacer]
 
 
 def verify(shapes: Mapping[str, Shape], interfaces: Sequence[str], namespace: int) -> None:
@@ -197,7 +232,9 @@ def verify(shapes: Mapping[str, Shape], interfaces: Sequence[str], namespace: in
     on = {carrier: [one for one in interfaces if shapes[one].carrier == carrier] for carrier in (VETH, EPORT)}
     with contextlib.closing(Netlink(namespace)) as kernel:
         wrong = unlimited(shapes, on[VETH], kernel.qdiscs()) if on[VETH] else []
-        wrong += otherwise(shapes, on[EPORT], kernel.eports()) if on[EPORT] else []
+        if on[EPORT]:
+            wrong += otherwise(shapes, on[EPORT], kernel.eports())
+            wrong += not_paced(shapes, on[EPORT], kernel.pacers())
     if wrong:
         raise RunFailed(f"not limited as they should be: {', '.join(wrong[:5])}")
 
@@ -234,10 +271,25 @@ def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, in
         return {link.name: link.dropped for link in kernel.links() if link.name in ours and link.dropped}
 
 
+def marked_and_paced(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
+    """Packets that phantom queues have marked, that pacers have held, and that have passed these."""
+    with contextlib.closing(Netlink(namespace)) as kernel:
+        ports = [one for one in kernel.eports() if one.name in interfaces]
+        pacers = [one for one in kernel.pacers() if one.port in interfaces]
+    return {
+        "marked_by_phantom_queues": sum(one.phantom_marked for one in ports),
+        "paced_packets": sum(one.paced for one in pacers),
+        "not_paced_packets": sum(one.passed for one in pacers),
+    }
+
+
 def require(shape: Shape) -> None:
-    """UnfitMachine when the kernel has no queue that marks, or delays no packets, where the shape does. Eports do."""
+    """UnfitMachine when the kernel has no queue that marks, delays no packets, or has no HULL, where the shape has.
+    With eports there is all of it."""
     if shape.carrier == EPORT:
         return
+    if shape.phantom or shape.pacer:
+        raise UnfitMachine("--phantom and --pacer take our guests' kernel of Linux 7.2 or later")
     for wanted, what, qdisc in (
         (shape.marks, "DCTCP needs queues that mark (RED, the kernel's sch_red)", replace(shape, marks=True).queue),
         (shape.delay_us, "--delay needs the kernel's sch_netem", f"netem delay {shape.delay_us}us"),

@@ -191,6 +191,8 @@ class Emulation:
         controller.read()
         fabric.verify()
         seen.drops = fabric.queue_drops()
+        if spec.phantom or spec.pacer:
+            seen.hull = fabric.marked_and_paced()
         # A cable out of service loses packets; that is not the machine's fault.
         seen.lost_packets = {} if spec.fail else fabric.lost()
 

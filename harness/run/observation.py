@@ -56,10 +56,11 @@ class Outage:
 class Observation:
     """What is seen of a run. Times are seconds since the epoch, ``begin`` the first client's.
 
-    ``tcp``: what hosts counted meanwhile (`tcp_counters`); ``troubles``: what went wrong with what sends, a
-    sentence each; ``clock_offset``: the epoch's clock minus the monotonic one, ``clock_moved_s``: what it then gained;
-    ``collective``: what became of a graph of flows. ``failed``: why the run broke off, if it did; ``log_bytes``: how
-    much of the controller's log counts; ``timing``: durations by the names of `record.run.Timing`, seconds.
+    ``tcp``: what hosts counted meanwhile (`tcp_counters`); ``hull``: what phantom queues and pacers counted;
+    ``troubles``: what went wrong with what sends, a sentence each; ``clock_offset``: the epoch's clock minus the
+    monotonic one, ``clock_moved_s``: what it then gained; ``collective``: what became of a graph of flows.
+    ``failed``: why the run broke off, if it did; ``log_bytes``: how much of the controller's log counts;
+    ``timing``: durations by the names of `record.run.Timing`, seconds.
     """
 
     started: datetime | None = None
@@ -82,6 +83,7 @@ class Observation:
     restarts: list[Restart] = field(default_factory=list)
     lost: str | None = None
     tcp: dict[str, int] = field(default_factory=dict)
+    hull: dict[str, int] = field(default_factory=dict)
     troubles: list[str] = field(default_factory=list)
     clock_offset: float = 0.0
     clock_moved_s: float = 0.0

@@ -41,15 +41,15 @@ def watched(fabric: Fabric, spec: RunSpec, raw: Path) -> Iterator[Trace | None]:
 
 
 class Trace(Sampler):
-    """Every ``period_s`` what waits in each port's queue (not the empty ones), and each connection's congestion window
-    and smoothed round trip, as its sender has them; from ``begin`` on, in seconds since the epoch."""
+    """Every ``period_s`` what waits in each port's queue and its pacer (not the empty ones), and each connection's
+    congestion window and smoothed round trip, as its sender has them; from ``begin`` on, in seconds since the epoch."""
 
     def __init__(self, fabric: Fabric, period_s: float, raw: Path) -> None:
         self.period_s = period_s
         self.begin = math.inf
         self._hosts = {fabric.topo.host_ip(host): host for host in range(fabric.topo.num_hosts)}
         self._opened = contextlib.ExitStack()
-        self._carrier = fabric.options.shape.carrier
+        self._carrier, self._paced = fabric.options.shape.carrier, fabric.options.shape.pacer is not None
         self._switches, self._pids = fabric.switches.pid, [*map(fabric.pid_of, fabric.topo.hosts)]
         self._queues, self._connections = map(self._open, (raw / QUEUES, raw / CONNECTIONS))
         self._queues.write("t,port,bytes\n")
@@ -66,6 +66,9 @@ class Trace(Sampler):
             # Opened anew each time: a thousand hosts are more than a process may have open.
             with contextlib.closing(Netlink(pid)) as place:
                 queues, connections = counted(place, self._carrier), place.connections(SERVER_PORT)
+                for pacer in place.pacers() if self._paced else ():
+                    at = queues[pacer.port]
+                    queues[pacer.port] = at._replace(queued=at.queued + pacer.queued)
             for port, queue in queues.items():
                 if queue.queued:
                     self._queues.write(f"{t},{port},{queue.queued}\n")

@@ -257,6 +257,7 @@ def costs(seen: Observation, flows: Sequence[MeasuredFlow], seconds: float) -> d
     costs_by_name: dict[str, float] = {
         **_controller(seen.events, seen.begin, seconds),
         **{name: int(count) for name, count in sorted(seen.tcp.items())},
+        **{name: int(count) for name, count in seen.hull.items()},
     }
     if any(event["event"] == "round" for event in seen.events):
         costs_by_name |= _reactions(seen, flows)

@@ -18,21 +18,20 @@ import msgspec
 from harness.network.fabric import Fabric, FabricOptions
 from harness.network.hosts import Tcp, permitted
 from harness.network.netlink import EPORT, Netlink
-from harness.network.processes import Children, run
+from harness.network.processes import Children
 from harness.network.shaping import Shape, apply, counted, verify
 from harness.run.observation import Sampler, tcp_counters
 from harness.run.trace import Packets
 from harness.run.traffic import Arrived, EmulatedFlow, Transfers
 from record.files import temporary_folder
 from record.spec import RunSpec
+from studies import star
 from studies.hifi.scene import Done, Look, Packet, Scene, Seen
 from topos.fattree import port_name
 from topos.network import NonBlocking
 from traffic.flows import SERVER_PORT
 from traffic.workload import workload
 
-NOBODY = 6653
-"""A port where no controller listens: the switch's few rules are put there by hand."""
 WATCHED = port_name(NonBlocking.SWITCH, 1)
 """The switch's port to the receiver."""
 ETH_P_IP = 0x0800
@@ -82,19 +81,11 @@ def play(scene: Scene, folder: Path) -> Seen:
 
 
 def _build(scene: Scene, topo: NonBlocking, fabric: Fabric, folder: Path) -> None:
-    fabric.build()
-    fabric.connect(NOBODY)
-    rules = "".join(f"dl_dst={topo.host_mac(host)},actions=output:{host + 1}\n" for host in range(topo.num_hosts))
-    bridge = f"unix:{folder}/openvswitch/{topo.SWITCH}.mgmt"
-    run(["ovs-ofctl", "-O", "OpenFlow10", "add-flows", bridge, "-"], given=rules)
-    for number, host in enumerate(topo.hosts, start=1):
-        pid = fabric.pid_of(host)
-        # No memory of earlier connections (RFC 2140), so that a scene's transfers are independent.
-        run(["sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1"], namespace=pid)
-        if number > 1:
-            _shape_end(scene, port_name(host, 0), pid)
-            if scene.delay_ms:
-                _shape_end(scene, port_name(topo.SWITCH, number), fabric.switches.pid)
+    star.lay(topo, fabric, folder)
+    for number, host in enumerate(topo.hosts[1:], start=2):
+        _shape_end(scene, port_name(host, 0), fabric.pid_of(host))
+        if scene.delay_ms:
+            _shape_end(scene, port_name(topo.SWITCH, number), fabric.switches.pid)
     verify({WATCHED: scene.shape}, [WATCHED], fabric.switches.pid)
 
 

@@ -31,6 +31,7 @@ from packaging.version import Version
 
 from record.files import make_folder, write_whole
 from record.options import quiet
+from studies.hull import linux
 from studies.hull.scenario import FAN_OUTS, LARGE, QUERY, SMALL, Experiment, Traffic, scenario
 from topos.arrays import Bool, Float64
 from virtual.cache import locked
@@ -237,7 +238,7 @@ def _by_query(traffic: Traffic, took_ms: Float64, done: Bool) -> Float64:
 def _counts(
     head: dict[str, Any], traffic: Traffic, window_s: float, link_mbps: float, wall_s: float
 ) -> dict[str, float]:
-    """Totals, and which flows the servers' pacers chose, by kind: packets, associations, and those that ended."""
+    """Totals, and on ns-3 whom servers' pacers chose, by kind: packets, associations, and those that ended."""
     client = next(port for port in head["ports"] if port["link"] == "switch>client")
     counts = {
         "utilisation": client["sent_bytes_in_window"] * 8 / (window_s * link_mbps * 1e6),
@@ -251,6 +252,8 @@ def _counts(
     }
     for name in ("paced_packets", "passed_packets", "dropped_packets"):
         counts[f"pacers_{name}"] = sum(pacer[name] for pacer in head["pacers"])
+    if not head["events"]:  # Linux counts neither them nor what its pacers see of each flow
+        return {name: float(value) for name, value in counts.items() if name != "events"}
     counts |= {f"{kind}_{what}": 0 for kind in KINDS.values() for what in ("packets", "associations", "ended")}
     for pacer in head["pacers"]:
         for flow in pacer["flows"] if pacer["host"] != "client" else ():
@@ -282,22 +285,27 @@ def load(path: Path) -> Result | None:
 
 @dataclass(frozen=True)
 class Task:
-    """An experiment, the folder for its result, and the engine it is for: another engine gives other results."""
+    """An experiment, the folder for its result, and the engine it is for, ours on ns-3 or Linux: another engine gives
+    other results."""
 
     experiment: Experiment
     folder: Path
     engine: str = field(default_factory=fingerprint)
 
     @property
+    def on_linux(self) -> bool:
+        return self.engine.startswith(linux.NAME)
+
+    @property
     def file(self) -> Path:
         return self.folder / f"{self.experiment.key(self.engine)}.npz"
 
 
-def run(experiment: Experiment) -> Result:
+def run(experiment: Experiment, on_linux: bool = False) -> Result:
     """Raises NotInstalled, or RuntimeError when the engine fails."""
     traffic = experiment.traffic()
     started = time.perf_counter()
-    data = run_scenario(scenario(experiment, traffic))
+    data = (linux.run_scenario if on_linux else run_scenario)(scenario(experiment, traffic))
     return reduce(experiment, traffic, data, time.perf_counter() - started)
 
 
@@ -325,15 +333,16 @@ def kept_or_run(task: Task) -> Result:
     Raises RuntimeError, one sentence, if this machine (a worker of a cluster) has another engine; OSError, before
     running anything, if the result cannot be kept.
     """
-    if fingerprint() != task.engine:
+    ours = linux.fingerprint() if task.on_linux else fingerprint()
+    if ours != task.engine:
         raise RuntimeError(
-            f"a worker has a different packet engine or ns-3 than this machine ({fingerprint()} instead of "
+            f"a worker has a different packet engine, ns-3 or guests' kernel than this machine ({ours} instead of "
             f"{task.engine}), and would give different results: install the same on both"
         )
     result = load(task.file)
     if result is None:
         make_folder(task.folder)  # before it is run in vain
-        result = run(task.experiment)
+        result = run(task.experiment, task.on_linux)
         save(result, task.file)
     return result
 

@@ -22,7 +22,9 @@ from record.options import field_options, in_words, json_option, names_option, o
 from record.output import read_csv
 from record.spec import options_of
 from record.tasks import run_tasks
-from studies.hull.packets import KINDS, Result, Task, engine, keep, kept_or_run, parse, run_scenario, turn
+from studies.hull import linux
+from studies.hull.mice import mice
+from studies.hull.packets import KINDS, Result, Task, engine, fingerprint, keep, kept_or_run, parse, run_scenario, turn
 from studies.hull.scenario import FAN_OUTS, SCHEMES, STATIC, UNITS, VARIANTS, Experiment, Parameters, Quantity, written
 from studies.study import Parts, Row, Rows, Study, among, grouped, interval, study, table
 from topos.arrays import Float64
@@ -59,8 +61,8 @@ SAMPLES: dict[str, Callable[[Result], Float64]] = {
 
 
 def _percent(kind: str, what: str, of: str, result: Result) -> Float64:
-    """An event at the servers' pacers, for flows of a kind; nothing if there was no such flow."""
-    whole = result.counts[f"{kind}_{of}"]
+    """An event at the servers' pacers, for flows of a kind; nothing if there was no such flow, or nobody counted."""
+    whole = result.counts.get(f"{kind}_{of}")
     return np.array([100 * result.counts[f"{kind}_{what}"] / whole] if whole else [])
 
 
@@ -123,8 +125,9 @@ class Comparison(NamedTuple):
         seconds = share * self.seconds[x]
         return Experiment(scheme, self.workload, seconds=seconds, seed=seed, parameters=parameters, **traffic)
 
-    def rows(self, results: Results) -> Rows:
-        """The numbers of every variant and scheme beside the published ones; and HULL's reduction of each time."""
+    def rows(self, results: Results, suffix: str = "") -> Rows:
+        """The numbers of every variant and scheme beside the published ones; and HULL's reduction of each time.
+        ``suffix``: of the files' names."""
         pairs = [(metric, statistic) for metric, statistics in self.metrics.items() for statistic in statistics]
         rows = [
             {self.column: key[1], "variant": key[0], "scheme": key[2]}
@@ -135,7 +138,8 @@ class Comparison(NamedTuple):
             if by_seed(of_key, metric, statistic).size
         ]
         reduced = [row for pair in pairs for row in reductions(self.name, self.column, results, *pair)]
-        return {self.name: rows} | ({f"{self.name}_reductions": reduced} if reduced else {})
+        name = self.name + suffix
+        return {name: rows} | ({f"{name}_reductions": reduced} if reduced else {})
 
 
 def cell(number: tuple[str, float, str, str, str], results: Sequence[Result]) -> Row:
@@ -286,10 +290,11 @@ _MIN_US = 0.05
 """Lower latencies are drawn at this value: a logarithmic axis has no 0."""
 
 
-def draw(comparison: Comparison, parameters: Parameters, rows_by_file: Rows, path: Path) -> None:
+def draw(comparison: Comparison, parameters: Parameters, on_linux: bool, rows_by_file: Rows, path: Path) -> None:
     """Panels of one line per scheme and variant over x; the seeds' range as a band, published numbers as circles."""
-    rows, panels = rows_by_file[comparison.name], comparison.panels
-    with picture(path, *comparison.size, comparison.heading.format(delay=parameters.link_delay_us)) as figure:
+    rows, panels = next(iter(rows_by_file.values())), comparison.panels
+    heading = comparison.heading.format(delay=parameters.link_delay_us) + (", on Linux" if on_linux else "")
+    with picture(path, *comparison.size, heading) as figure:
         grid = figure.subplots(len(panels), len(panels[0]), squeeze=False)
         for axes, panel in zip(grid.flat, [panel for line in panels for panel in line], strict=True):
             _panel(axes, [r for r in rows if (r["metric"], r["statistic"]) == (panel.metric, panel.statistic)], panel)
@@ -334,6 +339,14 @@ _PARAMETERS = field_options(
     kinds={name: Quantity(unit) for name in options_of(Parameters) if (unit := name.rpartition("_")[2]) in UNITS},
     shown=written,
 )
+_ENGINE = click.option(
+    "--engine",
+    "on",
+    type=click.Choice(("ns-3", linux.NAME)),
+    default="ns-3",
+    show_default=True,
+    help="ns-3; or linux: real sockets on our guests' kernel, in virtual time.",
+)
 _RESULTS = click.option(
     "--results",
     "kept",
@@ -362,6 +375,7 @@ _COMPARED = options(
         type=click.IntRange(1),
         help=f"Number of seeds: 1, 2, and so on (default: {SEEDS}; quick: {QUICK_SEEDS}).",
     ),
+    _ENGINE,
     _RESULTS,
     _PARAMETERS,
 )  # fmt: skip
@@ -371,13 +385,13 @@ _compared = partial(study, folders=(SAMPLE, QUICK))
 
 def _study(
     comparison: Comparison, quick: bool, seeds: int | None, kept: Path, variants: Sequence[str], schemes: Sequence[str],
-    share: float | None = None, **fields: Any,
+    on: str, share: float | None = None, **fields: Any,
 ) -> Study:  # fmt: skip
     """``share``: of the simulated time; ``fields``: of `Parameters`."""
-    engine()  # compiled once, before many ask for it
     parameters, share = Parameters(**fields), share or (QUICK_SHARE if quick else 1.0)
+    made_for = _ready(on, parameters)
     cases = {
-        Task(comparison.experiment(scheme, x, share, replace(parameters, **VARIANTS[variant]), seed), kept): (
+        Task(comparison.experiment(scheme, x, share, replace(parameters, **VARIANTS[variant]), seed), kept, made_for): (
             variant, x, scheme,
         )
         for variant in variants
@@ -394,12 +408,24 @@ def _study(
         unfinished = sum(result.unfinished for (result,) in answers.values())
         if unfinished:
             raise RuntimeError(f"{comparison.name}: {unfinished} requests were never answered; the result is not valid")
-        return comparison.rows(results)
+        return comparison.rows(results, f"-{on}" if on == linux.NAME else "")
 
     return Study(
-        list(cases), kept_or_run, rows, partial(tables, comparison), partial(draw, comparison, parameters),
+        list(cases), kept_or_run, rows, partial(tables, comparison),
+        partial(draw, comparison, parameters, on == linux.NAME),
         label=comparison.name, cost=turn,
     )  # fmt: skip
+
+
+def _ready(on: str, parameters: Parameters) -> str:
+    """Have an engine ready, once, before many ask for it; what it is known by. ValueError, one sentence, for parameters
+    that it does not have."""
+    if on == linux.NAME:
+        linux.require(parameters)
+        linux.image()
+        return linux.fingerprint()
+    engine()
+    return fingerprint()
 
 
 @click.group()
@@ -455,6 +481,7 @@ def figure_5(quick: bool, **options: Any) -> Study:
     return _study(FIGURE_5, quick, **options)
 
 
+hull.add_command(mice)
 report_tables.add_command(table_2, "2")
 for _number, _command in (("1", figure_1), ("4", figure_4), ("5", figure_5)):
     figures.add_command(_command, _number)
@@ -477,14 +504,15 @@ def scenario(file: Path) -> None:
 @hull.command()
 @field_options(Experiment, load=None)
 @click.option("--seeds", default=1, type=click.IntRange(1), show_default=True, help="Number of seeds, from --seed on.")
+@_ENGINE
 @_RESULTS
 @_PARAMETERS
 @json_option
 @parallel
 @in_words
 def run(
-    scheme: str, workload: str, load: float | None, flows: int, seconds: float, seed: int, seeds: int, kept: Path,
-    as_json: bool, jobs: int | None, cluster: str | None, **fields: Any,
+    scheme: str, workload: str, load: float | None, flows: int, seconds: float, seed: int, seeds: int, on: str,
+    kept: Path, as_json: bool, jobs: int | None, cluster: str | None, **fields: Any,
 ) -> None:  # fmt: skip
     """Make one run and describe it. With --seeds, make several runs and take their samples together."""
     if workload == "static":
@@ -492,8 +520,8 @@ def run(
     if load is None:
         load = 0.2 if workload == "dynamic" else 0.0
     first = Experiment(scheme, workload, load, flows, seconds, seed, Parameters(**fields))
-    engine()
-    tasks = [Task(replace(first, seed=each), kept) for each in range(seed, seed + seeds)]
+    made_for = _ready(on, first.parameters)
+    tasks = [Task(replace(first, seed=each), kept, made_for) for each in range(seed, seed + seeds)]
     results = run_tasks(f"{first.scheme}, {workload}", kept_or_run, tasks, jobs, cluster)
     for task, result in zip(tasks, results, strict=True):
         keep(task, result)

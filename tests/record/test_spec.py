@@ -15,6 +15,7 @@ from record.spec import (
     MEASURED_DELAY_MS,
     Disturbance,
     Experiment,
+    Phantom,
     RunSpec,
     check,
     described,
@@ -176,11 +177,27 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
         ({"hystart": False, "congestion_control": "reno"}, "--no-hystart is for cubic: reno has no HyStart"),
         ({"initial_window": 0}, "--initial-window must be at least 1 and at most 1000"),
         ({"large_flows": "all"}, "one of measured, measured-or-estimated, not 'all'"),
+        ({"congestion_control": "dctcp", "time": "real", "phantom": "0.9:1"}, "--phantom takes our guests' kernel"),
+        ({"congestion_control": "dctcp", "time": "real", "pacer": "front"}, "--pacer takes our guests' kernel"),
+        ({"phantom": "0.95:2500"}, "--phantom is for --congestion-control dctcp: cubic sees no marks"),
+        ({"pacer": "front"}, "--pacer is for --congestion-control dctcp: cubic echoes no marks"),
+        ({"congestion_control": "dctcp", "pacer": "above"}, "--pacer must be one of front, behind, not 'above'"),
+        ({"congestion_control": "dctcp", "phantom": "1.01:1"}, "--phantom is GAMMA:BYTES, such as 0.95:2500"),
+        ({"congestion_control": "dctcp", "phantom": "0.005:1"}, "with a share of 0.01 to 1 and a whole number"),
+        ({"congestion_control": "dctcp", "phantom": "0.9:0"}, "not '0.9:0'"),
+        ({"congestion_control": "dctcp", "phantom": "0.9"}, "not '0.9'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(asked, said):
     with pytest.raises(UserMistake, match=said):
         RunSpec(**{"scheme": "ecmp", "traffic": "stride:4"} | asked)
+
+
+def test_a_phantom_queue_is_a_share_and_a_number_of_bytes():
+    spec = RunSpec("ecmp", "stride:4", time="virtual", congestion_control="dctcp", phantom=".95:2500", pacer="behind")
+    assert spec.phantom_queue == Phantom(0.95, 2500)
+    assert {name: spec.as_json()[name] for name in ("phantom", "pacer")} == {"phantom": ".95:2500", "pacer": "behind"}
+    assert not {"phantom", "pacer"} & RunSpec("ecmp", "stride:4").as_json().keys(), "as runs were before"
 
 
 def test_disturbances_are_in_order_and_inside_the_run():

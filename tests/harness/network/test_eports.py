@@ -15,6 +15,7 @@ from harness.network.netlink import EPORT, VETH, Netlink, inside
 from harness.network.processes import run
 from harness.network.shaping import Shape, apply, counted, lay, verify
 from record.errors import RunFailed
+from record.spec import Phantom
 from topos.wire import ETHERNET_HEADER
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -114,6 +115,8 @@ def test_a_full_link_s_gaps_are_a_frame_s_time_and_what_has_no_room_is_dropped(h
     with contextlib.closing(Netlink(a)) as kernel:
         (port,) = kernel.eports()
         assert (port.drops, port.queued) == (100 - len(heard), 0)
+        waited = FRAME * sum(n * frame_ns(mbps) for n in range(len(heard)))  # the n-th for those before it
+        assert port.waited == pytest.approx(waited, rel=0.01)
         assert port.sent >= len(heard) * FRAME
 
 
@@ -151,6 +154,56 @@ def test_drops_marks_and_gaps_are_those_of_veth_and_tbf(hosts, mbps, marks):
         assert ours[1:3] == theirs[1:3]
         assert ours[3] == pytest.approx(theirs[3], abs=4 * STEP_NS)
         assert any(ours[1]) == marks
+
+
+# A phantom queue of half a link of 10 Mb/s that marks above 2,500 bytes, by hand: packets behind one another leave it
+# at 1514, 1514 - 757 + 1514 = 2271 and 2271 - 757 + 1514 = 3028, so that the third is the first to be marked. It then
+# drains by 0.625 bytes a microsecond; a fourth packet leaves it above 2,500 again within 3,267 us.
+HALF = Phantom(0.5, 2500)
+
+
+@pytest.mark.parametrize(("later_us", "marked"), [(2900, True), (3600, False)])
+def test_a_phantom_queue_marks_what_leaves_it_above_its_threshold(hosts, later_us, marked):
+    a, _, b = hosts
+    joined(Shape(10, carrier=EPORT, phantom=HALF), a, b)
+    with Ends(a, b, tos=ECT0) as ends:
+        time.sleep(0.01)
+        began = time.monotonic_ns()
+        for _ in range(3):
+            ends.sender.send(bytes(PAYLOAD))
+        time.sleep((2 * frame_ns(10) + 1e3 * later_us) * 1e-9 - (time.monotonic_ns() - began) * 1e-9)
+        ends.sender.send(bytes(PAYLOAD))
+        heard = [ends.heard() for _ in range(4)]
+    assert [mark for _, mark in heard] == [False, False, True, marked]
+    assert heard[3][0] - heard[2][0] == pytest.approx(1e3 * later_us, abs=150_000)  # a sleep's slack
+    with contextlib.closing(Netlink(a)) as kernel:
+        (port,) = kernel.eports()
+    assert (port.phantom_marked, port.marked, port.drops) == (1 + marked, 0, 0)
+
+
+def test_a_phantom_queue_lets_packets_alone_that_no_mark_is_for(hosts):
+    a, _, b = hosts
+    joined(Shape(10, carrier=EPORT, phantom=HALF), a, b)
+    with Ends(a, b) as ends:
+        _, heard = ends.burst(10)
+    assert [mark for _, mark in heard] == [False] * 10
+    with contextlib.closing(Netlink(a)) as kernel:
+        assert kernel.eports()[0].phantom_marked == 0
+
+
+def test_a_phantom_queue_that_never_marks_is_as_none(hosts):
+    a, middle, b = hosts
+    seen = []
+    for other, phantom in ((middle, None), (b, Phantom(1.0, 10**9))):
+        joined(
+            Shape(10, carrier=EPORT, marks=True, phantom=phantom), a, other, (f"to{other}", "in"), f"10.9.{other % 250}"
+        )
+        with Ends(a, other, f"10.9.{other % 250}.2", tos=ECT0) as ends:
+            _, heard = ends.burst(70)
+        seen.append([(at - heard[0][0], mark) for at, mark in heard])
+    assert [mark for _, mark in seen[0]] == [mark for _, mark in seen[1]]
+    assert [at for at, _ in seen[0]] == pytest.approx([at for at, _ in seen[1]], abs=2 * STEP_NS)
+    assert {mark for _, mark in seen[0]} == {False, True}
 
 
 def test_a_packet_is_its_socket_s_until_its_last_bit_has_left(hosts):

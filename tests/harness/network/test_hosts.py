@@ -23,20 +23,21 @@ def test_ipv6_is_switched_off_where_there_is_any(tmp_path):
 @pytest.mark.root
 def test_a_host_is_what_it_is_set_up_to_be(pid):
     run(["ip", "link", "add", "a-eth0", "type", "veth", "peer", "name", "b-eth0"], namespace=pid)
-    set_up("a", pid, "a-eth0", "10.0.0.2", KNOWN, Tcp("reno", 131072, False, False, False, 20, 3))
+    set_up("a", pid, "a-eth0", "10.0.0.2", KNOWN, Tcp("reno", 131072, False, False, False, 20, 3, False, True))
     features = run(["ethtool", "-k", "a-eth0"], namespace=pid)
     for each in ("tx-tcp-segmentation: off", "tx-tcp6-segmentation: off", "generic-segmentation-offload: off"):
         assert each in features
     assert "tx-checksumming: on" in features
     (address,) = (one for one in json.loads(run(["ip", "-j", "addr"], namespace=pid)) if one["ifname"] == "a-eth0")
     assert (address["address"], "UP" in address["flags"]) == (KNOWN["10.0.0.2"], True)
-    names = ("tcp_congestion_control", "tcp_notsent_lowat", "tcp_sack", "tcp_recovery", "tcp_early_retrans")
-    settings = run(["cat", *(f"/proc/sys/net/ipv4/{name}" for name in names)], namespace=pid)
-    assert settings.split() == ["reno", "131072", "0", "0", "0"]
+    names = ("congestion_control", "notsent_lowat", "sack", "recovery", "early_retrans", "timestamps")
+    settings = run(["cat", *(f"/proc/sys/net/ipv4/tcp_{name}" for name in names)], namespace=pid)
+    assert settings.split() == ["reno", "131072", "0", "0", "0", "0"]
     route = run(["ip", "route"], namespace=pid)
     assert route.startswith("10.0.0.0/8 dev a-eth0 proto kernel scope link src 10.0.0.2 ")
     assert " rto_min lock 20ms" in route
     assert " initcwnd 3" in route
+    assert " quickack 1" in route
     (known,) = json.loads(run(["ip", "-j", "neigh"], namespace=pid))
     assert known == {"dst": "10.0.0.3", "dev": "a-eth0", "lladdr": "02:00:00:00:00:03", "state": ["PERMANENT"]}
 

@@ -1,0 +1,80 @@
+"""Runs on Linux's own TCP: scenarios that a guest plays (`studies.hull.lab`) in place of the packet engine."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from record.errors import WorkerFailed
+from record.options import tell_user
+from record.spec import options_of
+from studies.hull.scenario import Parameters
+from traffic.textfile import read_regular
+
+if TYPE_CHECKING:
+    from harness.jobs.guests import GuestImage
+
+NAME = "linux"
+ROOT = Path(__file__).resolve().parents[2]
+SLOWEST = 60.0
+"""Seconds that one of a scenario may take; of a full link some take 0.5."""
+MOST_BYTES = 1 << 30
+
+
+def require(parameters: Parameters) -> None:
+    """ValueError, one sentence, for what our guests' TCP and switches have no setting for."""
+    plain = Parameters()
+    for name, why in (
+        ("window_packets", "Linux's windows grow with its buffers"),
+        ("least_packets", "Linux's DCTCP never has less than two"),
+        ("idle_ms", "Linux takes its retransmission timeout"),
+        ("jitter_us", "our guests' switches delay no packet by chance"),
+    ):
+        if getattr(parameters, name) != getattr(plain, name):
+            raise ValueError(f"{options_of(Parameters)[name].name} is for --engine ns-3: {why}")
+    if parameters.min_rto_ms < 1:
+        raise ValueError("--min-rto is at least 1ms with --engine linux")
+
+
+@cache
+def image() -> GuestImage:
+    """What guests need. UnfitMachine says what is missing."""
+    from harness.jobs import guests
+
+    return guests.prepare(tell_user)
+
+
+@cache
+def fingerprint() -> str:
+    """What results depend on: the kernel, and the program that plays."""
+    from virtual.kernel import shipped
+
+    code = (Path(__file__).with_name("lab.py")).read_bytes()
+    return f"{NAME}-{hashlib.sha256(shipped.identity().encode() + code).hexdigest()[:16]}"
+
+
+def run_scenario(built: dict[str, Any]) -> bytes:
+    """What came of a scenario, as the packet engine tells it. WorkerFailed when the guest fails."""
+    from virtual.guest import FILES, RESULTS, Guest
+
+    guests, files = image(), {"scenario.json": json.dumps(built).encode()}
+    command = [sys.executable, "-m", "studies.hull.lab", f"{FILES}/scenario.json", f"{RESULTS}/answer"]
+    with Guest(
+        guests.kernel.linux,
+        command,
+        folder=ROOT,
+        layers=guests.layers,
+        files=files,
+        seed=built["seed"],
+        real_s=120 + SLOWEST * built["end_ns"] * 1e-9,
+    ) as guest:
+        ended = guest.wait()
+        if ended.status:
+            raise WorkerFailed(f"the guest's run is lost: {ended.stderr.strip()[-2000:]}")
+        if not ended.time_travel:
+            raise WorkerFailed("the guest's time was not virtual")
+        return read_regular(guest.results / "answer", MOST_BYTES)

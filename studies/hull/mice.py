@@ -1,0 +1,152 @@
+"""`hedera hull mice`: sweeps of mice beside elephants, what elephants carry against how long mice take.
+
+Sweeps differ in their congestion control, phantom queues and pacers; those of one rate are drawn together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+import numpy as np
+
+from plots.load import load_sweep
+from plots.pictures import named, picture
+from plots.style import logarithmic, scheme_label
+from plots.trials import Difference, holm
+from record.options import in_words, json_option, output, picture_options
+from record.output import conclude, write_csv
+from record.run import Run
+from studies.study import Parts, Row, interval, table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+SPELLED = {
+    (False, False): "",
+    (True, False): " + phantom queues",
+    (False, True): " + pacers",
+    (True, True): " + phantom queues, pacers",
+}
+"""What a sweep has of HULL, by whether it has phantom queues, and pacers."""
+COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#0072b2", "#cc79a7")
+MARKERS = ("o", "^", "D", "s")
+METRICS = {"elephants_mbps": "Mb/s", "mice_median_ms": "ms", "mice_p99_ms": "ms"}
+BEFORE = "cubic"
+"""What the others are compared with, under the same scheme."""
+
+
+class Case(NamedTuple):
+    """Runs that differ in their seeds alone."""
+
+    mbps: float
+    tcp: str
+    scheme: str
+
+
+def case_of(run: Run) -> Case:
+    spec = run.spec
+    tcp = spec.congestion_control + SPELLED[spec.phantom is not None, spec.pacer is not None]
+    return Case(spec.link_mbps, tcp, run.scheme)
+
+
+def measured(run: Run) -> dict[str, float]:
+    """By the names of METRICS: what lasting flows received in the window, payload, and times of the small class.
+    ValueError, one sentence, for a run without both."""
+    small = next((one for one in run.completion if one.size_class == "small"), None)
+    lasting = [flow.window_mbps for flow in run.flows if flow.size_bytes is None and flow.window_mbps is not None]
+    if small is None or small.median_s is None or small.p99_s is None or not lasting:
+        raise ValueError(f"{run.traffic!r} has no small flows beside lasting ones")
+    return dict(zip(METRICS, (sum(lasting), 1e3 * small.median_s, 1e3 * small.p99_s), strict=True))
+
+
+def rows_of(runs: Sequence[Run]) -> list[Row]:
+    """A row for each case and metric: its mean over seeds with a 95 % interval, and how far it is from the same scheme
+    under `BEFORE`, paired by seed, with its p as Holm adjusts it for all of them; and every seed's number. Runs that
+    are not valid are left out."""
+    by_case: dict[Case, dict[int, dict[str, float]]] = {}
+    for run in runs:
+        if run.valid:
+            by_case.setdefault(case_of(run), {})[run.seed] = measured(run)
+    cells = [(case, seeds, metric) for case, seeds in by_case.items() for metric in METRICS]
+    beyond = holm([_beyond(by_case, case, metric) for case, _, metric in cells])
+    rows: list[Row] = []
+    for (case, seeds, metric), more in zip(cells, beyond, strict=True):
+        mean = interval(each[metric] for each in seeds.values())
+        rows.append(
+            {
+                **case._asdict(), "metric": metric, "mean": mean.mean, "low": mean.low, "high": mean.high,
+                "beyond": more.mean, "beyond_low": more.low, "beyond_high": more.high, "adjusted_p": more.adjusted,
+                "seeds": len(seeds), "by_seed": " ".join(f"{each[metric]:.6g}" for each in seeds.values()),
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _beyond(by_case: Mapping[Case, Mapping[int, Mapping[str, float]]], case: Case, metric: str) -> Difference:
+    """Paired by seed; empty for `BEFORE` itself."""
+    seeds, before = by_case[case], by_case.get(case._replace(tcp=BEFORE), {})
+    both = [seed for seed in seeds if seed in before and case.tcp != BEFORE]
+    return interval(seeds[seed][metric] - before[seed][metric] for seed in both)
+
+
+def draw(rows: Sequence[Row], path: Path) -> None:
+    """A panel for each rate: what elephants carry, and how long the median mouse takes; a colour for each TCP, a mark
+    for each scheme."""
+    rates = sorted({row["mbps"] for row in rows})
+    tcps, schemes = (list(dict.fromkeys(row[name] for row in rows)) for name in ("tcp", "scheme"))
+    with picture(path, max(7.5, 4.8 * len(rates)), 4.8, "What elephants carry, and how long mice wait") as figure:
+        for axes, mbps in zip(np.atleast_1d(figure.subplots(1, len(rates))), rates, strict=True):
+            for tcp, colour in zip(tcps, COLOURS, strict=False):
+                for scheme, mark in zip(schemes, MARKERS, strict=False):
+                    found = {row["metric"]: row for row in rows if (row["mbps"], row["tcp"], row["scheme"]) == (
+                        mbps, tcp, scheme)}  # fmt: skip
+                    if found:
+                        _point(axes, found["elephants_mbps"], found["mice_median_ms"], colour, mark)
+            axes.set(xlabel="elephants, payload (Mb/s)", ylabel="mice, median time (ms)", title=f"{mbps:g} Mb/s")
+            logarithmic(axes)
+            axes.set_xlim(0, None)
+        for tcp, colour in zip(tcps, COLOURS, strict=False):
+            axes.plot([], [], "s", color=colour, label=tcp)
+        for scheme, mark in zip(schemes, MARKERS, strict=False):
+            axes.plot([], [], mark, color="0.4", label=scheme_label(scheme))
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+
+
+def _point(axes: Axes, x: Row, y: Row, colour: str, mark: str) -> None:
+    def ends(row: Row) -> list[list[float]] | None:
+        return None if row["low"] is None else [[row["mean"] - row["low"]], [row["high"] - row["mean"]]]
+
+    axes.errorbar(
+        x["mean"], y["mean"], xerr=ends(x), yerr=ends(y), fmt=mark, color=colour, markersize=6, elinewidth=0.8
+    )
+
+
+def tables(rows: Sequence[Row]) -> Parts:
+    names = ("mbps", "tcp", "scheme", "mean", "low", "high", "beyond", "beyond_low", "beyond_high", "adjusted_p")
+    return [
+        table(f"{metric} ({unit})", [row for row in rows if row["metric"] == metric], *names)
+        for metric, unit in METRICS.items()
+    ]
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@output
+@picture_options
+@json_option
+@in_words
+def mice(folders: Sequence[Path], out: Path, as_json: bool) -> None:
+    """What elephants carry against how long mice take, of sweeps with mice beside lasting flows (FOLDERS).
+
+    Sweeps may differ in --bw, --congestion-control, --phantom and --pacer; the schemes under cubic are what others
+    are compared with, seed by seed.
+    """
+    runs = [run for folder in folders for run in load_sweep(folder).runs]
+    if not (rows := rows_of(runs)):
+        raise ValueError("there are no valid runs in these folders")
+    written = write_csv(out / "mice.csv", rows)
+    draw(rows, out / "mice.png")
+    conclude(rows, [] if as_json else tables(rows), [written, *named(out / "mice.png")], as_json)
