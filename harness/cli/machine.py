@@ -178,7 +178,7 @@ _which = click.argument("which", type=click.Choice([*shipped.KERNELS, "both"]), 
 @quiet_option
 def build(which: str, ship: bool) -> None:
     """Compile the kernels from their source, and test them: `linux`, that of runs, and `guest`, that of hedera guest,
-    which has more in it. HEDERA_KERNEL_SOURCE names another source: a tarball or a tree.
+    which has more in it. HEDERA_KERNEL_SOURCE names the archive of another source.
 
     Guests use the result while HEDERA_KERNEL_SOURCE is set, and else the kernels that are shipped.
     """
