@@ -30,7 +30,7 @@ from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.pictures import empty, save
 from plots.published import STATIC, everything, families, family, published_bars
-from plots.style import BEST_FIRST, DASHES, INK, INVALID, MUTED, colour, house_style, label, rounded, short
+from plots.style import DASHES, EXPECTED_ORDER, INK, INVALID, MUTED, colour, house_style, label, rounded, short
 from plots.summary import ENOUGH, FEWEST, Summary, frame_of, in_all_trials, summarise, whiskers
 from record.published import CAPACITY_MBPS
 from record.run import Run
@@ -130,7 +130,7 @@ def by_family(sweep: Sweep) -> Drawing:
 
     summary = summarise(sweep)
     groups = [group for group in families(summary) if group.means] + [everything(summary)]
-    left_out = {scheme for scheme in BEST_FIRST if not scheme.startswith("hedera-")}.difference(_HELD_AGAINST)
+    left_out = {scheme for scheme in EXPECTED_ORDER if not scheme.startswith("hedera-")}.difference(_HELD_AGAINST)
     static = [scheme for scheme in _HELD_AGAINST if scheme in summary.schemes]
     schemes = [*static, *(scheme for scheme in summary.schemes if scheme not in left_out.union(static))]
     figure = empty(1.2 * len(groups) + 0.8, 3.8)

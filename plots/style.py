@@ -52,7 +52,7 @@ _LABELS = {
     "planned": "planned beforehand",
 }
 
-BEST_FIRST = (
+EXPECTED_ORDER = (
     "nonblocking", "hedera-sa", "hedera-gff", "ecmp", "ecmp-dst", "ecmp-edge-pair", "ecmp-polarized", "random",
     "spanning-tree",
 )  # fmt: skip

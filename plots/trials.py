@@ -29,7 +29,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots.load import Sweep
 from plots.published import published_share
-from plots.style import BEST_FIRST, scheme_order
+from plots.style import EXPECTED_ORDER, scheme_order
 from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, in_all_trials, pattern_order
 from traffic.flowfile import file_of_own
 
@@ -90,7 +90,7 @@ def in_a_sentence(sweep: Sweep) -> str:
     compared, of_tries = (
         {(pair.first, pair.second): pair for pair in compare_all(sweep, over)} for over in (VALID, ALL_TRIES)
     )
-    static = [name for name in BEST_FIRST if not name.startswith("hedera-")]
+    static = [name for name in EXPECTED_ORDER if not name.startswith("hedera-")]
     schemes = [scheme for scheme in scheme_order(run.scheme for run in sweep.runs) if scheme not in static]
     schemes.sort(key=lambda scheme: not is_own(scheme))
     beside_base = [pair for scheme in schemes if (pair := compared.get((scheme, BASE))) and pair.patterns]
@@ -137,7 +137,7 @@ def is_own(scheme: str) -> bool:
 def first_to_last(schemes: Iterable[str]) -> list[str]:
     """The order in which schemes are compared: the control, those of the user's own, others without a rank, and the
     ranked ones, the one expected to be best first."""
-    place = {name: number for number, name in enumerate(BEST_FIRST)}
+    place = {name: number for number, name in enumerate(EXPECTED_ORDER)}
     return sorted(set(schemes), key=lambda s: (s != CONTROL, place.get(s, -1), not is_own(s), s))
 
 

@@ -155,7 +155,7 @@ def of_run(spec: RunSpec) -> Shape:
     )  # fmt: skip
 
 
-def at_hand(shape: Shape) -> Shape:
+def as_kernel_can(shape: Shape) -> Shape:
     """The same on what there is: a kernel that the user compiled of an older source (HEDERA_KERNEL_SOURCE) has no
     eports, but a tbf that stores and forwards, whatever bucket it is told."""
     if shape.carrier == VETH or netlink.has_kind(EPORT):
@@ -193,7 +193,7 @@ def apply(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int
         raise RunFailed(f"ports cannot be limited: {error}") from None
 
 
-def unlimited(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Sequence[Qdisc]) -> list[str]:
+def wrong_veths(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Sequence[Qdisc]) -> list[str]:
     """The interfaces that do not have their shape, with what they have."""
     roots = {one.port: one for one in qdiscs if not one.parent}
     buckets = roots | {one.port: one for one in qdiscs if one.parent == "2:1"}
@@ -215,7 +215,7 @@ def unlimited(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Se
     return wrong
 
 
-def otherwise(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: Sequence[Eport]) -> list[str]:
+def wrong_eports(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: Sequence[Eport]) -> list[str]:
     """The interfaces that are no eport of their shape, with what they are told."""
     told = {one.name: one._replace(queued=0, drops=0, marked=0, phantom_marked=0, waited=0, sent=0) for one in ports}
     return [f"{one} ({told.get(one, 'is no eport')})" for one in interfaces if told.get(one) != shapes[one].told(one)]
@@ -231,9 +231,9 @@ def verify(shapes: Mapping[str, Shape], interfaces: Sequence[str], namespace: in
     """RunFailed names the ports of the namespace that do not have their shape."""
     on = {carrier: [one for one in interfaces if shapes[one].carrier == carrier] for carrier in (VETH, EPORT)}
     with contextlib.closing(Netlink(namespace)) as kernel:
-        wrong = unlimited(shapes, on[VETH], kernel.qdiscs()) if on[VETH] else []
+        wrong = wrong_veths(shapes, on[VETH], kernel.qdiscs()) if on[VETH] else []
         if on[EPORT]:
-            wrong += otherwise(shapes, on[EPORT], kernel.eports())
+            wrong += wrong_eports(shapes, on[EPORT], kernel.eports())
             wrong += not_paced(shapes, on[EPORT], kernel.pacers())
     if wrong:
         raise RunFailed(f"not limited as they should be: {', '.join(wrong[:5])}")

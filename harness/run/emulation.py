@@ -18,7 +18,7 @@ from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
 from harness.run.trace import watched
-from harness.run.traffic import LOOK_S, Iperf, Traffic, Transfers, unsent_bytes
+from harness.run.traffic import LOOK_S, LastingFlows, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
 from record.errors import RunFailed
 from record.files import owner_name
@@ -65,7 +65,7 @@ class Emulation:
         self._say = say
         self._run_as = run_as
         self._given = given
-        self._shape = shaping.at_hand(shaping.of_run(spec))
+        self._shape = shaping.as_kernel_can(shaping.of_run(spec))
 
     def carry_out(self) -> None:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
@@ -88,7 +88,7 @@ class Emulation:
             where = (spec, self._raw, children, groups)
             matrix = lasting(self.workload)
             traffic: Traffic = (
-                Transfers(fabric, self.workload, *where) if matrix is None else Iperf(fabric, matrix, *where)
+                Transfers(fabric, self.workload, *where) if matrix is None else LastingFlows(fabric, matrix, *where)
             )
             self._send(fabric, controller, traffic, children)
             if groups is not None:
@@ -165,8 +165,8 @@ class Emulation:
             seen.begin = traffic.start()
             if trace is not None:
                 trace.begin = seen.begin
-            faults = Injector(fabric, spec.faults, seen.begin)
-            disturber = Disturber(spec.disturbances, controller)
+            faults = LinkFaults(fabric, spec.faults, seen.begin)
+            disturber = ControllerFaults(spec.disturbances, controller)
 
             def tick() -> None:
                 faults.tick()
@@ -204,7 +204,7 @@ def wait_for_moment(every_s: float) -> None:
     time.sleep(every_s * math.ceil((up_s + LEAST_S) / every_s) - up_s)
 
 
-class Injector:
+class LinkFaults:
     """Breaks the network as ``--fail`` asks for it, and mends it: call `tick` often while the traffic
     runs, which began at ``begin`` (seconds since the epoch).
 
@@ -230,7 +230,7 @@ class Injector:
             self.outages.append(Outage(t, now))
 
 
-class Disturber:
+class ControllerFaults:
     """Does what is due to the controller that runs then; call `tick` often with the seconds since the start."""
 
     def __init__(self, disturbances: Sequence[Disturbance], controller: Controller) -> None:

@@ -41,7 +41,7 @@ COUNTERS = {
     "TCPDeliveredCE": "segments_marked",
 }
 """The kernel's names (Tcp and TcpExt in /proc/net/snmp and netstat; snmp_counter.rst), and ours."""
-_Watch = TypeVar("_Watch", bound="Sampler")
+_Sampler = TypeVar("_Sampler", bound="Sampler")
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Sampler:
     def sample(self) -> None:
         raise NotImplementedError
 
-    def __enter__(self: _Watch) -> _Watch:
+    def __enter__(self: _Sampler) -> _Sampler:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()

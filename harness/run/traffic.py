@@ -226,7 +226,7 @@ def unsent_bytes(mbps: float) -> int:
     return max(BLOCK_BYTES, round(mbps * 1e6 / 8 * HELD_S))
 
 
-class Iperf(Traffic):
+class LastingFlows(Traffic):
     """A traffic matrix."""
 
     def __init__(
@@ -248,7 +248,7 @@ class Iperf(Traffic):
     def listen(self, deadline: float = 60.0) -> None:
         receivers = sorted({flow.dst for flow in self.flows})
         if self._spec.sink == "blocks":
-            return self._take_in(receivers)
+            return self._start_sink(receivers)
         servers = {
             host: self._spawn(host, f"receiver on host {host}", server_command(), f"server-{host}.csv")
             for host in receivers
@@ -265,7 +265,7 @@ class Iperf(Traffic):
         if deaf:
             raise RunFailed(f"nothing listened on host {deaf[0]} within {deadline:g} s")
 
-    def _take_in(self, receivers: list[int]) -> None:
+    def _start_sink(self, receivers: list[int]) -> None:
         with contextlib.ExitStack() as ours:
             listeners = []
             for host in receivers:
@@ -340,7 +340,7 @@ LEAD_S = 0.5
 """From telling the programs when to begin until then: all must have heard it."""
 WAKE_S = 0.01
 """For how long a flow at full rate may arrive before its receiver is woken."""
-SHARERS = 4
+LINGER_FACTOR = 4
 """A lasting flow that has written all has so many times as long as it needs alone for what still waits, in its socket
 and in a queue."""
 
@@ -362,7 +362,7 @@ class Transfers(Traffic):
         self._workload = workload
         self._graph = workload.graph
         waiting = (UNSENT_BYTES + spec.queue * (spec.mtu + ETHERNET_HEADER)) * 8e-6 / spec.slowest_mbps
-        self._linger_s = LINGER_S + SHARERS * waiting
+        self._linger_s = LINGER_S + LINGER_FACTOR * waiting
         self._programs: dict[int, subprocess.Popen[bytes]] = {}
         self._parts: dict[int, dict[str, Any]] = defaultdict(
             lambda: {"connections": [], "accepts": 0, "flows": [], "expects": 0}

@@ -43,7 +43,7 @@ from topos.wire import (
 )
 from traffic.workload import Workload
 
-SETTLED_S = 0.5
+LONG_FLOW_S = 0.5
 """Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts."""
 CONNECTION_BYTES = 2 * SYN_FRAME + 5 * BARE_FRAME
 """What a connection brings to both its hosts besides data and acknowledgements: SYN, SYN-ACK, ACK; the sink's FIN,
@@ -116,7 +116,7 @@ class Outcome:
         together, over how long they took; None when there was none. One that was cut off took the time it had at
         least. Together, because TCP does not share a link fairly: what one flow has less, another has more."""
         due = took = 0.0
-        least = SETTLED_S if self.workload.graph is None else 0.0
+        least = LONG_FLOW_S if self.workload.graph is None else 0.0
         for one, end in zip(self.flows, self.fair.end.tolist(), strict=True):
             if one.seen.sent is not None and end - one.start >= least:  # nan, of one that has no size, is not
                 due += end - one.start

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from harness.run.controller import Event
 from harness.run.observation import Observation, read_seen
 from harness.verdict.flows import MeasuredFlow, Window, acknowledgement_streams
-from harness.verdict.outcome import SETTLED_S, Outcome, Recovery
+from harness.verdict.outcome import LONG_FLOW_S, Outcome, Recovery
 from harness.verdict.rules import Evidence, FullLinks, claims, doubted_claims, full_links, judge
 from record.errors import TRACEBACK, RunFailed, in_words, one_line
 from record.run import SCHEMA, Cpu, Disagreement, Rates, Restart, Round, Run, Settings, Timing, mean_over
@@ -84,7 +84,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
     if outcome.lasts:
         full = full_links(topo, spec, flows, seen.outages, counters.sent)
     else:  # hardly a link is full from beginning to end
-        full = FullLinks(window, {}, f"flows come and go, and none of them has to take {SETTLED_S:g} s")
+        full = FullLinks(window, {}, f"flows come and go, and none of them has to take {LONG_FLOW_S:g} s")
 
     def mean_total(window: Window) -> float:
         return mean_over(counters.times, counters.total_mbps, window)

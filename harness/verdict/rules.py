@@ -9,7 +9,10 @@ what is dropped behind it and sent again.
 Rules of speed ask whether the machine was fast enough, as links show that have to be full all the time; in virtual
 time, where every machine is, what was slow is told as the doing of TCP. A run is invalid when a rule condemns it, and
 not judged when no rule of speed could say that the machine was fast enough. Which rules were applied, and what they
-found, is part of the verdict.
+found, is part of the verdict. What the limits of the rules were set by: docs/notes/emulation.md.
+
+Doubts that are no rules condemn a run as well: what troubled the senders, or that they sent for too short a time
+(`verdict.outcome`), the controller's errors (`verdict.result`), and what befell the job (`jobs.publish`).
 """
 
 from __future__ import annotations
@@ -40,7 +43,7 @@ had come before."""
 
 
 @dataclass(frozen=True)
-class Claim:
+class LinkClaim:
     """A link by its sending port: what the flows placed on it delivered, what its counter says, and how far the
     first may exceed the second because of flows that moved; all Mb/s on the wire over one window."""
 
@@ -56,7 +59,7 @@ class Claim:
 
 def claims(
     topo: Network, spec: RunSpec, flows: Sequence[MeasuredFlow], window: Window, carried: Mapping[str, float]
-) -> list[Claim]:
+) -> list[LinkClaim]:
     """Every link that any flow is said to have used; ``carried``: Mb/s by sending port, nothing where it was not
     sampled. For a while after each move the log may be wrong about a flow, also after one shortly before the window."""
     delivered, unsure, moving_s = np.zeros((3, num_links(topo)))  # megabits, megabits, seconds
@@ -83,7 +86,7 @@ def claims(
                 moving_s[links] += np.clip(times[i] + late_s - window[0], 0.0, late_s) + late_s * (until < window[1])
     slack, ports = (moving_s * spec.link_mbps * link_rates(topo) + unsure) / length, sending_ports(topo)
     return [
-        Claim(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
+        LinkClaim(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
         for link in np.flatnonzero(delivered).tolist()
     ]
 
@@ -102,12 +105,12 @@ def _unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Float64, mo
     return unsure
 
 
-SETTLE_S = 5.0
+TCP_SETTLES_S = 5.0
 SETTLE_ROUND_TRIPS = 25
 """After this long TCP fills the path it began on or was moved to; long queues on slow links take many round trips."""
 CABLES = 6
 """Of the longest path of a fat-tree, host to host."""
-SHORTEST_S = 1.0
+LEAST_WINDOW_S = 1.0
 """Rates are read once a second."""
 
 
@@ -155,7 +158,7 @@ def settled_window(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outa
     for end in (spec.window_s[1], spec.seconds):
         last = max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=-math.inf)
         start = max(spec.window_s[0], last + settle_s(spec))
-        if end - start >= SHORTEST_S:
+        if end - start >= LEAST_WINDOW_S:
             return start, end
     return None
 
@@ -163,7 +166,7 @@ def settled_window(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outa
 def settle_s(spec: RunSpec) -> float:
     """How long TCP takes to fill a path, seconds."""
     delay_s = 2 * CABLES * (spec.delay_ms or 0.0) * 1e-3
-    return max(SETTLE_S, SETTLE_ROUND_TRIPS * (through_queue_s(spec) + delay_s))
+    return max(TCP_SETTLES_S, SETTLE_ROUND_TRIPS * (through_queue_s(spec) + delay_s))
 
 
 def through_queue_s(spec: RunSpec) -> float:
@@ -209,7 +212,7 @@ class Evidence:
     payload_mbps: float
     predicted_mbps: float
     full: FullLinks
-    claims: Sequence[Claim]
+    claims: Sequence[LinkClaim]
     lost_packets: Mapping[str, int] | None
     unfinished_flows: Sequence[str]
     window: tuple[float, float]
@@ -270,14 +273,14 @@ def _rounded(rule: Rule) -> Rule:
 # --- soundness ------------------------------------------------------------------------------------------
 
 
-def _held(rule: Rule, *reasons: str) -> Check:
-    """``said``: what is against the run where the rule is broken."""
+def _sound_check(rule: Rule, *reasons: str) -> Check:
+    """``reasons``: what is against the run where the rule is broken."""
     return Check(rule, () if rule.kept else reasons)
 
 
 def _processes(seen: Evidence) -> Check:
     ended = seen.dead_processes
-    return _held(Rule("processes", not ended), *(f"{name} ended during the run" for name in ended))
+    return _sound_check(Rule("processes", not ended), *(f"{name} ended during the run" for name in ended))
 
 
 def _limits(seen: Evidence) -> Check:
@@ -287,13 +290,13 @@ def _limits(seen: Evidence) -> Check:
     rate, limit = seen.port_mbps.get(port, 0.0), seen.limit_mbps(port)
     most = limit * (1 + LIMIT_EXCESS) + bucket_mbit / (seen.window[1] - seen.window[0])
     reason = f"port {port} carried {rate:.2f} Mb/s, above its limit of {limit:g} Mb/s"
-    return _held(Rule("limits", rate <= most, rate, most=most), reason)
+    return _sound_check(Rule("limits", rate <= most, rate, most=most), reason)
 
 
 def _flows(seen: Evidence) -> Check:
     flows = seen.unfinished_flows
     reason = f"{len(flows)} flows did not run from start to end: {', '.join(flows[:4])}"
-    return _held(Rule("flows", not flows), reason)
+    return _sound_check(Rule("flows", not flows), reason)
 
 
 def _counters(seen: Evidence) -> Check:
@@ -304,15 +307,15 @@ def _counters(seen: Evidence) -> Check:
         f"bwm-ng saw {seen.counted_mbps:.1f} Mb/s arrive where iperf's {seen.payload_mbps:.1f} Mb/s of payload "
         f"make {wire:.1f} Mb/s on the wire: more than {TOOLS_DISAGREE:.0%} apart"
     )
-    return _held(Rule("counters", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
+    return _sound_check(Rule("counters", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
 
 
-def doubted_claims(seen: Evidence) -> list[Claim]:
+def doubted_claims(seen: Evidence) -> list[LinkClaim]:
     """The links to which the log gives flows that delivered more than their counters say."""
     return [claim for claim in seen.claims if not _excess(seen, claim) <= CLAIM_EXCESS]
 
 
-def _excess(seen: Evidence, claim: Claim) -> float:
+def _excess(seen: Evidence, claim: LinkClaim) -> float:
     return claim.excess_mbps / seen.limit_mbps(claim.port)
 
 
@@ -327,7 +330,7 @@ def _conservation(delivered: float, carried: float) -> Check:
         f"flows between pods delivered {delivered:.1f} Mb/s on the wire, and the cores sent {carried:.1f} Mb/s: more "
         f"than {TOOLS_DISAGREE:.0%} apart"
     )
-    return _held(Rule("conservation", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
+    return _sound_check(Rule("conservation", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
 
 
 def _paths(seen: Evidence) -> Check:
@@ -341,14 +344,16 @@ def _paths(seen: Evidence) -> Check:
         f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
         f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
     )
-    return _held(Rule("paths", not doubted, max(map(excess_of, seen.claims)), most=CLAIM_EXCESS), reason)
+    return _sound_check(Rule("paths", not doubted, max(map(excess_of, seen.claims)), most=CLAIM_EXCESS), reason)
 
 
 def _losses(seen: Evidence) -> Check:
     if seen.lost_packets is None:
         return Check(Rule("losses", None, why_not="a cable out of service loses packets"))
     place, count = max(seen.lost_packets.items(), key=lambda item: item[1], default=("", 0))
-    return _held(Rule("losses", not count, count, most=0), f"{count} packets were lost in {place}, outside every queue")
+    return _sound_check(
+        Rule("losses", not count, count, most=0), f"{count} packets were lost in {place}, outside every queue"
+    )
 
 
 # --- speed ----------------------------------------------------------------------------------------------
@@ -361,7 +366,7 @@ def _total(seen: Evidence) -> Check:
         f"{seen.measured_mbps:.1f} Mb/s is {share:.0%} of the {seen.predicted_mbps:.1f} Mb/s that these paths allow "
         f"(at least {MIN_OF_MAXMIN:.0%} counts)"
     )
-    return _fast(seen, Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN), reason)
+    return _speed_check(seen, Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN), reason)
 
 
 def _progress(seen: Evidence) -> Check:
@@ -372,7 +377,7 @@ def _progress(seen: Evidence) -> Check:
         f"{MIN_OF_MAXMIN:.0%} counts)"
     )
     rule = Rule("progress", seen.progress >= MIN_OF_MAXMIN, seen.progress, least=MIN_OF_MAXMIN)
-    return _fast(seen, rule, reason)
+    return _speed_check(seen, rule, reason)
 
 
 def _full_links(seen: Evidence) -> Check:
@@ -387,11 +392,11 @@ def _full_links(seen: Evidence) -> Check:
     rule = Rule("full links", carried >= MIN_OF_FULL, carried, least=MIN_OF_FULL)
     if not rule.kept and full.why_not is not None:
         return Check(replace(rule, kept=None, why_not=f"{full.why_not}, and {reason}"))
-    return _fast(seen, rule, reason)
+    return _speed_check(seen, rule, reason)
 
 
-def _fast(seen: Evidence, rule: Rule, reason: str) -> Check:
-    """``said``: in what the run was slow, where the rule is broken."""
+def _speed_check(seen: Evidence, rule: Rule, reason: str) -> Check:
+    """``reason``: in what the run was slow, where the rule is broken. It condemns no run in virtual time."""
     if rule.kept:
         return Check(rule)
     if seen.spec.time == "virtual":  # no machine is slow there

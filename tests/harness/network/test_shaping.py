@@ -3,7 +3,7 @@
 import pytest
 
 from harness.network.netlink import EPORT, Paced, Pacer, Qdisc
-from harness.network.shaping import Shape, not_paced, require, unlimited
+from harness.network.shaping import Shape, not_paced, require, wrong_veths
 from record.errors import UnfitMachine
 from record.spec import Phantom
 
@@ -31,24 +31,26 @@ def queue(port, limit=75_000, kind="bfifo", ecn=False):
     ],
 )
 def test_a_port_that_is_not_limited_is_named(entries, said):
-    assert unlimited({"a": SHAPE}, ["a"], entries) == said
+    assert wrong_veths({"a": SHAPE}, ["a"], entries) == said
 
 
 def test_a_queue_has_to_mark_where_it_should():
     marks, red = Shape(10, marks=True), queue("a", kind="red", ecn=True)
-    assert unlimited({"a": marks}, ["a"], [bucket("a"), red]) == []
-    assert unlimited({"a": marks}, ["a"], [bucket("a"), red._replace(ecn=False)]) == ["a (its queue does not mark)"]
-    assert unlimited({"a": marks}, ["a"], [bucket("a"), queue("a")]) == ["a (its queue is not 75000 bytes)"]
-    assert unlimited({"a": SHAPE}, ["a"], [bucket("a"), red]) == ["a (its queue is not 75000 bytes)"]
+    assert wrong_veths({"a": marks}, ["a"], [bucket("a"), red]) == []
+    assert wrong_veths({"a": marks}, ["a"], [bucket("a"), red._replace(ecn=False)]) == ["a (its queue does not mark)"]
+    assert wrong_veths({"a": marks}, ["a"], [bucket("a"), queue("a")]) == ["a (its queue is not 75000 bytes)"]
+    assert wrong_veths({"a": SHAPE}, ["a"], [bucket("a"), red]) == ["a (its queue is not 75000 bytes)"]
 
 
 def test_a_port_has_to_delay_where_it_should():
     late, bare = Shape(10, delay_ms=2.0), bucket("a")
     netem, below = bare._replace(kind="netem", rate=0, delay_ns=2_000_000), bare._replace(parent="2:1")
-    assert unlimited({"a": late}, ["a"], [netem, below, queue("a")]) == []
-    assert unlimited({"a": late}, ["a"], [netem._replace(delay_ns=10**6), below, queue("a")]) == ["a (delays by 1 ms)"]
-    assert unlimited({"a": late}, ["a"], [bare, queue("a")]) == ["a (delays by 0 ms)"]
-    assert unlimited({"a": SHAPE}, ["a"], [netem, below, queue("a")]) == ["a (delays by 2 ms)"]
+    assert wrong_veths({"a": late}, ["a"], [netem, below, queue("a")]) == []
+    assert wrong_veths({"a": late}, ["a"], [netem._replace(delay_ns=10**6), below, queue("a")]) == [
+        "a (delays by 1 ms)"
+    ]
+    assert wrong_veths({"a": late}, ["a"], [bare, queue("a")]) == ["a (delays by 0 ms)"]
+    assert wrong_veths({"a": SHAPE}, ["a"], [netem, below, queue("a")]) == ["a (delays by 2 ms)"]
     assert (late.at_host().delay_us, late.to_host().delay_us) == (0, 4_000), "both ways at the switch"
 
 

@@ -12,7 +12,7 @@ import pytest
 from harness.network.processes import Children, wait_until
 from harness.run import controller as module
 from harness.run.controller import Controller, parse_events
-from harness.run.emulation import Disturber
+from harness.run.emulation import ControllerFaults
 from record.errors import RunFailed
 from record.spec import Disturbance
 from tests.commands import PATIENCE_S, let_in, ran
@@ -81,7 +81,7 @@ def wait(controller, starts):
 def test_it_is_started_again_once(start, how, reason):
     controller = start(PROGRAM)
     wait(controller, 1)
-    disturber = Disturber([Disturbance(how, 1), Disturbance(how, 2)], controller)
+    disturber = ControllerFaults([Disturbance(how, 1), Disturbance(how, 2)], controller)
     disturber.tick(0.9)
     first = controller.process
     assert first.poll() is None

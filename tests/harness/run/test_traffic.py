@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harness.network.processes import Children
-from harness.run.traffic import BLOCK_BYTES, Iperf, Transfers, listens_on, unsent_bytes
+from harness.run.traffic import BLOCK_BYTES, LastingFlows, Transfers, listens_on, unsent_bytes
 from record.spec import LINGERING_BYTES, RunSpec, linger_s
 from tests.commands import PATIENCE_S
 from topos.network import NonBlocking
@@ -30,7 +30,7 @@ def test_a_flow_may_be_a_second_short_of_what_was_asked(tmp_path, lasted, incomp
     spec = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10)
     matrix = Matrix(np.array([0]), np.array([4]), 16, "one flow")
     fabric = SimpleNamespace(topo=spec.network())
-    iperf = Iperf(fabric, matrix, spec, tmp_path, children=None)
+    iperf = LastingFlows(fabric, matrix, spec, tmp_path, children=None)
     port = iperf.flows[0].src_port
     address, other = (spec.network().host_ip(host) for host in (0, 4))
     spans = [*(f"{second}.0-{second + 1}.0" for second in range(4)), f"0.0-{lasted}"]

@@ -4,7 +4,7 @@ from math import inf
 
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import MeasuredFlow, PathChange, RoutedFlow
-from harness.verdict.rules import Claim, Evidence, FullLinks, judge
+from harness.verdict.rules import Evidence, FullLinks, LinkClaim, judge
 from record.spec import RunSpec
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 from traffic.programs import FlowReport, Interval
@@ -25,7 +25,7 @@ FINE = Evidence(
     predicted_mbps=160.0,
     unfinished_flows=[],
     full=FullLinks((3.0, 5.0), {"0_0_1-eth2": 9.98}),
-    claims=[Claim("0_0_1-eth2", 9.9, 9.98, 0.0)],
+    claims=[LinkClaim("0_0_1-eth2", 9.9, 9.98, 0.0)],
     lost_packets={},
     window=(1.0, 5.0),
     dead_processes=[],

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.run.observation import Outage
-from harness.verdict.rules import Claim, FullLinks, claims, full_links, judge, settled_window
+from harness.verdict.rules import FullLinks, LinkClaim, claims, full_links, judge, settled_window
 from record.run import Rule
 from record.spec import RunSpec
 from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, measured, on_the_wire, reasons
@@ -111,8 +111,8 @@ HALF = {"spec": replace(SPEC, link_mbps=0.5, mtu=9000), "claims": [], "payload_m
         ({"payload_mbps": nan}, "bwm-ng"),
         ({"lost_packets": {"port a": 3, "port b": 40}}, "40 packets were lost in port b"),
         ({"dead_processes": ["ovs-vswitchd 1 (status -9)"]}, "ovs-vswitchd 1 (status -9)"),
-        ({"claims": [Claim("a", 9, 10, 0), Claim("b", 5.2, 4, 0), Claim("c", 6, 2, 2.9)]}, "placed on b"),
-        ({"claims": [Claim("a", 1.0, nan, 0.0)]}, "placed on a"),
+        ({"claims": [LinkClaim("a", 9, 10, 0), LinkClaim("b", 5.2, 4, 0), LinkClaim("c", 6, 2, 2.9)]}, "placed on b"),
+        ({"claims": [LinkClaim("a", 1.0, nan, 0.0)]}, "placed on a"),
     ],
 )
 def test_each_doubt_is_named(change, said):
@@ -135,9 +135,9 @@ def test_each_doubt_is_named(change, said):
         ("counters", counted(95.01, 100.0), counted(94.99, 100.0)),
         # what opening and closing connections brings is of the payload's side
         ("counters", counted(100.0, 90, besides_mbps=5.01), counted(100.0, 90, besides_mbps=4.99)),
-        ("paths", {"claims": [Claim("a", 5.999, 4.5, 0.5)]}, {"claims": [Claim("a", 6.001, 4.5, 0.5)]}),
+        ("paths", {"claims": [LinkClaim("a", 5.999, 4.5, 0.5)]}, {"claims": [LinkClaim("a", 6.001, 4.5, 0.5)]}),
         # a link carries more than its flows deliver when packets are dropped behind it
-        ("paths", {"claims": [Claim("b", 5.0, 9.0, 0.0)]}, {"claims": [Claim("b", 9.0, 5.0, 0.0)]}),
+        ("paths", {"claims": [LinkClaim("b", 5.0, 9.0, 0.0)]}, {"claims": [LinkClaim("b", 9.0, 5.0, 0.0)]}),
         # what the cores sent is what flows between pods delivered
         ("conservation", {"spread_mbps": (95.01, 100.0)}, {"spread_mbps": (94.99, 100.0)}),
         ("conservation", {"spread_mbps": (100.0, 95.01)}, {"spread_mbps": (100.0, nan)}),
