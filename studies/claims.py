@@ -87,7 +87,8 @@ def wrong(claim: Row, root: Path | None = None) -> str:
     words, text = (" ".join(text.split()) for text in (claim["words"], (root / page).read_text(encoding="utf-8")))
     if words not in text:
         return f"{page} does not say: {words}"
-    if not re.search(rf"(?<![\d.]){re.escape(value)}(?![\d]|\.\d)", words):
+    without_commas = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", words)  # 7,600 is 7600
+    if not re.search(rf"(?<![\d.]){re.escape(value)}(?![\d]|\.\d)", without_commas):
         return f"the words of {page} have no {value}: {words}"
     held = computed(claim, root / "results" / claim["data"])
     spelled = 0.5 * 10.0 ** -len(value.partition(".")[2])
