@@ -12,7 +12,9 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.network.machine import kernel_datapath
 from tests.commands import PATIENCE_S
@@ -27,8 +29,17 @@ class Unavailable(Exception):
     """There is no such kernel here; the message says why."""
 
 
-def run(command: str, *, seconds: float, boot: str = "") -> tuple[int, str]:
-    """Exit status and output of a shell command on a kernel with Open vSwitch's module, in the current folder.
+class Ended(NamedTuple):
+    """Exit status and output of a command. ``waiting``: for which share of its time the second kernel was ready to run
+    and this machine's processors were at other work (0 where the command ran on this machine's own kernel)."""
+
+    status: int
+    said: str
+    waiting: float
+
+
+def run(command: str, *, seconds: float, boot: str = "") -> Ended:
+    """A shell command on a kernel with Open vSwitch's module, in the current folder.
 
     ``boot`` are parameters of the kernel, which a kernel that is running already cannot be given. Raises
     Unavailable when there is no such kernel, TimeoutExpired when it takes longer than ``seconds``.
@@ -36,7 +47,7 @@ def run(command: str, *, seconds: float, boot: str = "") -> tuple[int, str]:
     if kernel_datapath() and not boot:
         both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         done = subprocess.run(["bash", "-c", command], timeout=seconds, check=False, **both)
-        return done.returncode, done.stdout
+        return Ended(done.returncode, done.stdout, 0.0)
     return _boot(_linux(), command, seconds, boot)
 
 
@@ -106,7 +117,23 @@ bash {job}/command >{job}/output 2>&1; echo $? >{job}/status; sync; halt -f -p
 """
 
 
-def _boot(linux: Path, command: str, seconds: float, parameters: str) -> tuple[int, str]:
+def _wait(booted: subprocess.Popen[bytes], seconds: float) -> float:
+    """Wait for the end of the kernel; the share of the time for which it waited for a processor. TimeoutExpired."""
+    began = time.monotonic()
+    waited_s = 0.0
+    while True:
+        try:
+            booted.wait(1)
+        except subprocess.TimeoutExpired:
+            # The scheduler's account of a process: ns that it ran, ns that it waited (Documentation/scheduler).
+            waited_s = int(Path(f"/proc/{booted.pid}/schedstat").read_text().split()[1]) * 1e-9
+            if time.monotonic() - began > seconds:
+                raise
+        else:
+            return waited_s / (time.monotonic() - began)
+
+
+def _boot(linux: Path, command: str, seconds: float, parameters: str) -> Ended:
     with tempfile.TemporaryDirectory(dir=LAB, prefix="job.") as name:
         job = Path(name)
         modules = next(LAB.glob("unpacked/**/modules.dep")).parent.parent
@@ -123,7 +150,7 @@ def _boot(linux: Path, command: str, seconds: float, parameters: str) -> tuple[i
                 machine, stdin=subprocess.DEVNULL, stdout=console, stderr=console, start_new_session=True
             )
             try:
-                booted.wait(seconds)
+                waiting = _wait(booted, seconds)
             finally:
                 booted.kill()
                 booted.wait()
@@ -131,4 +158,4 @@ def _boot(linux: Path, command: str, seconds: float, parameters: str) -> tuple[i
         if not status.exists():
             last = (job / "console").read_text(errors="replace").splitlines()[-3:]
             raise Unavailable(f"the second kernel did not boot: {' / '.join(last)}")
-        return int(status.read_text()), (job / "output").read_text(errors="replace")
+        return Ended(int(status.read_text()), (job / "output").read_text(errors="replace"), waiting)

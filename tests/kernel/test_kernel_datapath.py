@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.network.machine import kernel_datapath
-from tests.commands import HEDERA, ROOT
+from tests.commands import HEDERA, PATIENCE_S, ROOT
 from tests.kernel import second_kernel
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -32,9 +32,14 @@ def folder():
     shutil.rmtree(made)
 
 
-def on_kernel(command, **options):
+# An idle machine with two processors lets the second kernel wait for 1 % of its time, one busy loop more on each for
+# half of it.
+WAITING = 0.1
+
+
+def on_kernel(command, boot=""):
     try:
-        return second_kernel.run(f"cd {shlex.quote(str(ROOT))} && {command}", **options)
+        return second_kernel.run(f"cd {shlex.quote(str(ROOT))} && {command}", seconds=PATIENCE_S, boot=boot)
     except second_kernel.Unavailable as error:
         pytest.skip(str(error))
 
@@ -48,6 +53,15 @@ def tries(scheme, folder, test="true", options=""):
     )
 
 
+def require_valid(run, ended):
+    """That there is a run, and a valid one; skipped where this machine had so much other work that an invalid run in
+    real time is right."""
+    assert run is not None, ended.said
+    if run["reasons"] and ended.waiting > WAITING:
+        pytest.skip(f"the second kernel waited {ended.waiting:.0%} of its time for a processor: {run['reasons']}")
+    assert run["reasons"] == []
+
+
 def outcome(scheme, folder):
     """run.json of the last try, None where there is none."""
     paths = [folder / name / "run.json" for name in (f"{scheme}-again", scheme)]
@@ -56,36 +70,36 @@ def outcome(scheme, folder):
 
 @pytest.fixture(scope="module")
 def results(folder):
-    """run.json by scheme, all from one boot, and what the commands said."""
-    _, said = on_kernel("".join(tries(scheme, folder) for scheme in SCHEMES), seconds=120 + 80 * len(SCHEMES))
-    found = {scheme: outcome(scheme, folder) for scheme in SCHEMES}
-    return {scheme: run for scheme, run in found.items() if run is not None}, said
+    """run.json by scheme (None where there is none), all from one boot, and how that ended."""
+    ended = on_kernel("".join(tries(scheme, folder) for scheme in SCHEMES))
+    return {scheme: outcome(scheme, folder) for scheme in SCHEMES}, ended
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_every_scheme_has_a_valid_run_at_2_mbps(results, scheme):
-    runs, said = results
-    assert scheme in runs, said
+    runs, ended = results
     run = runs[scheme]
-    assert run["reasons"] == []
+    require_valid(run, ended)
     shares = {"nonblocking": (0.9, 1.01), "spanning-tree": (0.2, 0.26), "hedera-sa": (0.6, 1.01)}
     least, most = shares.get(scheme, (0.25, 1.01))
     assert least < run["bisection_mbps"] / run["capacity_mbps"] < most
 
 
 def test_the_order_is_that_of_the_paper(results):
-    runs, said = results
-    rates = [runs[scheme]["bisection_mbps"] for scheme in ("spanning-tree", "ecmp", "hedera-sa") if scheme in runs]
-    assert len(rates) >= 2, said
+    runs, ended = results
+    compared = [runs[scheme] for scheme in ("spanning-tree", "ecmp", "hedera-sa") if scheme in runs]
+    assert len(compared) >= 2
+    for run in compared:
+        require_valid(run, ended)
+    rates = [run["bisection_mbps"] for run in compared]
     assert rates == sorted(rates)
 
 
 def test_dctcp_has_queues_that_mark(folder):
     marked = folder / "dctcp"
-    _, said = on_kernel(tries("nonblocking", marked, options="--congestion-control dctcp"), seconds=200)
+    ended = on_kernel(tries("nonblocking", marked, options="--congestion-control dctcp"))
     run = outcome("nonblocking", marked)
-    assert run is not None, said
-    assert run["reasons"] == []
+    require_valid(run, ended)
     assert run["costs"]["segments_marked"] > 100
 
 
@@ -96,12 +110,11 @@ def test_a_machine_without_ipv6_is_no_obstacle(folder):
     without = folder / "without-ipv6"
     without.mkdir()
     command = tries("hedera-sa", without, test="test ! -e /proc/sys/net/ipv6")
-    _, said = on_kernel(command, seconds=240, boot="ipv6.disable=1")
+    ended = on_kernel(command, boot="ipv6.disable=1")
     run = outcome("hedera-sa", without)
-    assert run is not None, said
-    if run["reasons"] and max(run["cpu"]["idle_percent"][:SECONDS]) < 5:
+    if run and run["reasons"] and max(run["cpu"]["idle_percent"][:SECONDS]) < 5:
         pytest.skip("the second kernel's one processor was never idle, so the run is invalid, as it should be")
-    assert run["reasons"] == []
+    require_valid(run, ended)
     assert 0.6 < run["bisection_mbps"] / run["capacity_mbps"] < 1.01
 
 
@@ -110,22 +123,24 @@ LIMITED = "tests/harness/run/test_experiment.py -k 'kill_9 or host_cpu'"
 
 @pytest.mark.real
 @pytest.mark.parametrize(
-    ("tests", "seconds", "passed"),
-    [(LIMITED, 600, "4 passed"), ("tests/harness/network/test_cpulimit.py -m real", 200, "5 passed")],
+    ("tests", "passed"),
+    [(LIMITED, "4 passed"), ("tests/harness/network/test_cpulimit.py -m real", "5 passed")],
     ids=["killed processes and hosts with limits", "limits on processors"],
 )
-def test_what_needs_such_a_kernel_passes_there(tests, seconds, passed):
+def test_what_needs_such_a_kernel_passes_there(tests, passed):
     if kernel_datapath():
         pytest.skip("this kernel runs those tests itself")
-    status, said = on_kernel(
-        f"{sys.executable} -m pytest -rs -p no:cacheprovider --basetemp=/run/tests {tests}", seconds=seconds
-    )
-    assert status == 0, said
-    assert passed in said
+    ended = on_kernel(f"{sys.executable} -m pytest -rs -p no:cacheprovider --basetemp=/run/tests {tests}")
+    if ended.status and ended.waiting > WAITING:
+        pytest.skip(f"the second kernel waited {ended.waiting:.0%} of its time for a processor:\n{ended.said}")
+    assert ended.status == 0, ended.said
+    assert passed in ended.said
 
 
 def test_first_tries_count(folder, results):
     """What is tried once more must be rare, or the second try hides what is wrong."""
+    if results[1].waiting > WAITING:
+        pytest.skip(f"the second kernel waited {results[1].waiting:.0%} of its time for a processor")
     failed = {
         f"{again.parent.name}/{again.name.removesuffix('-again')}": reasons(again.with_name(again.name[:-6]))
         for again in folder.rglob("*-again")
