@@ -3,8 +3,10 @@
     python -m studies.acknowledgements FOLDER [FOLDER ...] > flows.csv
 
 Of each valid run's last third, when paths have settled: the flows that share none of their links with another flow's
-data, by the most streams of acknowledgements that one of their links between switches carries; and what they received
-of what the control's flows did in the same seconds, in %. Only runs say it whose flows last and that have `ack_paths`.
+data, by the most streams of acknowledgements that one of their links between switches carries; what they received of
+what the control's flows did in the same seconds, in %; how full their fullest link between switches was in the run's
+steady window (`FullLinks`), in % of its rate; and which share of them crosses a link between switches that dropped
+packets, in %. Only runs say it whose flows last and that have `ack_paths`.
 """
 
 from __future__ import annotations
@@ -12,8 +14,9 @@ from __future__ import annotations
 import csv
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,47 +26,74 @@ from record.run import FlowRecord, Run
 from studies.study import interval
 from topos.arrays import Int32
 from topos.fattree import FatTree
-from topos.links import NO_LINK, num_links, path_links
+from topos.links import NO_LINK, num_links, path_links, sending_ports
 
 MOST = 3
 """From so many streams on they are told together."""
+
+
+class LoneFlow(NamedTuple):
+    """A flow between pods that shares no link with another's data: the most streams of acknowledgements on one of its
+    links between switches; its rate in the last third of the run, Mb/s; the rate of the fullest of these links in the
+    steady window, Mb/s (NaN where none was measured); and whether one of them dropped packets."""
+
+    streams: int
+    mbps: float
+    fullest_mbps: float
+    is_lossy: bool
 
 
 def rows(folder: Path) -> Iterator[dict[str, object]]:
     """A row for each scheme and number of streams; intervals of 95 % over seeds, each the mean of its flows."""
     runs = [run for run in load_sweep(folder).runs if run.valid]
     alone = {(run.pattern, run.trial): _rates(run).mean() for run in runs if run.scheme == CONTROL}
-    found: dict[tuple[str, str, int], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    shares: dict[tuple[str, str, int], dict[int, list[tuple[float, float, float]]]]
+    shares = defaultdict(lambda: defaultdict(list))
     for run in runs:
         if run.scheme != CONTROL and (run.pattern, run.trial) in alone:
-            for streams, rate in by_streams(run):
-                share = 100 * rate / alone[run.pattern, run.trial]
-                found[run.scheme, run.spec.ack_paths, min(streams, MOST)][run.trial].append(share)
-    for (scheme, how, streams), by_seed in sorted(found.items()):
-        over = interval(float(np.mean(each)) for each in by_seed.values())
+            for flow in lone_flows(run):
+                of_control = flow.mbps / alone[run.pattern, run.trial]
+                of_link = flow.fullest_mbps / run.spec.link_mbps
+                group = run.scheme, run.spec.ack_paths, min(flow.streams, MOST)
+                shares[group][run.trial].append((100 * of_control, 100 * of_link, 100 * flow.is_lossy))
+    for (scheme, ack_paths, streams), by_seed in sorted(shares.items()):
+        received, fullest, _ = (interval(map(float, each)) for each in zip(*_means(by_seed), strict=True))
         yield {
-            "folder": folder.resolve().name, "mbps": f"{runs[0].spec.link_mbps:g}", "scheme": scheme, "ack_paths": how,
-            "streams": streams, "flows": sum(map(len, by_seed.values())), "seeds": len(by_seed),
-            "mean": f"{over.mean:.3f}", "low": _text(over.low), "high": _text(over.high),
+            "folder": folder.resolve().name, "mbps": f"{runs[0].spec.link_mbps:g}", "scheme": scheme,
+            "ack_paths": ack_paths, "streams": streams, "flows": sum(map(len, by_seed.values())),
+            "seeds": len(by_seed), "mean": f"{received.mean:.3f}", "low": _text(received.low),
+            "high": _text(received.high), "fullest": f"{fullest.mean:.3f}", "fullest_low": _text(fullest.low),
+            "fullest_high": _text(fullest.high),
+            "lossy": f"{np.mean([flow[-1] for flows in by_seed.values() for flow in flows]):.1f}",
         }  # fmt: skip
+
+
+def _means(by_seed: Mapping[int, Sequence[tuple[float, ...]]]) -> list[list[float]]:
+    """The mean over the flows of each seed, of each quantity."""
+    return [np.mean(flows, axis=0).tolist() for flows in by_seed.values()]
 
 
 def _text(value: float | None) -> str:
     return "" if value is None or np.isnan(value) else f"{value:.3f}"
 
 
-def by_streams(run: Run) -> list[tuple[int, float]]:
-    """For each flow between pods that shares no link with data of another: the most streams of acknowledgements on one
-    of its links between switches, and its rate in the last third of the run, Mb/s."""
+def lone_flows(run: Run) -> list[LoneFlow]:
+    """The flows between pods that share no link with data of another."""
     tree = FatTree(run.spec.k)
+    ports = sending_ports(tree)
     data, acks = _links(run.flows, tree, back=False), _links(run.flows, tree, back=True)
     loads = [np.bincount(links[links != NO_LINK], minlength=num_links(tree)) for links in (data, acks)]
-    rates, found = _rates(run), []
+    link_mbps = run.full_links.mbps if run.full_links else {}
+    rates, lone = _rates(run), []
     for number, links in enumerate(data):
         on = links[links != NO_LINK]
         if len(on) == links.size and (loads[0][on] == 1).all():
-            found.append((int(loads[1][on[1:-1]].max()), float(rates[number])))
-    return found
+            between = on[1:-1]
+            carried = [mbps for link in between if (mbps := link_mbps.get(ports[link])) is not None]
+            dropped = any(run.queue_drops.get(ports[link], 0) for link in between)
+            fullest = max(carried, default=float("nan"))
+            lone.append(LoneFlow(int(loads[1][between].max()), float(rates[number]), fullest, dropped))
+    return lone
 
 
 def _links(flows: Sequence[FlowRecord], tree: FatTree, *, back: bool) -> Int32:

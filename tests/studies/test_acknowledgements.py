@@ -1,9 +1,11 @@
 """What acknowledgements on a flow's links take of it, of runs that are made up."""
 
+import math
+
 import pytest
 
 from record.run import read
-from studies.acknowledgements import by_streams, rows
+from studies.acknowledgements import lone_flows, rows
 from tests.plots.sweeps import run_document, store
 
 
@@ -22,8 +24,13 @@ FLOWS = [
 
 
 def test_streams_are_counted_on_links_of_flows_that_share_none(tmp_path):
-    run = read(store(tmp_path, run_document(scheme="ecmp", flows=FLOWS)))
-    assert by_streams(run) == [(1, 9.5), (1, 9.0)]
+    links = {"window_s": [7.0, 20.0], "mbps": {"0_0_1-eth1": 9.4, "4_1_1-eth2": 9.7, "0_2_1-eth1": 9.6, "0_0_2": 9.9}}
+    written = run_document(scheme="ecmp", flows=FLOWS, full_links=links, queue_drops={"4_1_1-eth2": 3, "1_0_2-eth0": 1})
+    first, second = lone_flows(read(store(tmp_path, written)))
+    assert first == (1, 9.5, 9.7, True)  # 0_0_2 is a host's link; so is 1_0_2-eth0's, where packets were dropped
+    assert second[:2] == (1, 9.0)
+    assert math.isnan(second.fullest_mbps)
+    assert not second.is_lossy
 
 
 def test_rows_are_means_over_seeds_of_what_the_control_s_flows_have(tmp_path):
