@@ -23,6 +23,7 @@ LAB = Path(os.environ.get("HEDERA_KERNEL_LAB") or Path.home() / ".cache" / "hede
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 MODULES = ("openvswitch", "veth", "sch_tbf", "sch_htb", "sch_netem", "sch_fq", "sch_red", "tcp_dctcp")
 FETCH_S = float(PATIENCE_S)
+LOOK_S = 1.0
 
 
 class Unavailable(Exception):
@@ -123,7 +124,7 @@ def _wait(booted: subprocess.Popen[bytes], seconds: float) -> float:
     waited_s = 0.0
     while True:
         try:
-            booted.wait(1)
+            booted.wait(LOOK_S)
         except subprocess.TimeoutExpired:
             # The scheduler's account of a process: ns that it ran, ns that it waited (Documentation/scheduler).
             waited_s = int(Path(f"/proc/{booted.pid}/schedstat").read_text().split()[1]) * 1e-9
