@@ -24,9 +24,9 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness.jobs import root
-from harness.jobs.job import job_of, settled
-from harness.jobs.publish import require_writable, slug
+from harness import root
+from harness.jobs import require_writable, slug
+from harness.run import job_of, settled
 from hedera.schemes import with_hash
 from record import notebook
 from record.errors import UserMistake
@@ -38,8 +38,8 @@ from simulator.config import Config
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from harness.jobs.job import Job
-    from harness.jobs.publish import Carrier
+    from harness.jobs import Carrier
+    from harness.run import Job
     from plots.compare_sweeps import Sweeps
     from record.run import Run
     from simulator.result import Result
@@ -60,13 +60,13 @@ def carrier(
     """Who carries out jobs like this one while the block runs; everything they need is made now. UnfitMachine says
     what is missing. ``asked``: the time that the user asked for; what ``auto`` became is told in one line."""
     if cluster is not None:
-        from harness.jobs.guests import Workers
+        from harness.jobs import Workers
         from record.tasks import cluster as workers_of
 
         with workers_of(cluster) as (executor, threads):
             yield Workers(executor, threads)
     elif job.spec.time == "virtual":
-        from harness.jobs.guests import Guests, prepare
+        from harness.jobs import Guests, prepare
         from harness.network.machine import processors
         from virtual import cache
 
@@ -135,7 +135,7 @@ def run(
     ``hash``: FUNCTION:FIELDS, what switches choose first paths by. ``out``: a new folder for its files (default: one
     below results/runs/single). ``show``: tell each stage.
     """
-    from harness.jobs import publish
+    from harness.jobs import carry_out
 
     last = ""
     fill: Callable[[float], None] | None = None
@@ -146,7 +146,7 @@ def run(
             fill(progress.simulated_s)
         if stage and stage != last:
             last = stage
-            tell_user(f"{publish.stage_words(stage, progress)} ...")
+            tell_user(f"{carry_out.stage_words(stage, progress)} ...")
 
     with silence(not show):
         names = scheme_text(scheme, hash=hash), traffic_text(traffic)
@@ -156,7 +156,7 @@ def run(
         require_writable(folder.parent, folder.name)
         # Beside the traffic a guest has some seconds of its own clock for the network and its end.
         with carrier(job, 1, asked=spec.time) as where, notebook.bar("the run", spec.seconds + 15) as fill:
-            return publish.run(job, folder, where, tell)
+            return carry_out.run(job, folder, where, tell)
 
 
 def new_folder(scheme: str, traffic: str) -> Path:

@@ -19,9 +19,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from harness.jobs import publish
-from harness.jobs.job import job_of
-from harness.jobs.publish import Carrier, Doing, Planned
+from harness.jobs import Carrier, Doing, Planned, carry_out
+from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
 from plots.load import Sweep, load_sweep
 from plots.style import setting_text, short
@@ -112,7 +111,7 @@ def plan_parts(
         else:
             traffic = [TrafficSpec(pattern, spec.flows_per_host, spec.keep) for pattern in patterns]
         name = (
-            publish.slug("-".join(f"{option}_{setting_text(value)}" for option, value in values.items()))
+            carry_out.slug("-".join(f"{option}_{setting_text(value)}" for option, value in values.items()))
             if values
             else ""
         )
@@ -147,17 +146,17 @@ def plan(
     for trial, workload, scheme in itertools.product(range(1, trials + 1), *once):
         asked = asdict(workload) | {"scale_sizes": base.scale_sizes and workload.scale_sizes}
         spec = replace(base, scheme=scheme, trial=trial, seed=base.seed + trial - 1, **asked)
-        name = publish.folder_of(workload.traffic)
+        name = carry_out.folder_of(workload.traffic)
         if workload.flows_per_host != 1 or workload.keep != 1:
             name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
-        jobs.append(Planned(job_of(spec), folder / name / publish.folder_of(scheme) / f"trial-{trial}"))
+        jobs.append(Planned(job_of(spec), folder / name / carry_out.folder_of(scheme) / f"trial-{trial}"))
     return jobs
 
 
 def keep_settings(base: RunSpec, folder: Path) -> None:
     """Write down what all runs of a folder have in common. UserMistake when it cannot be written to, or holds a sweep
     with other settings."""
-    publish.require_writable(folder)
+    carry_out.require_writable(folder)
     settings = {name: value for name, value in base.as_json().items() if name not in PER_RUN}
     settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
@@ -243,7 +242,7 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
     UserMistake at once when another sweep is at work there."""
     from plots.report import write_all
 
-    with publish.alone_in(folder):
+    with carry_out.alone_in(folder):
         remove_partial(folder)
         console = Console(stderr=True, quiet=quiet())
         # Runs of which the files have been edited since, or which another emulator made, make room.
@@ -259,7 +258,7 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
             live = Progress(*columns, console=console, transient=True, speed_estimate_period=float("inf"))
             with live as bar, notebook.bar(f"of {len(left)} runs", len(left)) as fill:
                 shown = Shown(bar, left, folder, fill)
-                publish.carry_out(left, where, shown.done, shown.look)
+                carry_out.carry_out_all(left, where, shown.done, shown.look)
         sweep = load_sweep(folder)
         write_all(sweep)
     return sweep
@@ -280,7 +279,7 @@ class Shown:
 
     def look(self, doing: Doing) -> None:
         words = [
-            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {publish.stage_words(*stage)}"
+            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {carry_out.stage_words(*stage)}"
             for job, stage in doing.items()
         ]
         self._bar.update(self._task, description=escape("; ".join(words)))

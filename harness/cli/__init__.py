@@ -16,8 +16,8 @@ from typing import Any
 
 import click
 
-from harness.cli import light
-from harness.jobs import root
+from harness import root
+from harness.cli import help_stubs
 from record import completing  # noqa: F401, which tells click how Bash asks
 from record.errors import status_of, tell_warnings
 from virtual import cache
@@ -32,7 +32,7 @@ _COMMANDS = {
     "completion": ("studies.paper.beyond", "completion", "Simulate FCT slowdown against load, by flow size."),
     "completion-growth": ("studies.paper.growth", "completion_growth", "Simulate FCT slowdown by network size."),
     "demo": ("harness.cli.run", "demo", "A first look: the control, ECMP and Hedera."),
-    "doctor": ("harness.cli.machine", "doctor", "Check what this machine can do, and what is missing."),
+    "doctor": ("studies.requirements", "doctor", "Check what this machine can do, and what is missing."),
     "explain-ecmp": ("studies.paper.explain", "explain_ecmp", "Find the routing that fits the published ECMP bars."),
     "explain-gff": ("studies.paper.explain", "explain_gff", "Find the Global First Fit of the paper's simulator."),
     "explain-sa": ("studies.paper.explain", "explain_sa", "Measure what one core per destination host gains."),
@@ -186,7 +186,7 @@ def main() -> None:
             signal.signal(each, _interrupt)
     tell_warnings()
     cache.settle()
-    light.settle(_COMMANDS)
+    help_stubs.settle(_COMMANDS)
     try:
         status = status_of(lambda: cli.main(standalone_mode=False))
     finally:

@@ -15,8 +15,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from harness import root
 from harness.doctor import examine
-from harness.jobs import root
 from harness.network.footprint import Cleaned
 from record.errors import RunFailed, UserMistake, printable
 from record.files import is_alive, left_by, remove_partial, remove_tree
@@ -57,7 +57,7 @@ def clean(results: tuple[Path, ...]) -> None:
 def doctor(as_json: bool, time: str) -> None:
     """List what this machine can do and what is missing, for real time or (without root) for virtual time."""
     if time == "auto":
-        from harness.jobs.job import settled
+        from harness.run import settled
 
         time = settled(RunSpec(scheme="hedera-sa", traffic="stride:4", platform="os-ken"), root.may_be_root()).time
     findings = examine(time, root.root().examine() if time == "real" and root.may_be_root() else ())

@@ -73,7 +73,8 @@ def report(folder: Path, publish: Path | None, judge: bool) -> None:
 
 
 def _judge_again(folder: Path) -> None:
-    from harness.jobs.publish import RESULT, alone_in, judge_again
+    from harness.jobs import RESULT, alone_in
+    from harness.jobs.carry_out import judge_again
 
     judged = rewritten = verdicts = 0
     with alone_in(folder):

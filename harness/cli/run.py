@@ -178,9 +178,8 @@ def demo(time: str, seed: int, results: Path) -> Sweeps:
 
     The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.
     """
-    from harness import library
-    from harness.jobs import root
-    from harness.jobs.job import settled
+    from harness import library, root
+    from harness.run import settled
     from plots.report import FOLDER
 
     kind = settled(RunSpec("ecmp", PATTERN, time=time), root.may_be_root()).time

@@ -6,33 +6,47 @@ ends the harness ends the network, and nothing is left on the machine.
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
-
-from mininet.link import Intf, Link
-from mininet.net import Mininet
-from mininet.node import Host, Node, Switch
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.network import netlink, shaping
-from harness.network.hosts import Tcp, ipv6_off, set_up, write_settings
+from harness.network.host_setup import Tcp, ipv6_off, set_up, write_settings
 from harness.network.netlink import EPORT, VETH
-from harness.network.openvswitch import COUNTERS_MS, Bridge, OpenVSwitch
-from harness.network.processes import Children, run
-from record.errors import RunFailed
+from harness.network.processes import Children, run, wait_until
+from record.errors import RunFailed, UnfitMachine
 from topos.fattree import port_name
 from topos.links import link_rates
 from topos.network import Network
+
+if TYPE_CHECKING:
+    from mininet.net import Mininet
 
 T = TypeVar("T")
 
 CONTROLLER_ADDRESS, SWITCHES_ADDRESS = "169.254.77.1", "169.254.77.10"
 """Where the controller listens: link-local, on the loopback of a namespace of its own (the control network); and from
 where Open vSwitch calls it."""
+
+
+COUNTS_PROCESSORS_S = 10.5
+"""How long after boot ovs-vswitchd may be started (see `OpenVSwitch.start`)."""
+COUNTERS_MS = 500
+"""How often Open vSwitch itself looks at the kernel's counters."""
+PORTS_AT_ONCE = 5120
+"""In one transaction, as many as k = 16 has: a program may be given 2 MB of arguments."""
+DAEMON_SOCKET_S = 10.0
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where the daemons find what they start."""
+SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 
 
 @dataclass(frozen=True)
@@ -83,6 +97,10 @@ class Fabric:
 
     def build(self) -> None:
         """Lay every cable and start Open vSwitch; hosts are addressed, bridges not yet made."""
+        from mininet.net import Mininet
+
+        from harness.network.mininet_nodes import FabricHost, FabricSwitch, LaidLink
+
         self._join_control_network()
         Mininet.init()
         self.net = Mininet(topo=None, controller=None, host=FabricHost, switch=FabricSwitch, link=LaidLink)
@@ -221,62 +239,6 @@ class Fabric:
         return _side_by_side(work, ports, [*map(self.pid_of, self.topo.hosts), self.switches.pid])
 
 
-# --- Mininet's own objects ----------------------------------------------------------------------------------
-
-# Mininet starts a shell for every node and configures every interface through it, some hundred round trips for k=4.
-# Here a thread holds a host's namespace, and the fabric has created and configured all cables before Mininet hears of
-# them; these classes keep it from doing so a second time.
-
-
-class QuietIntf(Intf):  # type: ignore[misc]
-    """An interface that the fabric has configured already."""
-
-    def config(self, **params: Any) -> dict[str, Any]:
-        return {}
-
-
-class LaidLink(Link):  # type: ignore[misc]
-    """A cable that the fabric has created already, both ends in their namespaces."""
-
-    def __init__(self, node1: Node, node2: Node, **params: Any) -> None:
-        super().__init__(node1, node2, **{**params, "intf": QuietIntf})
-
-    @classmethod
-    def makeIntfPair(cls, *args: Any, **params: Any) -> None:
-        """The pair exists."""
-
-    def delete(self) -> None:
-        """The pair goes with the namespaces it lives in."""
-
-
-class FabricHost(Host):  # type: ignore[misc]
-    """A host in a network namespace of its own."""
-
-    def startShell(self, mnopts: str | None = None) -> None:
-        """None: a thread is in its namespace."""
-        self.pid = netlink.hold()
-
-    def config(self, **params: Any) -> dict[str, Any]:
-        """The fabric configures it."""
-        return {}
-
-    def terminate(self) -> None:
-        super().terminate()
-        netlink.release(self.pid)
-
-
-class FabricSwitch(Switch):  # type: ignore[misc]
-    """A bridge of our Open vSwitch, in whose namespace it is."""
-
-    def __init__(self, name: str, namespace: int, **params: Any) -> None:
-        self._namespace = namespace
-        super().__init__(name, **{**params, "inNamespace": True})
-
-    def startShell(self, mnopts: str | None = None) -> None:
-        """None: its namespace is Open vSwitch's."""
-        self.pid = self._namespace
-
-
 def _side_by_side(work: Callable[..., T], *things: Iterable[Any]) -> list[T]:
     """Map the work, which is to wait for other processes, over all at once. Raises the first that was raised."""
     with ThreadPoolExecutor() as pool:
@@ -285,3 +247,121 @@ def _side_by_side(work: Callable[..., T], *things: Iterable[Any]) -> list[T]:
 
 def _ip(*lines: str, namespace: int | None = None) -> None:
     run(["ip", "-batch", "-"], namespace=namespace, given="".join(f"{line}\n" for line in lines))
+
+
+# --- Open vSwitch -------------------------------------------------------------------------------------------
+
+# An ovsdb-server and an ovs-vswitchd of our own, in a namespace of their own, on the kernel's datapath. The system's
+# Open vSwitch, and every bridge on it, is never touched: the kernel's datapath is one per network namespace.
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """One switch: its name, datapath id, and the interface behind each OpenFlow port."""
+
+    name: str
+    dpid: int
+    ports: Mapping[int, str]
+
+
+class OpenVSwitch:
+    """An ovsdb-server and an ovs-vswitchd in a namespace that we hold, with their files in ``directory``."""
+
+    def __init__(self, pid: int, directory: Path) -> None:
+        self.pid = pid
+        self.directory = directory
+        self._remote = f"unix:{directory}/db.sock"
+
+    def start(self, children: Children) -> None:
+        """Start both daemons (they are up when `configure` returns)."""
+        if not SCHEMA.exists():
+            raise UnfitMachine("Open vSwitch is missing: apt-get install openvswitch-switch")
+        self.directory.mkdir(parents=True)
+        database = self.directory / "conf.db"
+        run(["ovsdb-tool", "create", str(database), str(SCHEMA)])
+        server = self._daemon(children, "ovsdb-server", str(database), f"--remote=p{self._remote}")
+        _await(self.directory / "db.sock", server, "ovsdb-server")
+        self.vsctl("--no-wait", "init")
+        # In the first 10 s after boot Open vSwitch 3 counts no processors, starts no thread for what the kernel
+        # datapath does not know, and loses every first packet.
+        time.sleep(max(0.0, COUNTS_PROCESSORS_S - time.monotonic()))
+        self.switchd = self._daemon(children, "ovs-vswitchd", self._remote)
+
+    def _daemon(self, children: Children, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+        place = str(self.directory)
+        quiet = ["--verbose=console:off", "--verbose=syslog:off", "--verbose=file:info"]
+        return children.spawn(
+            name,
+            [name, *arguments, f"--unixctl={place}/{name}.ctl", f"--log-file={place}/{name}.log", *quiet],
+            namespace=self.pid,
+            environment={"PATH": PATH} | dict.fromkeys(("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR"), place),
+        )
+
+    def vsctl(self, *arguments: str) -> str:
+        """Run ovs-vsctl on our database, which may have a socket before it listens there."""
+        return run(["ovs-vsctl", f"--db={self._remote}", "--timeout=30", "--retry", *arguments])
+
+    def lost_upcalls(self) -> int:
+        """Packets that the kernel's datapath wanted to hand to ovs-vswitchd and could not, since it was made."""
+        shown = run(["ovs-appctl", "-t", f"{self.directory}/ovs-vswitchd.ctl", "dpctl/show"])
+        match = re.search(r"lookups:.* lost:(\d+)", shown)
+        if match is None:
+            raise RunFailed("Open vSwitch does not say how many packets its kernel datapath lost")
+        return int(match[1])
+
+    def configure(self, bridges: Sequence[Bridge], controller: str, counters_ms: int = COUNTERS_MS) -> None:
+        """Create all bridges, each in secure mode and connected to ``controller``. What the kernel counts is added to
+        the statistics at least every ``counters_ms``.
+
+        Returns when ovs-vswitchd has carried it out; RunFailed names any port it could not open.
+        """
+        _await(self.directory / "ovs-vswitchd.ctl", self.switchd, "ovs-vswitchd")
+        # It goes by the shorter of two times, and takes the second from 100 ms up only; the first also ends idle flows.
+        shortest = f"other_config:max-{'idle' if counters_ms < 100 else 'revalidator'}={counters_ms}"
+        words = ["--", "set", "Open_vSwitch", ".", shortest] if counters_ms < COUNTERS_MS else []
+        size = max(1, PORTS_AT_ONCE // max(len(bridge.ports) for bridge in bridges))
+        for first in range(0, len(bridges), size):
+            words += _settings(bridges[first : first + size], controller)
+            self.vsctl(*words[1:])
+            words.clear()
+        wanted = {interface: number for bridge in bridges for number, interface in bridge.ports.items()}
+        got = json.loads(self.vsctl("--format=json", "--columns=name,ofport", "list", "Interface"))
+        actual = dict(got["data"])
+        wrong = [name for name, number in wanted.items() if actual.get(name) != number]
+        if wrong:
+            raise RunFailed(f"Open vSwitch did not give these ports their numbers: {', '.join(wrong[:5])}")
+
+
+def _settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
+    """What ovs-vsctl is told for them, in one transaction."""
+    words = []
+    # Ports first: after each setting ovs-vsctl reads all bridges and ports anew for the next that it adds.
+    for bridge in bridges:
+        words += ["--", "add-br", bridge.name]
+    for bridge in bridges:
+        for interface in bridge.ports.values():
+            words += ["--", "add-port", bridge.name, interface]
+    for bridge in bridges:
+        words += ["--", "set", "Bridge", bridge.name, "datapath_type=system", "fail_mode=secure"]
+        words += [
+            "protocols=OpenFlow10",
+            f"other_config:datapath-id={bridge.dpid:016x}",
+            "other_config:disable-in-band=true",
+            "mcast_snooping_enable=false",
+        ]
+        # Every second, not more and more rarely: a controller that is started again is found soon.
+        words += ["--", f"--id=@c{bridge.dpid}", "create", "Controller"]
+        words += [f'target="{controller}"', "max_backoff=1000"]
+        words += ["--", "set", "Bridge", bridge.name, f"controller=@c{bridge.dpid}"]
+        for number, interface in bridge.ports.items():
+            words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
+    return words
+
+
+def _await(socket: Path, daemon: subprocess.Popen[bytes], name: str) -> None:
+    """RunFailed when a daemon ends, or takes more than DAEMON_SOCKET_S, before it opens a socket."""
+    wait_until(lambda: socket.exists() or daemon.poll() is not None, DAEMON_SOCKET_S)
+    if daemon.poll() is not None:
+        raise RunFailed(f"{name} ended at once (status {daemon.returncode})")
+    if not socket.exists():
+        raise RunFailed(f"{name} did not open its socket within {DAEMON_SOCKET_S:g} s")

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.network import cpulimit, hosts
+from harness.network import cpulimit, host_setup
 from record.errors import UnfitMachine
 from record.files import is_alive, is_owner, left_by, owner_name, remove_tree
 from virtual.cache import taken
@@ -98,7 +98,7 @@ def _remove(owner: str, cleaned: Cleaned) -> None:
     if _is_our_folder(HOME) and _is_our_folder(folder):
         what = "an addition to net.ipv4.tcp_allowed_congestion_control"
         try:
-            if hosts.restore(folder):
+            if host_setup.restore(folder):
                 cleaned.note(what, None)
             if cpulimit.restore(folder):
                 cleaned.note(f"cpu in {cpulimit.HANDED_DOWN}", None)

@@ -9,12 +9,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from controllers.settings import flags_of
-from harness.network import shaping
+from harness.network import (
+    CONTROLLER_ADDRESS,
+    COUNTERS_MS,
+    HYSTART,
+    Children,
+    Fabric,
+    FabricOptions,
+    Tcp,
+    permitted,
+    require_rack_off,
+    shaping,
+)
 from harness.network.cpulimit import HostGroups
-from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
-from harness.network.hosts import HYSTART, Tcp, permitted, require_rack_off
-from harness.network.openvswitch import COUNTERS_MS
-from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
 from harness.run.trace import watched

@@ -22,7 +22,7 @@ from traffic.programs import Series, parse_samples
 from traffic.textfile import read_regular
 
 if TYPE_CHECKING:
-    from harness.network.fabric import Fabric
+    from harness.network import Fabric
 
 Say = Callable[[str], None]
 """Hears which stage a run is at."""

@@ -13,9 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from harness.network.fabric import Fabric
-from harness.network.netlink import Netlink, inside
-from harness.network.shaping import counted
+from harness.network import Fabric, Netlink, counted, inside
 from harness.run.observation import Sampler
 from record.run import CONNECTIONS, QUEUES
 from record.spec import RunSpec

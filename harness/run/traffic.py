@@ -30,8 +30,7 @@ import numpy as np
 
 from harness.hosts import peer
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
-from harness.network.netlink import inside
-from harness.network.processes import Children, wait_until
+from harness.network import Children, inside, wait_until
 from record.completion import completed
 from record.errors import RunFailed
 from record.run import Collective
@@ -43,8 +42,8 @@ from traffic.programs import FlowReport, Interval, client_command, parse_report,
 from traffic.workload import Workload
 
 if TYPE_CHECKING:
+    from harness.network import Fabric
     from harness.network.cpulimit import HostGroups
-    from harness.network.fabric import Fabric
 
 
 LOOK_S = 0.25

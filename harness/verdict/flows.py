@@ -18,9 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.run.controller import Event
-from harness.run.observation import Observation, Outage
-from harness.run.traffic import EmulatedFlow
+from harness.run import EmulatedFlow, Event, Observation, Outage
 from hedera.maxmin import max_min_rates
 from record.run import FlowRecord, PathChange
 from topos.arrays import Float64, Int32

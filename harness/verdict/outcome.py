@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.hosts.connections import NUMBER
-from harness.run.observation import Observation, Outage
+from harness.run import Observation, Outage
 from harness.verdict.flows import (
     Fair,
     MeasuredFlow,

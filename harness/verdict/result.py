@@ -14,8 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.run.controller import Event
-from harness.run.observation import Observation, read_seen
+from harness.run import Event, Observation, read_seen
 from harness.verdict.flows import MeasuredFlow, Window, acknowledgement_streams
 from harness.verdict.outcome import LONG_FLOW_S, Outcome, Recovery
 from harness.verdict.rules import Evidence, FullLinks, claims, doubted_claims, full_links, judge

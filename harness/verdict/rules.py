@@ -26,7 +26,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from harness.network import shaping
-from harness.run.observation import Outage
+from harness.run import Outage
 from harness.verdict.flows import MeasuredFlow, Window, fair
 from record import run as record_run
 from record.run import Rule, Verdict, mean_over

@@ -15,14 +15,21 @@ from pathlib import Path
 
 import msgspec
 
-from harness.network.fabric import Fabric, FabricOptions
-from harness.network.hosts import Tcp, permitted
-from harness.network.netlink import EPORT, Netlink
-from harness.network.processes import Children
-from harness.network.shaping import Shape, apply, counted, verify
-from harness.run.observation import Sampler, tcp_counters
+from harness.network import (
+    EPORT,
+    Children,
+    Fabric,
+    FabricOptions,
+    Netlink,
+    Shape,
+    Tcp,
+    apply,
+    counted,
+    permitted,
+    verify,
+)
+from harness.run import Arrived, EmulatedFlow, Sampler, Transfers, tcp_counters
 from harness.run.trace import Packets
-from harness.run.traffic import Arrived, EmulatedFlow, Transfers
 from record.files import temporary_folder
 from record.spec import RunSpec
 from studies import star

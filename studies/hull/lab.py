@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from harness.network.fabric import Fabric, FabricOptions
-from harness.network.hosts import Tcp, permitted
+from harness.network.host_setup import Tcp, permitted
 from harness.network.netlink import EPORT, Eport, Netlink, inside
 from harness.network.processes import Children
 from harness.network.shaping import Shape

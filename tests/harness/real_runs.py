@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.network.footprint import HOME
-from harness.network.hosts import ALLOWED
+from harness.network.host_setup import ALLOWED
 from harness.network.machine import SYSCTL
 from harness.network.processes import run
 from record.files import is_alive

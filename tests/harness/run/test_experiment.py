@@ -10,10 +10,9 @@ import pytest
 
 from harness.network import netlink, openvswitch, shaping
 from harness.network.cpulimit import groups_left
-from harness.network.fabric import Fabric, FabricOptions
+from harness.network.fabric import Bridge, Fabric, FabricOptions, OpenVSwitch
 from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath, time_travels
-from harness.network.openvswitch import Bridge, OpenVSwitch
 from harness.network.processes import Children, run, wait_until
 from plots.explorer import ways
 from record.errors import RunFailed

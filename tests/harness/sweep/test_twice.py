@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.jobs import job
+from harness.run import job
 from harness.sweep import Part, TrafficSpec, carry_out_with_progress, plan, show
 from plots.load import load_sweep
 from tests.harness.jobs.made import SPEC, Carrier, result

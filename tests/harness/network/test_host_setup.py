@@ -6,8 +6,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from harness.network import hosts, machine, netlink
-from harness.network.hosts import ALLOWED, Tcp, ipv6_off, permitted, require_rack_off, restore, set_up
+from harness.network import host_setup, machine, netlink
+from harness.network.host_setup import ALLOWED, Tcp, ipv6_off, permitted, require_rack_off, restore, set_up
 from harness.network.processes import run
 from record.errors import UnfitMachine
 
@@ -91,7 +91,7 @@ def sysctl(tmp_path, monkeypatch):
     (folder / "tcp_available_congestion_control").write_text("bbr cubic\n")
     (folder / ALLOWED).write_text("bbr\n")
     monkeypatch.setattr(machine, "SYSCTL", folder)
-    monkeypatch.setattr(hosts.subprocess, "run", lambda *_, **__: None)
+    monkeypatch.setattr(host_setup.subprocess, "run", lambda *_, **__: None)
     return folder / ALLOWED
 
 

@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from harness.jobs.job import NOT_VIRTUAL, Circumstances, Job, OnStage, job_of
-from harness.run.observation import SEEN
-from harness.run.source import first_source
-from harness.verdict.result import failed_run, judged
+from harness.run import NOT_VIRTUAL, SEEN, Circumstances, Job, OnStage, first_source, job_of
+from harness.verdict import failed_run, judged
 from record import run as record
 from record.errors import RunFailed, UserMistake, WorkerFailed, is_full
 from record.files import full, make_folder, partial_name, require_room
@@ -271,7 +269,7 @@ def judge_again(path: Path) -> tuple[Run, Run]:
     return stored, read_again if read_again == stored else record.write(path, run)
 
 
-def carry_out(
+def carry_out_all(
     jobs: Iterable[Planned], carrier: Carrier, done: Callable[[Planned, Run], None], look: Callable[[Doing], None]
 ) -> None:
     """Carry out what is left of the jobs. Ctrl-C ends those under way; what is finished has been published.

@@ -28,8 +28,7 @@ from tempfile import TemporaryDirectory
 from packaging.requirements import Requirement
 
 from controllers.pox_main import find_pox
-from harness.jobs.job import CODE, COMPILED
-from harness.run.source import ROOT
+from harness.run import CODE, COMPILED, ROOT
 from hedera.schemes import file_of
 from record.spec import RunSpec
 from virtual import cache
@@ -42,7 +41,7 @@ ETC = ("alternatives", "iproute2")
 MININET = "/usr/lib/python3/dist-packages/mininet"
 """The distribution's, which is plain Python, so that any Python can load it."""
 INSIDE = (
-    "import sys; sys.path[:0] = sys.argv.pop(1).split(':'); from harness.jobs.experiment import in_guest; in_guest()"
+    "import sys; sys.path[:0] = sys.argv.pop(1).split(':'); from harness.run.experiment import in_guest; in_guest()"
 )
 OURS = ("controllers", "harness", "hedera", "record", "topos", "traffic", "virtual")
 """What runs import of ours."""
@@ -52,7 +51,7 @@ COMPILED_AT = Path("/proc/self/cwd/made")
 """Where they are compiled: one path for everyone."""
 COMPILE = (
     "import sys; sys.path[:1] = sys.argv.pop(1).split(':'); "
-    "from harness.jobs.world import compile_loops; compile_loops()"
+    "from harness.jobs.guest_files import compile_loops; compile_loops()"
 )
 
 

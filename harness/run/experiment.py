@@ -11,12 +11,11 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 
-from harness.jobs.job import CODE, COMPILED, decoded
+from harness.network import deadline
 from harness.network.footprint import run_folder, sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
-from harness.network.processes import deadline
+from harness.run.job import CODE, COMPILED, decoded, described
 from harness.run.observation import Observation, Say, write_seen
-from harness.run.source import described
 from hedera.schemes import file_of
 from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, is_full, one_line, status_of
 from record.files import full, require_room
@@ -52,7 +51,7 @@ def _carry_out_given() -> None:
 
 
 def _given() -> RunSpec:
-    """The whole run, of which until here only the network was known (`harness.jobs.job.Job.network`)."""
+    """The whole run, of which until here only the network was known (`harness.run.job.Job.network`)."""
     if AGAIN.exists():
         AGAIN.write_text("\n")
         for number, name in enumerate(("stdout", "stderr"), start=1):  # these are the other guest's

@@ -2,7 +2,7 @@
 help uses nothing of them, nor of our own modules that work with them. While one is printed, or a word completed, empty
 ones stand in their places.
 
-What is printed is the same: tests/harness/test_light.py compares the help of every command.
+What is printed is the same: tests/harness/test_help_stubs.py compares the help of every command.
 """
 
 from __future__ import annotations
