@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controllers.pox_main import find_pox, pox_version, too_old
-from harness.network import cpulimit, machine, run
+from harness.network import cpulimit, machine, run_program
 from harness.network.footprint import leftovers
 from record.errors import RunFailed, UnfitMachine, WorkerFailed
 from virtual import kernel, limits
@@ -65,8 +65,8 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
     wanted = [(tool.name, machine.version_of(tool), tool.tried, tool.package) for tool in machine.TOOLS]
     wanted.append(("mininet (Python)", version("mininet"), machine.MININET, "mininet"))
     programs = [
-        _versioned(name, there, _tried(versions), f"apt-get install {package}")
-        for name, there, versions, package in wanted
+        _versioned(name, version_found, _tried(versions), f"apt-get install {package}")
+        for name, version_found, versions, package in wanted
     ]
     system = [
         _versioned("Python", platform.python_version(), f"3.10 or later; {_tried(machine.PYTHONS)}", ""),
@@ -158,7 +158,7 @@ def _shaper_works() -> bool:
         "tc qdisc add dev v0 parent 1:1 handle 10: bfifo limit 75000"
     )
     try:
-        run(["unshare", "--net", "sh", "-c", script], seconds=10)
+        run_program(["unshare", "--net", "sh", "-c", script], seconds=10)
     except RunFailed:
         return False
     return True

@@ -92,12 +92,18 @@ def plan_parts(
         raise UserMistake("--patterns is empty")
     if suite not in SUITES:
         raise UserMistake(f"there is no suite {suite!r}; the suites are {', '.join(SUITES)}")
-    asked = schemes or ("all" if patterns else SUITE_SCHEMES.get(suite, "all"))
-    if asked == "all":  # all but baselines of other schemes
+    asked_schemes = schemes or ("all" if patterns else SUITE_SCHEMES.get(suite, "all"))
+    if asked_schemes == "all":  # all but baselines of other schemes
         names = [scheme.name for scheme in SCHEMES.values() if not scheme.hidden]
     else:
-        names = [name.strip() for name in asked.split(",")] if isinstance(asked, str) else list(asked)
-    left_out = [name for name in names if not _can_have(base, name)] if asked == "all" and not base.plain else []
+        names = (
+            [name.strip() for name in asked_schemes.split(",")]
+            if isinstance(asked_schemes, str)
+            else list(asked_schemes)
+        )
+    left_out = (
+        [name for name in names if not _can_have(base, name)] if asked_schemes == "all" and not base.plain else []
+    )
     try:
         able = [with_hash(name, hash, others=True) for name in names if name not in left_out]
     except ValueError as error:
@@ -144,8 +150,8 @@ def plan(
     jobs = []
     once = (dict.fromkeys(workloads), dict.fromkeys(schemes))
     for trial, workload, scheme in itertools.product(range(1, trials + 1), *once):
-        asked = asdict(workload) | {"scale_sizes": base.scale_sizes and workload.scale_sizes}
-        spec = replace(base, scheme=scheme, trial=trial, seed=base.seed + trial - 1, **asked)
+        workload_fields = asdict(workload) | {"scale_sizes": base.scale_sizes and workload.scale_sizes}
+        spec = replace(base, scheme=scheme, trial=trial, seed=base.seed + trial - 1, **workload_fields)
         name = carry_out.folder_of(workload.traffic)
         if workload.flows_per_host != 1 or workload.keep != 1:
             name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
@@ -167,11 +173,11 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         different = [name for name in settings | stored if stored.get(name) != settings.get(name)]
         if different:
-            what = ", ".join(
+            differences = ", ".join(
                 f"{one_line(name, 40)} {one_line(stored.get(name), 40)} there, {one_line(settings.get(name), 40)} here"
                 for name in different[:5]
             )
-            raise UserMistake(f"{folder} holds runs with other settings ({what}); use another --name")
+            raise UserMistake(f"{folder} holds runs with other settings ({differences}); use another --name")
     else:
         write_whole(path, json.dumps(settings, indent=1, allow_nan=False) + "\n")
 
@@ -327,8 +333,8 @@ def show(part: Part, sweep: Sweep) -> None:
         print(f"pictures and tables: {sweep.folder / report.FOLDER}/")
     print(f"the page: {sweep.folder / report.PAGE}")
     for job, run in _not_valid(part):
-        which = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
-        print(f"{run.verdict}: {which}: {run.reasons[0]}", file=sys.stderr)
+        run_name = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
+        print(f"{run.verdict}: {run_name}: {run.reasons[0]}", file=sys.stderr)
 
 
 def not_counted(part: Part) -> str:

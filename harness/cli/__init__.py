@@ -133,9 +133,10 @@ def schemes() -> None:
     _tell(meanings)
     click.echo("\nFunctions of a hash, and what they can hash (all fields unless it is said):\n")
     fields = {
-        name: "" if len(one.fields) == len(FIELDS) else f" ({', '.join(one.fields)})" for name, one in HASHES.items()
+        name: "" if len(function.fields) == len(FIELDS) else f" ({', '.join(function.fields)})"
+        for name, function in HASHES.items()
     }
-    _tell({name: one.summary + fields[name] for name, one in HASHES.items()})
+    _tell({name: function.summary + fields[name] for name, function in HASHES.items()})
     click.echo("\nFields:\n")
     _tell(FIELDS)
 
@@ -186,7 +187,7 @@ def main() -> None:
             signal.signal(each, _interrupt)
     tell_warnings()
     cache.settle()
-    help_stubs.settle(_COMMANDS)
+    help_stubs.stub_if_help(_COMMANDS)
     try:
         status = status_of(lambda: cli.main(standalone_mode=False))
     finally:

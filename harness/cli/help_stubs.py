@@ -29,7 +29,7 @@ TAKING_COMMANDS = ("guest",)
 """Commands whose words are others' commands."""
 
 
-def asked(words: list[str], environment: Mapping[str, str], cli: Mapping[str, Any]) -> bool:
+def asks_for_help(words: list[str], environment: Mapping[str, str], cli: Mapping[str, Any]) -> bool:
     """Whether a process with these words ends with a help, or with words to complete. ``cli``: by command what it is;
     only words of commands may come before ``--help``, because `hedera guest mn --help` is a help of Mininet's."""
     if environment.get("_HEDERA_COMPLETE", "").endswith("_complete"):
@@ -104,6 +104,6 @@ def stand_in() -> None:
     sys.meta_path.insert(0, _Finder())
 
 
-def settle(cli: Mapping[str, Any]) -> None:
-    if asked(sys.argv[1:], os.environ, cli):
+def stub_if_help(cli: Mapping[str, Any]) -> None:
+    if asks_for_help(sys.argv[1:], os.environ, cli):
         stand_in()

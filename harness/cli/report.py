@@ -190,11 +190,11 @@ def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
     headings = ["patterns", "seeds", "runs", "share", "difference", "95 %", "largest"]
     made = plain_table(title, "scheme", "folder", *options, *headings, left=2 + len(options))
     for row in rows:
-        given = row["conditions"]
+        conditions = row["conditions"]
         cells = [row["scheme"] if row["folder"] == first else "", row["folder"]]
-        cells += [setting_text(given[option]) for option in options]
+        cells += [setting_text(conditions[option]) for option in options]
         cells += [
-            *(str(row[what]) for what in ("patterns", "seeds", "runs")),
+            *(str(row[column]) for column in ("patterns", "seeds", "runs")),
             f"{100 * row['share']:.1f}",
             _points(row["difference_points"]),
         ]

@@ -210,7 +210,7 @@ def stage_words(stage: str, progress: Progress | None) -> str:
     return f"{stage}, {progress.simulated_s:.0f} s of virtual time in {progress.real_s:.0f} s"
 
 
-def run(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda stage, progress: None) -> Run:
+def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda stage, progress: None) -> Run:
     """Carry out one run, judge what was seen of it, and publish it in ``folder``.
 
     What a guest or a worker loses is published as a lost run, with the reason. Raises UnfitMachine before anything is
@@ -275,7 +275,7 @@ def carry_out_all(
     """Carry out what is left of the jobs. Ctrl-C ends those under way; what is finished has been published.
 
     ``done`` hears of each run that has been published, ``look`` twice a second of what is under way; both in this
-    thread. Raises what `run` raises, when all others under way have ended.
+    thread. Raises what `run_job` raises, when all others under way have ended.
     """
     stop = Event()
     doing: dict[Planned, tuple[str, Progress | None]] = {}
@@ -290,7 +290,7 @@ def carry_out_all(
                 doing[planned] = (stage, progress)
 
         try:
-            return None if folder is None or stop.is_set() else run(planned.job, folder, carrier, on_stage)
+            return None if folder is None or stop.is_set() else run_job(planned.job, folder, carrier, on_stage)
         finally:
             doing.pop(planned, None)
 

@@ -153,15 +153,15 @@ class Guests:
         can be booted, and what ``on_stage`` raises."""
         image = self.image
         require_room(cache.folder("jobs"))
-        seen, command = image.world.of_run(job.spec), image.world.command(job.spec)
+        guest_folders, command = image.world.of_run(job.spec), image.world.command(job.spec)
         first = Guest(
             image.kernel.linux,
             command,
             folder=Path("/run"),
-            world=seen,
+            world=guest_folders,
             python=image.world.python,
             files={"network.json": job.network.encoded()},
-            environment=ENVIRONMENT | {machine.FACTS: image.facts} | ({"POX_DIR": POX} if POX in seen else {}),
+            environment=ENVIRONMENT | {machine.FACTS: image.facts} | ({"POX_DIR": POX} if POX in guest_folders else {}),
             layers=image.layers,
             processes=job.needs.processes,
             memory_mib=job.needs.memory_mib,

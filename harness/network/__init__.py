@@ -9,12 +9,20 @@ machines without Mininet, too.
 from harness.network.fabric import CONTROLLER_ADDRESS, COUNTERS_MS, Fabric, FabricOptions
 from harness.network.host_setup import HYSTART, Tcp, permitted, require_rack_off
 from harness.network.netlink import EPORT, VETH, Netlink, inside
-from harness.network.processes import REAP_S, Children, deadline, run, wait_until
-from harness.network.shaping import MARK_PACKETS, Shape, apply, as_kernel_can, counted, of_run, require, verify
+from harness.network.processes import REAP_S, Children, deadline, run_program, wait_until
+from harness.network.shaping import (
+    MARK_PACKETS,
+    Shape,
+    as_kernel_can,
+    count_ports,
+    require_shape,
+    shape_of,
+    shape_ports,
+    verify_shapes,
+)
 
 __all__ = [
-    "CONTROLLER_ADDRESS", "COUNTERS_MS", "EPORT", "HYSTART", "MARK_PACKETS", "REAP_S", "VETH", "Children",
-    "Fabric", "FabricOptions", "Netlink", "Shape", "Tcp", "apply", "as_kernel_can", "counted", "deadline",
-    "inside", "of_run", "permitted", "require", "require_rack_off", "run",
-    "verify", "wait_until",
+    "CONTROLLER_ADDRESS", "COUNTERS_MS", "EPORT", "HYSTART", "MARK_PACKETS", "REAP_S", "VETH", "Children", "Fabric",
+    "FabricOptions", "Netlink", "Shape", "Tcp", "as_kernel_can", "count_ports", "deadline", "inside", "permitted",
+    "require_rack_off", "require_shape", "run_program", "shape_of", "shape_ports", "verify_shapes", "wait_until",
 ]  # fmt: skip

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.network import netlink, shaping
-from harness.network.host_setup import Tcp, ipv6_off, set_up, write_settings
+from harness.network.host_setup import Tcp, ipv6_off, set_up_host, write_settings
 from harness.network.netlink import EPORT, VETH
-from harness.network.processes import Children, run, wait_until
+from harness.network.processes import Children, run_program, wait_until
 from record.errors import RunFailed, UnfitMachine
 from topos.fattree import port_name
 from topos.links import link_rates
@@ -75,20 +75,20 @@ class Fabric:
         self._dropped_before: dict[str, int] = {}
 
     def __enter__(self) -> Fabric:
-        self.control = self._namespace()
-        _ip("link set lo up", f"addr add {CONTROLLER_ADDRESS}/32 dev lo", namespace=self.control)
-        self.switches = OpenVSwitch(self._namespace(), self._directory / "openvswitch")
+        self.control_namespace = self._namespace()
+        _ip("link set lo up", f"addr add {CONTROLLER_ADDRESS}/32 dev lo", namespace=self.control_namespace)
+        self.open_vswitch = OpenVSwitch(self._namespace(), self._directory / "openvswitch")
         return self
 
     def __exit__(self, *exception: object) -> None:
         for host in () if self.net is None else self.net.hosts:
             host.terminate()
         for pid in self._held:
-            netlink.release(pid)
+            netlink.release_namespace(pid)
 
     def _namespace(self) -> int:
         try:
-            self._held.append(netlink.hold())
+            self._held.append(netlink.hold_namespace())
         except OSError as error:
             raise RunFailed(f"a network namespace cannot be made: {error.strerror}") from None
         return self._held[-1]
@@ -107,24 +107,24 @@ class Fabric:
         for host, name in enumerate(self.topo.hosts):
             self.net.addHost(name, ip=f"{self.topo.host_ip(host)}/8", mac=self.topo.host_mac(host))
         for name in self.topo.switches:
-            self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", namespace=self.switches.pid)
+            self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", namespace=self.open_vswitch.namespace)
         self._lay_cables()
         self._set_up_hosts()
         # Not before: for every change of a link that it hears of, ovs-vswitchd reads all links.
-        self.switches.start(self._children)
+        self.open_vswitch.start(self._children)
 
     def _join_control_network(self) -> None:
-        switches = self.switches.pid
-        _ip(f"link add switches netns {self.control} type veth peer name control netns {switches}")
+        switches = self.open_vswitch.namespace
+        _ip(f"link add switches netns {self.control_namespace} type veth peer name control netns {switches}")
         route = f"route add {SWITCHES_ADDRESS}/32 dev switches src {CONTROLLER_ADDRESS}"
-        _ip("link set switches up", route, namespace=self.control)
+        _ip("link set switches up", route, namespace=self.control_namespace)
         route = f"route add {CONTROLLER_ADDRESS}/32 dev control src {SWITCHES_ADDRESS}"
         address = f"addr add {SWITCHES_ADDRESS}/32 dev control"
         _ip("link set lo up", address, "link set control up", route, namespace=switches)
         if self.options.control_delay_ms:
             delay = f"{round(self.options.control_delay_ms * 1000)}us"
             netem = ["netem", "delay", delay, "limit", str(shaping.MOST_DELAYED)]
-            run(["tc", "qdisc", "add", "dev", "switches", "root", *netem], namespace=self.control)
+            run_program(["tc", "qdisc", "add", "dev", "switches", "root", *netem], namespace=self.control_namespace)
 
     def _lay_cables(self) -> None:
         assert self.net is not None
@@ -145,17 +145,17 @@ class Fabric:
                 self.shapes[interface] = limit
                 ends.append((interface, self.pid_of(name)))
             cables.append(ends)
-        shaping.lay(shape.carrier, cables, shape.mtu)
+        shaping.lay_cables(shape.carrier, cables, shape.mtu)
         if shape.carrier == EPORT:
-            self._each_namespace(partial(shaping.apply, self.shapes))
+            self._each_namespace(partial(shaping.shape_ports, self.shapes))
         for link in self.topo.links():
             self.net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port)
-        netlink.inside(self.switches.pid, partial(write_settings, ipv6_off()))
-        _ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.switches.pid)
+        netlink.inside(self.open_vswitch.namespace, partial(write_settings, ipv6_off()))
+        _ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.open_vswitch.namespace)
 
     def not_ports(self) -> list[str]:
         """All other interfaces beside the switches' ports."""
-        lines = Path(f"/proc/{self.switches.pid}/net/dev").read_text().splitlines()
+        lines = Path(f"/proc/{self.open_vswitch.namespace}/net/dev").read_text().splitlines()
         return sorted({line.partition(":")[0].strip() for line in lines[2:]}.difference(self.switch_ports))
 
     @property
@@ -167,10 +167,10 @@ class Fabric:
         macs = {topo.host_ip(host): topo.host_mac(host) for host in range(topo.num_hosts)}
         known = {ip: dict(macs) if self.options.pairs is None else {ip: mac} for ip, mac in macs.items()}
         for a, b in self.options.pairs or ():
-            for one, other in ((topo.host_ip(a), topo.host_ip(b)), (topo.host_ip(b), topo.host_ip(a))):
-                known[one][other] = macs[other]
+            for address, peer_address in ((topo.host_ip(a), topo.host_ip(b)), (topo.host_ip(b), topo.host_ip(a))):
+                known[address][peer_address] = macs[peer_address]
         for name, (ip, neighbours) in zip(topo.hosts, known.items(), strict=True):
-            set_up(name, self.pid_of(name), self.ports[name][0], ip, neighbours, self.options.tcp)
+            set_up_host(name, self.pid_of(name), self.ports[name][0], ip, neighbours, self.options.tcp)
 
     def pid_of(self, name: str) -> int:
         """What stands for the namespace of a node (`harness.network.netlink`)."""
@@ -182,14 +182,14 @@ class Fabric:
     def connect(self, port: int) -> None:
         """Make the bridges, connected to the controller's ``port``; then see that every port has its limit."""
         bridges = [Bridge(name, self.topo.dpid(name), self.ports[name]) for name in self.topo.switches]
-        self.switches.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}", self.options.counters_ms)
+        self.open_vswitch.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}", self.options.counters_ms)
         if self.options.shape.carrier == VETH:
-            self._each_namespace(partial(shaping.apply, self.shapes))
+            self._each_namespace(partial(shaping.shape_ports, self.shapes))
         self.verify()
 
-    def lost(self) -> dict[str, int]:
+    def lost_packets(self) -> dict[str, int]:
         """Packets lost outside every queue, by place, since this was last asked; places without any left out."""
-        lost = {"upcalls to ovs-vswitchd": self.switches.lost_upcalls()}
+        lost = {"upcalls to ovs-vswitchd": self.open_vswitch.lost_upcalls()}
         for group in self._each_namespace(shaping.dropped_elsewhere):
             lost |= {f"port {name}": count for name, count in group.items()}
         new = {place: count - self._dropped_before.get(place, 0) for place, count in lost.items()}
@@ -213,13 +213,13 @@ class Fabric:
             for end in ((link.lower, link.lower_port), (link.upper, link.upper_port))
             if port_name(*end) in at_switches
         ]
-        _ip(*(f"link set {port} {'up' if up else 'down'}" for port in ports), namespace=self.switches.pid)
+        _ip(*(f"link set {port} {'up' if up else 'down'}" for port in ports), namespace=self.open_vswitch.namespace)
         if up:
-            shaping.verify(self.shapes, ports, self.switches.pid)
+            shaping.verify_shapes(self.shapes, ports, self.open_vswitch.namespace)
 
     def verify(self) -> None:
         """RunFailed names ports whose limit is not what it should be."""
-        self._each_namespace(partial(shaping.verify, self.shapes))
+        self._each_namespace(partial(shaping.verify_shapes, self.shapes))
 
     def queue_drops(self) -> dict[str, int]:
         """Packets that the queue of each port has dropped since it was limited."""
@@ -236,7 +236,7 @@ class Fabric:
     def _each_namespace(self, work: Callable[[list[str], int], T]) -> list[T]:
         """Do it with the ports and the namespace of every host, and of Open vSwitch."""
         ports = [*([self.ports[name][0]] for name in self.topo.hosts), self.switch_ports]
-        return _side_by_side(work, ports, [*map(self.pid_of, self.topo.hosts), self.switches.pid])
+        return _side_by_side(work, ports, [*map(self.pid_of, self.topo.hosts), self.open_vswitch.namespace])
 
 
 def _side_by_side(work: Callable[..., T], *things: Iterable[Any]) -> list[T]:
@@ -246,7 +246,7 @@ def _side_by_side(work: Callable[..., T], *things: Iterable[Any]) -> list[T]:
 
 
 def _ip(*lines: str, namespace: int | None = None) -> None:
-    run(["ip", "-batch", "-"], namespace=namespace, given="".join(f"{line}\n" for line in lines))
+    run_program(["ip", "-batch", "-"], namespace=namespace, stdin_text="".join(f"{line}\n" for line in lines))
 
 
 # --- Open vSwitch -------------------------------------------------------------------------------------------
@@ -267,8 +267,8 @@ class Bridge:
 class OpenVSwitch:
     """An ovsdb-server and an ovs-vswitchd in a namespace that we hold, with their files in ``directory``."""
 
-    def __init__(self, pid: int, directory: Path) -> None:
-        self.pid = pid
+    def __init__(self, namespace: int, directory: Path) -> None:
+        self.namespace = namespace
         self.directory = directory
         self._remote = f"unix:{directory}/db.sock"
 
@@ -278,7 +278,7 @@ class OpenVSwitch:
             raise UnfitMachine("Open vSwitch is missing: apt-get install openvswitch-switch")
         self.directory.mkdir(parents=True)
         database = self.directory / "conf.db"
-        run(["ovsdb-tool", "create", str(database), str(SCHEMA)])
+        run_program(["ovsdb-tool", "create", str(database), str(SCHEMA)])
         server = self._daemon(children, "ovsdb-server", str(database), f"--remote=p{self._remote}")
         _await(self.directory / "db.sock", server, "ovsdb-server")
         self.vsctl("--no-wait", "init")
@@ -293,17 +293,17 @@ class OpenVSwitch:
         return children.spawn(
             name,
             [name, *arguments, f"--unixctl={place}/{name}.ctl", f"--log-file={place}/{name}.log", *quiet],
-            namespace=self.pid,
+            namespace=self.namespace,
             environment={"PATH": PATH} | dict.fromkeys(("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR"), place),
         )
 
     def vsctl(self, *arguments: str) -> str:
         """Run ovs-vsctl on our database, which may have a socket before it listens there."""
-        return run(["ovs-vsctl", f"--db={self._remote}", "--timeout=30", "--retry", *arguments])
+        return run_program(["ovs-vsctl", f"--db={self._remote}", "--timeout=30", "--retry", *arguments])
 
     def lost_upcalls(self) -> int:
         """Packets that the kernel's datapath wanted to hand to ovs-vswitchd and could not, since it was made."""
-        shown = run(["ovs-appctl", "-t", f"{self.directory}/ovs-vswitchd.ctl", "dpctl/show"])
+        shown = run_program(["ovs-appctl", "-t", f"{self.directory}/ovs-vswitchd.ctl", "dpctl/show"])
         match = re.search(r"lookups:.* lost:(\d+)", shown)
         if match is None:
             raise RunFailed("Open vSwitch does not say how many packets its kernel datapath lost")

@@ -41,7 +41,7 @@ class FabricHost(Host):  # type: ignore[misc]
 
     def startShell(self, mnopts: str | None = None) -> None:
         """None: a thread is in its namespace."""
-        self.pid = netlink.hold()
+        self.pid = netlink.hold_namespace()
 
     def config(self, **params: Any) -> dict[str, Any]:
         """The fabric configures it."""
@@ -49,7 +49,7 @@ class FabricHost(Host):  # type: ignore[misc]
 
     def terminate(self) -> None:
         super().terminate()
-        netlink.release(self.pid)
+        netlink.release_namespace(self.pid)
 
 
 class FabricSwitch(Switch):  # type: ignore[misc]

@@ -16,7 +16,7 @@ from harness.run.job import (
     files_lock,
     first_source,
     job_of,
-    settled,
+    without_auto,
 )
 from harness.run.observation import SEEN, Observation, Outage, Sampler, read_seen, tcp_counters
 from harness.run.traffic import Arrived, EmulatedFlow, Transfers
@@ -24,5 +24,5 @@ from harness.run.traffic import Arrived, EmulatedFlow, Transfers
 __all__ = [
     "CODE", "COMPILED", "NOT_VIRTUAL", "ROOT", "SEEN", "Arrived", "Circumstances", "EmulatedFlow", "Event", "Job",
     "Observation", "OnStage", "Outage", "Sampler", "Transfers", "decoded", "files_lock", "first_source", "job_of",
-    "read_seen", "settled", "tcp_counters",
+    "read_seen", "tcp_counters", "without_auto",
 ]  # fmt: skip

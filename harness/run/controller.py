@@ -175,7 +175,7 @@ class Controller:
         self._heard = time.monotonic()
         self._patience = START_S
         platform, address, options = self._to_run
-        handed = {name: os.open(path, how, 0o600) for name, (path, how) in self._handed.items()}
+        handed = {name: os.open(path, flags, 0o600) for name, (path, flags) in self._handed.items()}
         try:
             if self._run_as is not None:
                 os.fchown(handed["log"], self._run_as[0], -1)  # it opens by number what lies where it cannot look

@@ -151,7 +151,7 @@ def _digits(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def settled(spec: RunSpec, as_root: bool) -> RunSpec:
+def without_auto(spec: RunSpec, as_root: bool) -> RunSpec:
     """With what ``auto`` means for time and platform on this machine; what depends on traffic is left.
 
     ``as_root``: whether a process of ours is root, which real time takes. Raises UserMistake and UnfitMachine.
@@ -166,17 +166,17 @@ def settled(spec: RunSpec, as_root: bool) -> RunSpec:
     return replace(spec, time=time, platform=choose_platform(spec.platform))
 
 
-def choose_platform(asked: str) -> str:
+def choose_platform(platform: str) -> str:
     """``pox`` or ``os-ken`` for ``auto`` (POX when there is one that runs on Python 3), ``pox`` or ``os-ken``."""
-    if asked == "os-ken":
-        return asked
+    if platform == "os-ken":
+        return platform
     try:
         pox = find_pox()
     except ValueError as error:
         raise UserMistake(str(error)) from None
     if pox is not None and not too_old(pox):
         return "pox"
-    if asked == "pox":
+    if platform == "pox":
         old = "" if pox is None else f" ({pox} holds POX {pox_version(pox)}, which needs Python 2)"
         raise UnfitMachine(
             f"POX was not found{old}: setup/install.sh --pox fetches it; or put a checkout of its branch halosaur at "
@@ -191,7 +191,7 @@ def job_of(spec: RunSpec) -> Job:
     UserMistake for what makes no sense or cannot be read, UnfitMachine for what cannot be had.
     """
     if "auto" in (spec.time, spec.platform):
-        spec = settled(spec, as_root=spec.time == "real" or os.geteuid() == 0)
+        spec = without_auto(spec, as_root=spec.time == "real" or os.geteuid() == 0)
     workload = spec.workload()
     spec = spec.for_its_traffic(workload)
     try:

@@ -23,10 +23,10 @@ from harness.network import (
     Netlink,
     Shape,
     Tcp,
-    apply,
-    counted,
+    count_ports,
     permitted,
-    verify,
+    shape_ports,
+    verify_shapes,
 )
 from harness.run import Arrived, EmulatedFlow, Sampler, Transfers, tcp_counters
 from harness.run.trace import Packets
@@ -92,8 +92,8 @@ def _build(scene: Scene, topo: NonBlocking, fabric: Fabric, folder: Path) -> Non
     for number, host in enumerate(topo.hosts[1:], start=2):
         _shape_end(scene, port_name(host, 0), fabric.pid_of(host))
         if scene.delay_ms:
-            _shape_end(scene, port_name(topo.SWITCH, number), fabric.switches.pid)
-    verify({WATCHED: scene.shape}, [WATCHED], fabric.switches.pid)
+            _shape_end(scene, port_name(topo.SWITCH, number), fabric.open_vswitch.namespace)
+    verify_shapes({WATCHED: scene.shape}, [WATCHED], fabric.open_vswitch.namespace)
 
 
 def _shape_end(scene: Scene, port: str, namespace: int) -> None:
@@ -101,8 +101,8 @@ def _shape_end(scene: Scene, port: str, namespace: int) -> None:
     if scene.access == 1 and not scene.delay_ms:
         return
     faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, carrier=EPORT, delay_ms=scene.delay_ms)
-    apply({port: faster}, [port], namespace)
-    verify({port: faster}, [port], namespace)
+    shape_ports({port: faster}, [port], namespace)
+    verify_shapes({port: faster}, [port], namespace)
 
 
 def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
@@ -127,7 +127,7 @@ class Looking(Sampler):
         self._opened = contextlib.ExitStack()
         self._switch, *self._hosts = (
             self._opened.enter_context(contextlib.closing(Netlink(pid)))
-            for pid in (fabric.switches.pid, *map(fabric.pid_of, senders))
+            for pid in (fabric.open_vswitch.namespace, *map(fabric.pid_of, senders))
         )
 
     def __exit__(self, *exception: object) -> None:
@@ -138,7 +138,7 @@ class Looking(Sampler):
         t = time.monotonic() - self.begin
         if t < 0:
             return
-        queue = counted(self._switch, EPORT)[WATCHED]
+        queue = count_ports(self._switch, EPORT)[WATCHED]
         rtt_ms = {
             number: 1e3 * one.rtt_s
             for number, host in enumerate(self._hosts, start=1)

@@ -74,7 +74,7 @@ def planned(monkeypatch):
 @pytest.fixture
 def pid():
     """Of a thread in a network namespace of its own."""
-    pid = netlink.hold()
+    pid = netlink.hold_namespace()
     yield pid
     if pid in netlink._held:
-        netlink.release(pid)
+        netlink.release_namespace(pid)

@@ -78,5 +78,5 @@ def test_a_help_keeps_no_compiled_loops(tmp_path):
     ],
 )
 def test_only_what_ends_with_a_help_is_light(words, light_one):
-    assert help_stubs.asked(words.split(), {}, _COMMANDS) is light_one
-    assert help_stubs.asked(words.split(), {"_HEDERA_COMPLETE": "bash_complete"}, _COMMANDS)
+    assert help_stubs.asks_for_help(words.split(), {}, _COMMANDS) is light_one
+    assert help_stubs.asks_for_help(words.split(), {"_HEDERA_COMPLETE": "bash_complete"}, _COMMANDS)

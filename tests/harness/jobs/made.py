@@ -4,7 +4,7 @@ from contextlib import nullcontext
 
 import msgspec
 
-from harness.jobs.carry_out import RESULT, run
+from harness.jobs.carry_out import RESULT, run_job
 from harness.run.job import Circumstances, Job, first_source
 from harness.verdict.result import unmeasured
 from record import run as record
@@ -41,4 +41,4 @@ class Carrier:
 
 
 def carried(folder, makes=result, spec=SPEC):
-    return run(Job(spec, {}), folder, Carrier(makes))
+    return run_job(Job(spec, {}), folder, Carrier(makes))

@@ -10,7 +10,7 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from harness.jobs.carry_out import RESULT, Planned, alone_in, carry_out_all, new_folder, read_run, run
+from harness.jobs.carry_out import RESULT, Planned, alone_in, carry_out_all, new_folder, read_run, run_job
 from harness.run.job import Circumstances, Job
 from harness.run.observation import SEEN
 from harness.sweep import TrafficSpec, plan
@@ -68,7 +68,7 @@ def test_a_run_of_which_what_was_seen_cannot_be_read_is_lost(tmp_path, text):
             (place / SEEN).write_text(text)
             return Circumstances()
 
-    assert run(Job(SPEC, {}), tmp_path / "run", Broken()).verdict == "lost"
+    assert run_job(Job(SPEC, {}), tmp_path / "run", Broken()).verdict == "lost"
     assert read_run(tmp_path / "run").verdict == "lost"
 
 
@@ -78,7 +78,7 @@ def test_what_only_the_host_knows_is_in_the_result(tmp_path):
             super().carry(job, place, on_stage)
             return Circumstances(environment={"guest_mode": "ptrace"}, doubt="its time was real")
 
-    found = run(Job(SPEC, {}), tmp_path / "run", Slow())
+    found = run_job(Job(SPEC, {}), tmp_path / "run", Slow())
     assert (found.verdict, found.reasons[0]) == ("invalid", "its time was real")
     assert found.environment["guest_mode"] == "ptrace"
     assert "source" in found.environment

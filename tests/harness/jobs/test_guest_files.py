@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.jobs import guest_files, guests
-from harness.jobs.carry_out import run
+from harness.jobs.carry_out import run_job
 from harness.run.job import EMULATOR, job_of
 from record.spec import RunSpec
 from tests.commands import hedera
@@ -111,10 +111,10 @@ def test_a_run_in_a_copy_of_a_guest_is_the_run_in_a_guest_of_its_own(tmp_path, m
     jobs = {traffic: job_of(replace(SPEC, traffic=traffic, scheme="hedera-sa")) for traffic in ("stride:1", "randbij")}
     with where.keeping(jobs.values()):
         for traffic, job in jobs.items():
-            assert run(job, tmp_path / "copied" / traffic, where).valid
+            assert run_job(job, tmp_path / "copied" / traffic, where).valid
     assert len(copied) == len(jobs)
     for traffic, job in jobs.items():
-        run(job, tmp_path / "own" / traffic, where)
+        run_job(job, tmp_path / "own" / traffic, where)
         assert told(tmp_path / "own" / traffic) == told(tmp_path / "copied" / traffic)
     assert len(copied) == len(jobs)
 
