@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from harness.jobs import Carrier, Doing, Planned, carry_out
 from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
-from plots.load import Sweep, load_sweep
+from plots.stored_sweep import Sweep, load_sweep
 from plots.style import setting_text, short
 from record import notebook
 from record.errors import UserMistake, one_line
@@ -322,11 +322,11 @@ class Shown:
 
 def show(part: Part, sweep: Sweep) -> None:
     """Print the values of a part, its table, where the pictures and the page are, and what did not work."""
-    from plots import report, summary, trials
+    from plots import paired_tests, report, summary
 
     if part.values:
         print(", ".join(f"{option} {value}" for option, value in part.values.items()))
-    print(summary.show(sweep, trials.in_a_sentence(sweep)), flush=True)
+    print(summary.show(sweep, paired_tests.in_a_sentence(sweep)), flush=True)
     if sweep.mixture:
         print(sweep.mixture)
     if sweep.runs:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from record.run import FlowRecord, Run
 from studies.study import interval
 from topos.arrays import Int32

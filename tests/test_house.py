@@ -79,7 +79,7 @@ WRITING = re.compile(
 PRIVATE = {
     "record.files": "the one way to write to a place that the user names",
     "virtual.results": "beside a folder that it has opened, by a function of the caller's",
-    "plots.drawing": "into memory",
+    "plots.printable_figure": "into memory",
     "plots.summary": "columns of a table",
     "controllers.driver": "in a run's own folder",
     "hedera.compiled": "a cache of the user's own, private to them",

@@ -19,8 +19,8 @@ from typing import Any
 HEAVY = frozenset((
     "numpy", "numba", "llvmlite", "scipy", "pandas", "matplotlib", "networkx", "rich", "jinja2", "hypothesis", "dask",
     "concurrent", "multiprocessing", "xml",
-    "harness.doctor", "harness.network", "hedera.compiled", "plots.load", "plots.pictures", "plots.summary",
-    "plots.trials", "record.files", "record.run", "record.tasks", "studies.hull.packets", "topos.graphs",
+    "harness.doctor", "harness.network", "hedera.compiled", "plots.stored_sweep", "plots.pictures", "plots.summary",
+    "plots.paired_tests", "record.files", "record.run", "record.tasks", "studies.hull.packets", "topos.graphs",
     "traffic.traces",
 ))  # fmt: skip
 """Packages and modules, each with all that is in it."""

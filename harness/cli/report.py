@@ -52,8 +52,8 @@ def report(folder: Path, publish: Path | None, judge: bool) -> None:
     Example: hedera report results/runs/NAME --format pdf --width 3.3in
     """
     from plots.export import keep
-    from plots.load import load_sweep
     from plots.report import write_all
+    from plots.stored_sweep import load_sweep
 
     if judge:
         _judge_again(folder)
@@ -172,7 +172,7 @@ def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> 
     comparison = compare_sweeps.compare(folders)
     files = []
     if draws:
-        from plots.comparison import write
+        from plots.comparison_page import write
 
         files = write(comparison, out, html)
     if as_json:
