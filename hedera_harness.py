@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
 def main() -> None:
     """Entry point of the `hedera` command; root's rights are given up before anything else is imported."""
     sys.path.insert(0, str(Path(__file__).resolve().parent))
-    from harness.jobs.root import start
+    from harness.root import start
 
     start()
     if not os.access(__file__, os.R_OK):

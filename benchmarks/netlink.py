@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import click
 
-from harness.network.netlink import Netlink, hold, inside
+from harness.network.netlink import Netlink, hold_namespace, inside
 from record.output import plain_table, wide_console
 
 PEER = "pyroute2==0.9.7"
@@ -51,7 +51,7 @@ def spent_s(read: Callable[[], int]) -> float:
 
 def measure(pairs: int, rounds: int) -> None:
     pyroute2 = importlib.import_module("pyroute2")  # in the folder that `main` has made
-    namespace = hold()
+    namespace = hold_namespace()
     ports = inside(namespace, lambda: lay(pairs))
     tc = ["tc", "-s", "-j", "qdisc", "show"]
     place = f"/proc/{os.getpid()}/task/{namespace}/ns/net"

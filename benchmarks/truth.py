@@ -16,8 +16,8 @@ import click
 import numpy as np
 
 from harness.jobs import guests
-from harness.jobs.job import job_of
-from harness.jobs.publish import run as run_job
+from harness.jobs.carry_out import run_job as run_job
+from harness.run import job_of
 from record.completion import members
 from record.files import write_whole
 from record.options import in_words, tell_user

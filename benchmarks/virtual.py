@@ -23,8 +23,8 @@ import click
 
 from benchmarks import truth
 from harness.jobs import guests
-from harness.jobs.job import Job, job_of
-from harness.jobs.publish import run as run_job
+from harness.jobs.carry_out import run_job as run_job
+from harness.run import Job, job_of
 from record.output import plain_table, wide_console
 from record.run import Run
 from record.spec import RunSpec

@@ -7,8 +7,8 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-from plots.drawing import Drawing
 from plots.pictures import empty, save
+from plots.printable_figure import Drawing
 from plots.style import INK, INVALID, MUTED, colour, house_style
 from topos.fattree import FatTree
 

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import platform
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from controllers.pox_main import find_pox, pox_version, too_old
-from harness.network import cpulimit, machine
+from harness.network import cpulimit, machine, run_program
 from harness.network.footprint import leftovers
-from harness.network.processes import run
 from record.errors import RunFailed, UnfitMachine, WorkerFailed
-from studies.hull import packets as packet_engine
 from virtual import kernel, limits
 from virtual.guest import Guest, memory_folder
 
 SMALLEST = limits.Needs(processes=48, memory_mib=1024)
-"""Of a run of k = 4 (`harness.jobs.job.Job.needs`)."""
+"""Of a run of k = 4 (`harness.run.job.Job.needs`)."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +43,17 @@ def _versioned(item: str, version: str | None, needed: str, fix: str) -> Finding
     return Finding(item, version or "missing", needed, version is not None, fix if version is None else "")
 
 
-def _optional(item: str, value: str, needed: str, fix: str = "") -> Finding:
+def optional(item: str, value: str, needed: str, fix: str = "") -> Finding:
     """What has something to mend is not as it should be."""
     return Finding(item, value, needed, None if fix else True, fix)
+
+
+_rows_of_others: list[Callable[[], Finding]] = []
+
+
+def register(row: Callable[[], Finding]) -> None:
+    """Have `examine` show one row more: what a room above this one needs of the machine (`studies.requirements`)."""
+    _rows_of_others.append(row)
 
 
 def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
@@ -59,8 +65,8 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
     wanted = [(tool.name, machine.version_of(tool), tool.tried, tool.package) for tool in machine.TOOLS]
     wanted.append(("mininet (Python)", version("mininet"), machine.MININET, "mininet"))
     programs = [
-        _versioned(name, there, _tried(versions), f"apt-get install {package}")
-        for name, there, versions, package in wanted
+        _versioned(name, version_found, _tried(versions), f"apt-get install {package}")
+        for name, version_found, versions, package in wanted
     ]
     system = [
         _versioned("Python", platform.python_version(), f"3.10 or later; {_tried(machine.PYTHONS)}", ""),
@@ -68,8 +74,8 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
     ]
     libraries = [_versioned(name, version(name), "pinned", "setup/install.sh") for name in machine.LIBRARIES]
     left = leftovers()
-    killed = _optional("leftovers of killed runs", ", ".join(left) or "none", "none", "hedera clean" if left else "")
-    others = (_pox(), _packets(), killed)
+    killed = optional("leftovers of killed runs", ", ".join(left) or "none", "none", "hedera clean" if left else "")
+    others = (_pox(), *(row() for row in _rows_of_others), killed)
     if time == "virtual":
         return [*system, *map(_of_guests, programs), *libraries, *as_root, *_limits(), *_guests(), *others]
     needs_root = _needed("root", bool(as_root), "run it with sudo, or hedera doctor --time virtual")
@@ -96,9 +102,9 @@ def examine_as_root() -> list[Finding]:
 def _host_limits() -> Finding:
     item = "limits of hosts (--host-cpu)"
     try:
-        return _optional(item, f"control groups in {cpulimit.hierarchy()}", "optional")
+        return optional(item, f"control groups in {cpulimit.hierarchy()}", "optional")
     except UnfitMachine as reason:
-        return _optional(item, "no", "optional", str(reason))
+        return optional(item, "no", "optional", str(reason))
 
 
 def _of_guests(finding: Finding) -> Finding:
@@ -115,7 +121,7 @@ def _guests() -> list[Finding]:
         booted = kernel.kernel(lambda sentence: None)
     except UnfitMachine as reason:
         return [_needed(each, False, str(reason)) for each in (item, size)]
-    tested = _optional(item, f"Linux {booted.release}, {booted.mode} mode", "yes", booted.slow or "")
+    tested = optional(item, f"Linux {booted.release}, {booted.mode} mode", "yes", booted.slow or "")
     count = SMALLEST.processes
     script = f"for i in $(seq {count - 8}); do sleep 2 & done; sleep 1; jobs -r | wc -l"
     command, memory_mib = ["bash", "-c", script], SMALLEST.memory_mib
@@ -140,7 +146,7 @@ def _limits() -> list[Finding]:
         findings.append(Finding(f"{limit.name} (guests)", most + raised, f"{limit.needs:,}", limit.enough, fix))
     return [
         *findings,
-        _optional("memory file of guests", str(memory_folder(SMALLEST.memory_mib) or "the user's cache"), "any"),
+        optional("memory file of guests", str(memory_folder(SMALLEST.memory_mib) or "the user's cache"), "any"),
     ]
 
 
@@ -152,7 +158,7 @@ def _shaper_works() -> bool:
         "tc qdisc add dev v0 parent 1:1 handle 10: bfifo limit 75000"
     )
     try:
-        run(["unshare", "--net", "sh", "-c", script], seconds=10)
+        run_program(["unshare", "--net", "sh", "-c", script], seconds=10)
     except RunFailed:
         return False
     return True
@@ -162,16 +168,8 @@ def _pox() -> Finding:
     try:
         pox = find_pox()
     except ValueError as error:
-        return _optional("POX", "POX_DIR is wrong", "optional", str(error))
+        return optional("POX", "POX_DIR is wrong", "optional", str(error))
     if pox is None:
-        return _optional("POX", "not found", "optional", "setup/install.sh --pox")
+        return optional("POX", "not found", "optional", "setup/install.sh --pox")
     old = f"it needs Python 2: git -C {pox} checkout halosaur" if too_old(pox) else ""
-    return _optional("POX", f"{pox_version(pox)} in {pox}", "optional", old)
-
-
-def _packets() -> Finding:
-    item, needed = "ns-3 (hedera hull)", f"optional, {packet_engine.known_versions()}"
-    try:
-        return _optional(item, packet_engine.version(), needed)
-    except packet_engine.NotInstalled as missing:
-        return _optional(item, "not ready", needed, str(missing))
+    return optional("POX", f"{pox_version(pox)} in {pox}", "optional", old)

@@ -24,9 +24,9 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from harness.jobs import root
-from harness.jobs.job import job_of, settled
-from harness.jobs.publish import require_writable, slug
+from harness import root
+from harness.jobs import require_writable, slug
+from harness.run import job_of, without_auto
 from hedera.schemes import with_hash
 from record import notebook
 from record.errors import UserMistake
@@ -38,8 +38,8 @@ from simulator.config import Config
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from harness.jobs.job import Job
-    from harness.jobs.publish import Carrier
+    from harness.jobs import Carrier
+    from harness.run import Job
     from plots.compare_sweeps import Sweeps
     from record.run import Run
     from simulator.result import Result
@@ -55,24 +55,24 @@ FIXED = ("scheme", "traffic", "time", "disturb")
 
 @contextmanager
 def carrier(
-    job: Job, at_once: int | None = None, cluster: str | None = None, *, asked: str = "auto"
+    job: Job, at_once: int | None = None, cluster: str | None = None, *, wanted_time: str = "auto"
 ) -> Iterator[Carrier]:
     """Who carries out jobs like this one while the block runs; everything they need is made now. UnfitMachine says
-    what is missing. ``asked``: the time that the user asked for; what ``auto`` became is told in one line."""
+    what is missing. ``wanted_time``: the time that the user asked for; what ``auto`` became is told in one line."""
     if cluster is not None:
-        from harness.jobs.guests import Workers
+        from harness.jobs import Workers
         from record.tasks import cluster as workers_of
 
         with workers_of(cluster) as (executor, threads):
             yield Workers(executor, threads)
     elif job.spec.time == "virtual":
-        from harness.jobs.guests import Guests, prepare
+        from harness.jobs import Guests, prepare
         from harness.network.machine import processors
         from virtual import cache
 
         if cache.moved:
             tell_user(cache.moved)
-        if asked == "auto":
+        if wanted_time == "auto":
             why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"
             tell_user(f"{why}: virtual time, in a Linux that is a process (docs/virtual-time.md)")
         yield Guests(prepare(tell_user, job), at_once or processors())
@@ -135,7 +135,7 @@ def run(
     ``hash``: FUNCTION:FIELDS, what switches choose first paths by. ``out``: a new folder for its files (default: one
     below results/runs/single). ``show``: tell each stage.
     """
-    from harness.jobs import publish
+    from harness.jobs import carry_out
 
     last = ""
     fill: Callable[[float], None] | None = None
@@ -146,17 +146,17 @@ def run(
             fill(progress.simulated_s)
         if stage and stage != last:
             last = stage
-            tell_user(f"{publish.stage_words(stage, progress)} ...")
+            tell_user(f"{carry_out.stage_words(stage, progress)} ...")
 
     with silence(not show):
         names = scheme_text(scheme, hash=hash), traffic_text(traffic)
         spec = RunSpec(*names, **fields_of(RunSpec, options))
-        job = job_of(settled(spec, root.may_be_root()))  # a mistake is found before anything is made
+        job = job_of(without_auto(spec, root.may_be_root()))  # a mistake is found before anything is made
         folder = Path(out) if out else new_folder(*names)
         require_writable(folder.parent, folder.name)
         # Beside the traffic a guest has some seconds of its own clock for the network and its end.
-        with carrier(job, 1, asked=spec.time) as where, notebook.bar("the run", spec.seconds + 15) as fill:
-            return publish.run(job, folder, where, tell)
+        with carrier(job, 1, wanted_time=spec.time) as where, notebook.bar("the run", spec.seconds + 15) as fill:
+            return carry_out.run_job(job, folder, where, tell)
 
 
 def new_folder(scheme: str, traffic: str) -> Path:
@@ -198,18 +198,18 @@ def sweep(
             if spec.time == "real":
                 raise UserMistake("a cluster makes runs in virtual time: real time takes a machine of one's own")
             spec = replace(spec, time="virtual")
-        base, varied = settled(spec, root.may_be_root()), varied_fields(vary or {})
+        base, varied = without_auto(spec, root.may_be_root()), varied_fields(vary or {})
         folder = Path(results) / slug(name or sweeps.name_of(base, varied))
-        given = folder / "given"  # the classes and flows that were given to it
-        traffic = None if patterns is None else [traffic_text(each, given) for each in patterns]
-        names = schemes if isinstance(schemes, str) else [scheme_text(each, given) for each in schemes or ()]
+        own_files = folder / "given"  # the classes and flows that were given to it
+        traffic = None if patterns is None else [traffic_text(each, own_files) for each in patterns]
+        names = schemes if isinstance(schemes, str) else [scheme_text(each, own_files) for each in schemes or ()]
         if not isinstance(schemes, str) and len(set(names)) < len(set(schemes or ())):
             raise UserMistake("two of the classes have one name")
         parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, names, varied, folder, hash)
         if left_out:
             tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
         done = []
-        with carrier(job_of(base), jobs, cluster, asked=spec.time) as where:
+        with carrier(job_of(base), jobs, cluster, wanted_time=spec.time) as where:
             for part in parts:
                 runs = sweeps.carry_out_with_progress(part.jobs, part.folder, where)
                 done.append((runs, part.values))

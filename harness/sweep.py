@@ -19,11 +19,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from harness.jobs import publish
-from harness.jobs.job import job_of
-from harness.jobs.publish import Carrier, Doing, Planned
+from harness.jobs import Carrier, Doing, Planned, carry_out
+from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
-from plots.load import Sweep, load_sweep
+from plots.stored_sweep import Sweep, load_sweep
 from plots.style import setting_text, short
 from record import notebook
 from record.errors import UserMistake, one_line
@@ -93,12 +92,18 @@ def plan_parts(
         raise UserMistake("--patterns is empty")
     if suite not in SUITES:
         raise UserMistake(f"there is no suite {suite!r}; the suites are {', '.join(SUITES)}")
-    asked = schemes or ("all" if patterns else SUITE_SCHEMES.get(suite, "all"))
-    if asked == "all":  # all but baselines of other schemes
+    asked_schemes = schemes or ("all" if patterns else SUITE_SCHEMES.get(suite, "all"))
+    if asked_schemes == "all":  # all but baselines of other schemes
         names = [scheme.name for scheme in SCHEMES.values() if not scheme.hidden]
     else:
-        names = [name.strip() for name in asked.split(",")] if isinstance(asked, str) else list(asked)
-    left_out = [name for name in names if not _can_have(base, name)] if asked == "all" and not base.plain else []
+        names = (
+            [name.strip() for name in asked_schemes.split(",")]
+            if isinstance(asked_schemes, str)
+            else list(asked_schemes)
+        )
+    left_out = (
+        [name for name in names if not _can_have(base, name)] if asked_schemes == "all" and not base.plain else []
+    )
     try:
         able = [with_hash(name, hash, others=True) for name in names if name not in left_out]
     except ValueError as error:
@@ -112,7 +117,7 @@ def plan_parts(
         else:
             traffic = [TrafficSpec(pattern, spec.flows_per_host, spec.keep) for pattern in patterns]
         name = (
-            publish.slug("-".join(f"{option}_{setting_text(value)}" for option, value in values.items()))
+            carry_out.slug("-".join(f"{option}_{setting_text(value)}" for option, value in values.items()))
             if values
             else ""
         )
@@ -145,19 +150,19 @@ def plan(
     jobs = []
     once = (dict.fromkeys(workloads), dict.fromkeys(schemes))
     for trial, workload, scheme in itertools.product(range(1, trials + 1), *once):
-        asked = asdict(workload) | {"scale_sizes": base.scale_sizes and workload.scale_sizes}
-        spec = replace(base, scheme=scheme, trial=trial, seed=base.seed + trial - 1, **asked)
-        name = publish.folder_of(workload.traffic)
+        workload_fields = asdict(workload) | {"scale_sizes": base.scale_sizes and workload.scale_sizes}
+        spec = replace(base, scheme=scheme, trial=trial, seed=base.seed + trial - 1, **workload_fields)
+        name = carry_out.folder_of(workload.traffic)
         if workload.flows_per_host != 1 or workload.keep != 1:
             name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
-        jobs.append(Planned(job_of(spec), folder / name / publish.folder_of(scheme) / f"trial-{trial}"))
+        jobs.append(Planned(job_of(spec), folder / name / carry_out.folder_of(scheme) / f"trial-{trial}"))
     return jobs
 
 
 def keep_settings(base: RunSpec, folder: Path) -> None:
     """Write down what all runs of a folder have in common. UserMistake when it cannot be written to, or holds a sweep
     with other settings."""
-    publish.require_writable(folder)
+    carry_out.require_writable(folder)
     settings = {name: value for name, value in base.as_json().items() if name not in PER_RUN}
     settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
@@ -168,11 +173,11 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
             raise UserMistake(f"{path} cannot be read; use another --name") from None
         different = [name for name in settings | stored if stored.get(name) != settings.get(name)]
         if different:
-            what = ", ".join(
+            differences = ", ".join(
                 f"{one_line(name, 40)} {one_line(stored.get(name), 40)} there, {one_line(settings.get(name), 40)} here"
                 for name in different[:5]
             )
-            raise UserMistake(f"{folder} holds runs with other settings ({what}); use another --name")
+            raise UserMistake(f"{folder} holds runs with other settings ({differences}); use another --name")
     else:
         write_whole(path, json.dumps(settings, indent=1, allow_nan=False) + "\n")
 
@@ -243,7 +248,7 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
     UserMistake at once when another sweep is at work there."""
     from plots.report import write_all
 
-    with publish.alone_in(folder):
+    with carry_out.alone_in(folder):
         remove_partial(folder)
         console = Console(stderr=True, quiet=quiet())
         # Runs of which the files have been edited since, or which another emulator made, make room.
@@ -259,7 +264,7 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
             live = Progress(*columns, console=console, transient=True, speed_estimate_period=float("inf"))
             with live as bar, notebook.bar(f"of {len(left)} runs", len(left)) as fill:
                 shown = Shown(bar, left, folder, fill)
-                publish.carry_out(left, where, shown.done, shown.look)
+                carry_out.carry_out_all(left, where, shown.done, shown.look)
         sweep = load_sweep(folder)
         write_all(sweep)
     return sweep
@@ -280,7 +285,7 @@ class Shown:
 
     def look(self, doing: Doing) -> None:
         words = [
-            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {publish.stage_words(*stage)}"
+            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {carry_out.stage_words(*stage)}"
             for job, stage in doing.items()
         ]
         self._bar.update(self._task, description=escape("; ".join(words)))
@@ -317,19 +322,19 @@ class Shown:
 
 def show(part: Part, sweep: Sweep) -> None:
     """Print the values of a part, its table, where the pictures and the page are, and what did not work."""
-    from plots import report, summary, trials
+    from plots import paired_tests, report, summary
 
     if part.values:
         print(", ".join(f"{option} {value}" for option, value in part.values.items()))
-    print(summary.show(sweep, trials.in_a_sentence(sweep)), flush=True)
+    print(summary.show(sweep, paired_tests.in_a_sentence(sweep)), flush=True)
     if sweep.mixture:
         print(sweep.mixture)
     if sweep.runs:
         print(f"pictures and tables: {sweep.folder / report.FOLDER}/")
     print(f"the page: {sweep.folder / report.PAGE}")
     for job, run in _not_valid(part):
-        which = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
-        print(f"{run.verdict}: {which}: {run.reasons[0]}", file=sys.stderr)
+        run_name = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
+        print(f"{run.verdict}: {run_name}: {run.reasons[0]}", file=sys.stderr)
 
 
 def not_counted(part: Part) -> str:

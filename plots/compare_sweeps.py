@@ -7,7 +7,7 @@ on. Where the control was not run, shares are of what all hosts' links can carry
 Folders are compared pattern by pattern, over the patterns that all of them have. A run counts only if every folder has
 a valid one, with a valid control, of the same pattern, scheme and seed: a mean over different seeds, and so over
 different hashed paths, would be another experiment. A scheme's differences are averaged over the patterns within each
-seed; from three seeds on their mean has Student's interval over the seeds, like those of trials (`plots.trials`).
+seed; from three seeds on their mean has Student's interval over the seeds, like those of trials (`plots.paired_tests`).
 Patterns share their seeds, so they are not repetitions.
 """
 
@@ -25,15 +25,15 @@ from markupsafe import escape
 from hedera.schemes import CONTROL
 from plots import figure9, pictures, style
 from plots.export import run_rows
-from plots.handed_out import without_places
-from plots.load import Sweep, load_sweep, mixture
+from plots.paired_tests import Difference, difference, over_patterns
+from plots.stored_sweep import Sweep, load_sweep, mixture
 from plots.style import Value, option_name, scheme_order, setting_text, short
 from plots.summary import BAR, FEWEST, by_scheme, csv_text, frame_of, pattern_order, summarise
-from plots.trials import Difference, difference, over_patterns
+from plots.without_places import without_places
 from record.files import write_whole
 
 if TYPE_CHECKING:
-    from plots.drawing import Drawing
+    from plots.printable_figure import Drawing
 
 OF_THE_PATTERN = ("flows_per_host", "keep")
 _MAX_NAMED = 8
@@ -187,7 +187,7 @@ class Comparison:
     ``paired``: a line for each run of a pattern, scheme and seed that have a share in every folder, in the order of
     tables: its ``ratio`` to the control, and ``difference_points`` to the first folder. ``invalid``: trials that are
     invalid or not judged, by scheme and folder. ``handed_out``: takes this machine's places out of a text
-    (`plots.handed_out`).
+    (`plots.without_places`).
     """
 
     conditions: Mapping[str, Mapping[str, Value]]

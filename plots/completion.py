@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import asdict
 
+from plots.paired_tests import ALL_TRIES, VALID, difference
 from plots.pictures import named, picture
 from plots.style import colour, label, logarithmic, rounded, scheme_order
 from plots.summary import as_csv
-from plots.trials import ALL_TRIES, VALID, difference
 from record.completion import CLASSES, STATISTICS
 from record.output import plain_table
 from record.run import FlowRecord, Run
@@ -21,7 +21,7 @@ from topos.arrays import Float64
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from plots.load import Sweep
+    from plots.stored_sweep import Sweep
 
 COLUMNS = ("pattern", "scheme", "size_class", "over", "left_out", "runs", "flows", "cut_off", *STATISTICS)
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedera.schemes import CONTROL, hash_of_scheme
-from plots.load import Sweep
+from plots.stored_sweep import Sweep
 from plots.style import short
 from record.run import FlowRecord, Round, Rule, Run
 from topos.arrays import Float64

@@ -1,5 +1,5 @@
 """A sweep as tables for any program: a row per run, a row per flow; and its published form. Neither names a place of
-the machine that made it (`plots.handed_out`)."""
+the machine that made it (`plots.without_places`)."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from plots import summary, trials
-from plots.handed_out import without_places
-from plots.load import Sweep, load_sweep
+from plots import paired_tests, summary
 from plots.published import published_share
 from plots.rates import traced
+from plots.stored_sweep import Sweep, load_sweep
 from plots.summary import as_csv, published_k
+from plots.without_places import without_places
 from record.files import find_files, write_whole
 from record.run import ARCHIVE, CONNECTIONS, MAX_BYTES, QUEUES, FlowRecord, Run, decode, pack
 from traffic.textfile import read_regular
@@ -64,7 +64,11 @@ def keep(folder: Path, to: Path) -> list[Path]:
     contents = {str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}
     clean = without_places(_decoded(contents.values()))
     documents = {clean(name): clean(content.decode()).encode() for name, content in contents.items()}
-    tables = {"summary.csv": summary.csv_text, "differences.csv": trials.csv_text, "seeds.csv": trials.seeds_csv}
+    tables = {
+        "summary.csv": summary.csv_text,
+        "differences.csv": paired_tests.csv_text,
+        "seeds.csv": paired_tests.seeds_csv,
+    }
     texts = {name: clean(csv_text(sweep)) for name, csv_text in tables.items()}
     return _write(to, {ARCHIVE: pack(documents), SETTINGS: clean(settings.decode()), **texts})
 

@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.load import Sweep
 from plots.pictures import empty, save
 from plots.published import STATIC, everything, families, family, published_bars
+from plots.stored_sweep import Sweep
 from plots.style import DASHES, EXPECTED_ORDER, INK, INVALID, MUTED, colour, house_style, label, rounded, short
 from plots.summary import ENOUGH, FEWEST, Summary, frame_of, in_all_trials, summarise, whiskers
 from record.published import CAPACITY_MBPS
@@ -39,7 +39,7 @@ from topos.wire import payload_share
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from plots.drawing import Drawing
+    from plots.printable_figure import Drawing
 
 GROUPS_PER_ROW = 5
 _GROUP_WIDTH = 0.86  # of the distance between two groups

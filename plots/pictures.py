@@ -12,12 +12,12 @@ from record.files import write_whole
 from record.options import FORMATS, pictures
 
 if TYPE_CHECKING:
-    from plots.drawing import Drawing
+    from plots.printable_figure import Drawing
 
 
 def empty(width: float, height: float, layout: Any = "constrained") -> Drawing:
     """An empty figure, in inches."""
-    from plots.drawing import Drawing
+    from plots.printable_figure import Drawing
 
     return Drawing(figsize=(width, height), layout=layout)
 

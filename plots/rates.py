@@ -22,8 +22,8 @@ from record.run import ARCHIVE, CONNECTIONS, QUEUES, Run
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from plots.drawing import Drawing
-    from plots.load import Sweep
+    from plots.printable_figure import Drawing
+    from plots.stored_sweep import Sweep
 
 Empty = Callable[[int], "tuple[Drawing, list[Axes]]"]
 """Gives a figure with that number of panels."""

@@ -19,12 +19,12 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hedera.schemes import CONTROL
-from plots import completion, explorer, figure9, published, rates, summary, trials
-from plots.handed_out import without_places
-from plots.load import Sweep, settings_of
+from plots import completion, explorer, figure9, paired_tests, published, rates, summary
 from plots.pictures import named
+from plots.stored_sweep import Sweep, settings_of
 from plots.style import colour, house_style, image, label, option_name, scheme_order, setting_text, short
 from plots.summary import FEWEST, WINDOWS, summarise
+from plots.without_places import without_places
 from record.completion import CLASSES
 from record.files import write_whole
 from record.options import Pictures, drawing, pictures
@@ -77,7 +77,7 @@ def _write_all(sweep: Sweep) -> list[Path]:
     out = sweep.folder / FOLDER
     files = figure9.draw(sweep, out / "figure9")
     charts = [file.read_bytes() for file in files if file.suffix == ".svg"]
-    tables = {"summary.csv": summary.csv_text(sweep), "differences.csv": trials.csv_text(sweep)}
+    tables = {"summary.csv": summary.csv_text(sweep), "differences.csv": paired_tests.csv_text(sweep)}
     if any(run.valid and run.completion for run in sweep.runs):
         tables["completion.csv"] = completion.csv_text(sweep)
     for name, text in tables.items():
@@ -171,7 +171,7 @@ def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
     """All bars, and how they stand beside the published ones. ``charts``: the bars by family, if that is drawn, and
     all of them."""
     bars = summarise(sweep)
-    schemes = [scheme for scheme in trials.first_to_last(bars.schemes) if scheme != CONTROL]
+    schemes = [scheme for scheme in paired_tests.first_to_last(bars.schemes) if scheme != CONTROL]
     share = partial(published.published_share, k=bars.k)
     of_figure_9 = [pattern for pattern in bars.patterns if pattern.startswith("published:")]
     by_family = image(charts[0], "Bars by family and scheme; the table below has the numbers")
@@ -194,7 +194,7 @@ def _title(sweep: Sweep, schemes: Sequence[str], of_figure_9: int) -> str:
     """What the page is about: schemes of the user's own, the published figure, or whatever was run."""
     patterns = summarise(sweep).patterns
     what = label(patterns[0]) if len(patterns) == 1 else f"{len(patterns)} traffic patterns"
-    if labels := [label(scheme) for scheme in schemes if trials.is_own(scheme)]:
+    if labels := [label(scheme) for scheme in schemes if paired_tests.is_own(scheme)]:
         return f"{' and '.join(labels)} on {what}"
     if of_figure_9 == len(patterns):
         return "Hedera’s Figure 9, reproduced" if of_figure_9 > 1 else f"{what} of Hedera’s Figure 9, reproduced"
@@ -204,21 +204,21 @@ def _title(sweep: Sweep, schemes: Sequence[str], of_figure_9: int) -> str:
 def _differences(sweep: Sweep) -> dict[str, Any]:
     of_tries = {
         (pair.first, pair.second, row.pattern): row
-        for pair in trials.compare_all(sweep, trials.ALL_TRIES)
+        for pair in paired_tests.compare_all(sweep, paired_tests.ALL_TRIES)
         for row in (*pair.patterns, pair.overall)
     }
     return {
-        "comparisons": trials.compare_all(sweep),
-        "asked_first": trials.asked_first(trials.compare_all(sweep)),
-        "certain": trials.in_a_sentence(sweep),
+        "comparisons": paired_tests.compare_all(sweep),
+        "asked_first": paired_tests.asked_first(paired_tests.compare_all(sweep)),
+        "certain": paired_tests.in_a_sentence(sweep),
         "of_all_tries": of_tries if any(not run.valid for run in sweep.tries) else {},
-        "verdicts": (trials.SUPPORTED, trials.ALONE, trials.UNSUPPORTED, trials.SILENT),
+        "verdicts": (paired_tests.SUPPORTED, paired_tests.ALONE, paired_tests.UNSUPPORTED, paired_tests.SILENT),
         "fewest": FEWEST,
     }
 
 
 def _completion(sweep: Sweep) -> dict[str, Any]:
-    rows = [row for row in completion.rows(sweep) if row["over"] == trials.VALID or row["left_out"]]
+    rows = [row for row in completion.rows(sweep) if row["over"] == paired_tests.VALID or row["left_out"]]
     by_pattern = [(pattern, list(members)) for pattern, members in groupby(rows, itemgetter("pattern"))]
     return {"completion": by_pattern, "size_classes": CLASSES}
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.load import Sweep
+from plots.stored_sweep import Sweep
 from plots.style import rounded, scheme_order, short
 from record.published import FIGURE_9
 from record.run import Run, mean_over

@@ -24,16 +24,16 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots import figure9
-from plots.load import Sweep, load_sweep
+from plots.paired_tests import in_a_sentence, seeds_csv
 from plots.published import Family, bijective, everything, families, match, our_share, published_bars
+from plots.stored_sweep import Sweep, load_sweep
 from plots.style import short
 from plots.summary import Summary, summarise
-from plots.trials import in_a_sentence, seeds_csv
 from record.files import write_whole
 from record.output import read_csv, write_csv
 from record.published import CAPACITY_MBPS
 from record.run import ARCHIVE, Run
-from studies import numbers
+from studies import page_numbers
 from studies.study import grouped
 from topos.arrays import Float64
 
@@ -246,43 +246,45 @@ def unsaid(root: Path) -> list[str]:
     return [f"{FIGURE} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
 
 
-def unread(root: Path, now: Mapping[str, Sequence[numbers.Number]]) -> list[str]:
+def unread(root: Path, now: Mapping[str, Sequence[page_numbers.Number]]) -> list[str]:
     """Sentences on the numbers that no claim holds (`unheld`) and that are not as somebody has read them."""
     read = (
-        {row["page"]: row["numbers"] for row in read_csv(root / numbers.READ)} if (root / numbers.READ).exists() else {}
+        {row["page"]: row["numbers"] for row in read_csv(root / page_numbers.READ)}
+        if (root / page_numbers.READ).exists()
+        else {}
     )
-    gone = [f"{page} is not there, and {numbers.READ} has its numbers" for page in read.keys() - now.keys()]
-    return [*gone, *(one for page in now for one in numbers.changed(page, now[page], read.get(page, "")))]
+    gone = [f"{page} is not there, and {page_numbers.READ} has its numbers" for page in read.keys() - now.keys()]
+    return [*gone, *(one for page in now for one in page_numbers.changed(page, now[page], read.get(page, "")))]
 
 
-def unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[numbers.Number]]:
+def unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[page_numbers.Number]]:
     """By page, its numbers that neither a claim holds nor a command makes."""
-    by_page = {page: (root / page).read_text(encoding="utf-8") for page in numbers.pages(root)}
+    by_page = {page: (root / page).read_text(encoding="utf-8") for page in page_numbers.pages(root)}
     made = {FIGURE: _now(root)[1]} if FIGURE in by_page else {}
     return {
-        page: numbers.unheld(text, [claim for claim in claims if claim["said"] == page], made.get(page, ""))
+        page: page_numbers.unheld(text, [claim for claim in claims if claim["said"] == page], made.get(page, ""))
         for page, text in by_page.items()
     }
 
 
-def take_as_read(root: Path, now: Mapping[str, Sequence[numbers.Number]]) -> None:
+def take_as_read(root: Path, now: Mapping[str, Sequence[page_numbers.Number]]) -> None:
     rows = [{"page": page, "numbers": " ".join(one.spelled for one in found)} for page, found in now.items()]
-    write_csv(root / numbers.READ, rows)
+    write_csv(root / page_numbers.READ, rows)
 
 
 def claims_found(root: Path, page: str, claims: Sequence[Row]) -> list[dict[str, str]]:
     """Claims that the data of a page's links would hold, for numbers that none holds yet, as rows for `TABLE`."""
     text = (root / page).read_text(encoding="utf-8")
-    files = numbers.data_of(root / page, root)
-    places = numbers.held(numbers.flat(text), [claim for claim in claims if claim["said"] == page])
+    files = page_numbers.data_of(root / page, root)
+    places = page_numbers.held(page_numbers.flat(text), [claim for claim in claims if claim["said"] == page])
     of_data = {claim["data"]: claim["command"] for claim in claims}
     found, heading = [], page
-    for line in map(numbers.flat, text.splitlines()):
+    for line in map(page_numbers.flat, text.splitlines()):
         heading = line.lstrip("# ") if line.startswith("#") else heading
-        for words, source in numbers.sources(line, files):
+        for words, source in page_numbers.sources(line, files):
             row = dict.fromkeys(claims[0], "") | {"claim": heading, "said": page, "words": words, "of": "mean"}
             row |= source._asdict() | {"command": of_data.get(source.data, "")}
-            at = numbers.held(numbers.flat(text), [row])
+            at = page_numbers.held(page_numbers.flat(text), [row])
             if not at <= places and not wrong(row, root):
                 found.append(row)
                 places |= at
@@ -340,7 +342,7 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
         raise click.UsageError("claims are of a clone of the project: an installed one has no documents and no data")
     claims = read_csv(ROOT / TABLE)
     if find is not None:
-        if find not in numbers.pages(ROOT):
+        if find not in page_numbers.pages(ROOT):
             raise click.BadParameter(f"{find} is none of README.md, docs/ and results/*/README.md", param_hint="--find")
         for row in claims_found(ROOT, find, claims):
             csv.writer(sys.stdout, lineterminator="\n").writerow(row.values())

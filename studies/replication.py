@@ -18,10 +18,10 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
-from plots.load import load_sweep
+from plots.paired_tests import in_a_sentence
 from plots.pictures import picture
+from plots.stored_sweep import load_sweep
 from plots.style import DASHES, INK, MUTED, colour, scheme_label
-from plots.trials import in_a_sentence
 from record.options import field_options
 from record.run import Run
 from simulator.config import Config

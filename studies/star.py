@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from harness.network.fabric import Fabric
-from harness.network.processes import run
+from harness.network.processes import run_program
 from topos.network import NonBlocking
 
 NOBODY = 6653
@@ -18,7 +18,7 @@ def lay(topo: NonBlocking, fabric: Fabric, folder: Path) -> None:
     fabric.connect(NOBODY)
     rules = "".join(f"dl_dst={topo.host_mac(host)},actions=output:{host + 1}\n" for host in range(topo.num_hosts))
     bridge = f"unix:{folder}/openvswitch/{topo.SWITCH}.mgmt"
-    run(["ovs-ofctl", "-O", "OpenFlow10", "add-flows", bridge, "-"], given=rules)
+    run_program(["ovs-ofctl", "-O", "OpenFlow10", "add-flows", bridge, "-"], stdin_text=rules)
     for host in topo.hosts:
         # No memory of earlier connections (RFC 2140), so that transfers are independent.
-        run(["sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1"], namespace=fabric.pid_of(host))
+        run_program(["sysctl", "-q", "-w", "net.ipv4.tcp_no_metrics_save=1"], namespace=fabric.pid_of(host))

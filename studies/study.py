@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 import numpy as np
 
+from plots.paired_tests import Difference, difference
 from plots.pictures import named
 from plots.style import rounded
-from plots.trials import Difference, difference
 from record.options import (
     OUT,
     Command,

@@ -19,7 +19,7 @@ ROOMS = {
     "plots": GROUND,
     "virtual": "record",
     "classroom": f"{GROUND} simulator",
-    "harness": f"{GROUND} controllers plots virtual studies classroom simulator",
+    "harness": f"{GROUND} controllers plots virtual simulator",
     "studies": f"{GROUND} simulator plots virtual harness",
     "benchmarks": f"{GROUND} simulator controllers plots virtual studies classroom harness",
 }
@@ -79,20 +79,19 @@ WRITING = re.compile(
 PRIVATE = {
     "record.files": "the one way to write to a place that the user names",
     "virtual.results": "beside a folder that it has opened, by a function of the caller's",
-    "plots.drawing": "into memory",
+    "plots.printable_figure": "into memory",
     "plots.summary": "columns of a table",
     "controllers.driver": "in a run's own folder",
     "hedera.compiled": "a cache of the user's own, private to them",
     **dict.fromkeys(("virtual.cache", "virtual.guest", "virtual.apt", "virtual.kernel"), "below the user's own cache"),
-    **dict.fromkeys(("studies.hull.packets", "harness.jobs.world"), "the same"),
+    **dict.fromkeys(("studies.hull.packets", "harness.jobs.guest_files"), "the same"),
     **dict.fromkeys(
         ("studies.hifi.lab", "studies.hull.lab", "harness.jobs.guests", "classroom.submission"),
         "in a temporary folder that is private",
     ),
-    **dict.fromkeys(("harness.network", "harness.run", "harness.jobs.root"), "below /run/hedera, or in a guest"),
-    "harness.jobs.experiment": "the same",
+    **dict.fromkeys(("harness.network", "harness.run", "harness.root"), "below /run/hedera, or in a guest"),
     "harness.verdict.result": "a traceback, in a run's folder that is not published yet",
-    "harness.jobs.publish": "a run's folder, of names of its own, in one that `record.files` has made",
+    "harness.jobs.carry_out": "a run's folder, of names of its own, in one that `record.files` has made",
     "studies.paper.tables": "/proc/self",
 }
 """Modules, and rooms, that write in another way, and to what."""

@@ -31,8 +31,9 @@ from pathlib import Path
 from types import SimpleNamespace
 sys.modules["mininet"] = None
 from record.errors import WorkerFailed
-from harness.jobs import guests, job
-from harness.jobs.world import World
+from harness.jobs import guests
+from harness.run import job
+from harness.jobs.guest_files import World
 from record.spec import RunSpec
 from record.errors import WorkerFailed
 class Guest:
@@ -79,4 +80,4 @@ def test_the_host_s_side_of_virtual_time_imports_nothing_of_mininet(tmp_path):
     """Up to a guest's boot, and after one that was lost; a Mininet of the machine's would be no help."""
     found = imported(LOST.format(folder=str(tmp_path)))
     assert "harness.verdict.result" in found, "the guest was lost, as told"
-    assert "harness.network.fabric" not in found
+    assert "harness.network.mininet_nodes" not in found

@@ -16,8 +16,8 @@ from typing import Any
 
 import click
 
-from harness.cli import light
-from harness.jobs import root
+from harness import root
+from harness.cli import help_stubs
 from record import completing  # noqa: F401, which tells click how Bash asks
 from record.errors import status_of, tell_warnings
 from virtual import cache
@@ -29,16 +29,18 @@ _COMMANDS = {
     "collective": ("studies.paper.collective", "command", "Simulate collectives, and export them to other simulators."),
     "compare": ("harness.cli.report", "compare", "Compare sweeps: how shares of the control change."),
     "completion-script": ("record.completing", "completion_script", "Have your shell complete commands and names."),
-    "completion": ("studies.paper.beyond", "completion", "Simulate FCT slowdown against load, by flow size."),
+    "completion": ("studies.paper.open_questions", "completion", "Simulate FCT slowdown against load, by flow size."),
     "completion-growth": ("studies.paper.growth", "completion_growth", "Simulate FCT slowdown by network size."),
     "demo": ("harness.cli.run", "demo", "A first look: the control, ECMP and Hedera."),
-    "doctor": ("harness.cli.machine", "doctor", "Check what this machine can do, and what is missing."),
+    "doctor": ("studies.requirements", "doctor", "Check what this machine can do, and what is missing."),
     "explain-ecmp": ("studies.paper.explain", "explain_ecmp", "Find the routing that fits the published ECMP bars."),
     "explain-gff": ("studies.paper.explain", "explain_gff", "Find the Global First Fit of the paper's simulator."),
     "explain-sa": ("studies.paper.explain", "explain_sa", "Measure what one core per destination host gains."),
     "export": ("harness.cli.report", "export", "Write a sweep as CSV, by run and by flow."),
     "figure": (__name__, "figure", "Reproduce a figure of the paper."),
-    "flows-per-host": ("studies.paper.beyond", "flows_per_host", "Simulate Hedera with several flows per host."),
+    "flows-per-host": (
+        "studies.paper.open_questions", "flows_per_host", "Simulate Hedera with several flows per host.",
+    ),
     "grade": ("classroom.cli", "grade", "Grade a class's submissions, isolated from the machine."),
     "guest": ("harness.cli.machine", "guest", "Run any command, such as mn, in virtual time."),
     "hifi": ("studies.hifi.experiments", "hifi", "Mininet-HiFi's experiments: DCTCP and buffer sizes."),
@@ -133,9 +135,10 @@ def schemes() -> None:
     _tell(meanings)
     click.echo("\nFunctions of a hash, and what they can hash (all fields unless it is said):\n")
     fields = {
-        name: "" if len(one.fields) == len(FIELDS) else f" ({', '.join(one.fields)})" for name, one in HASHES.items()
+        name: "" if len(function.fields) == len(FIELDS) else f" ({', '.join(function.fields)})"
+        for name, function in HASHES.items()
     }
-    _tell({name: one.summary + fields[name] for name, one in HASHES.items()})
+    _tell({name: function.summary + fields[name] for name, function in HASHES.items()})
     click.echo("\nFields:\n")
     _tell(FIELDS)
 
@@ -186,7 +189,7 @@ def main() -> None:
             signal.signal(each, _interrupt)
     tell_warnings()
     cache.settle()
-    light.settle(_COMMANDS)
+    help_stubs.stub_if_help(_COMMANDS)
     try:
         status = status_of(lambda: cli.main(standalone_mode=False))
     finally:

@@ -15,8 +15,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from harness import root
 from harness.doctor import examine
-from harness.jobs import root
 from harness.network.footprint import Cleaned
 from record.errors import RunFailed, UserMistake, printable
 from record.files import is_alive, left_by, remove_partial, remove_tree
@@ -57,9 +57,9 @@ def clean(results: tuple[Path, ...]) -> None:
 def doctor(as_json: bool, time: str) -> None:
     """List what this machine can do and what is missing, for real time or (without root) for virtual time."""
     if time == "auto":
-        from harness.jobs.job import settled
+        from harness.run import without_auto
 
-        time = settled(RunSpec(scheme="hedera-sa", traffic="stride:4", platform="os-ken"), root.may_be_root()).time
+        time = without_auto(RunSpec(scheme="hedera-sa", traffic="stride:4", platform="os-ken"), root.may_be_root()).time
     findings = examine(time, root.root().examine() if time == "real" and root.may_be_root() else ())
     first = next((finding for finding in findings if finding.ok is False), None)
     command = "Next: ./test.sh --demo, a first look; then ./test.sh 1 10, all of Figure 9"
@@ -169,14 +169,14 @@ def kernel() -> None:
     """The kernel for virtual time: a Linux that runs as a process (docs/virtual-time.md). Needs no root."""
 
 
-_which = click.argument("which", type=click.Choice([*shipped.KERNELS, "both"]), default="both")
+_kernel_name = click.argument("which", type=click.Choice([*shipped.KERNELS, "both"]), default="both")
 
 
 @kernel.command()
-@_which
+@_kernel_name
 @click.option("--ship", is_flag=True, help="Write it to virtual/kernel, as the one that is shipped.")
 @quiet_option
-def build(which: str, ship: bool) -> None:
+def build(kernel_name: str, ship: bool) -> None:
     """Compile the kernels from their source, and test them: `linux`, that of runs, and `guest`, that of hedera guest,
     which has more in it. HEDERA_KERNEL_SOURCE names the archive of another source.
 
@@ -184,22 +184,22 @@ def build(which: str, ship: bool) -> None:
     """
     from virtual.kernel.build import build
 
-    for one in shipped.KERNELS if which == "both" else (which,):
-        made = build(tell_user, one, ship=ship)
+    for name in shipped.KERNELS if kernel_name == "both" else (kernel_name,):
+        made = build(tell_user, name, ship=ship)
         says = f"Linux {made.release} in {made.mode} mode, from {made.source}: {made.linux}, sha256 {made.sha256}"
-        click.echo(f"{one}: {says}")
+        click.echo(f"{name}: {says}")
 
 
 @kernel.command()
-@_which
+@_kernel_name
 @quiet_option
-def verify(which: str) -> None:
+def verify(kernel_name: str) -> None:
     """Compile the shipped kernels again from their source: are they the same, byte for byte? Exits with 1 if not."""
     from virtual.kernel.build import differences
 
     status = 0
-    for one in shipped.KERNELS if which == "both" else (which,):
-        lines = differences(tell_user, one)
-        click.echo("\n".join(lines) or f"{one}: the same, byte for byte: {shipped.manifest(one)['sha256']}")
+    for name in shipped.KERNELS if kernel_name == "both" else (kernel_name,):
+        lines = differences(tell_user, name)
+        click.echo("\n".join(lines) or f"{name}: the same, byte for byte: {shipped.manifest(name)['sha256']}")
         status |= bool(lines)
     raise SystemExit(status)

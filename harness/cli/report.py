@@ -52,8 +52,8 @@ def report(folder: Path, publish: Path | None, judge: bool) -> None:
     Example: hedera report results/runs/NAME --format pdf --width 3.3in
     """
     from plots.export import keep
-    from plots.load import load_sweep
     from plots.report import write_all
+    from plots.stored_sweep import load_sweep
 
     if judge:
         _judge_again(folder)
@@ -73,7 +73,8 @@ def report(folder: Path, publish: Path | None, judge: bool) -> None:
 
 
 def _judge_again(folder: Path) -> None:
-    from harness.jobs.publish import RESULT, alone_in, judge_again
+    from harness.jobs import RESULT, alone_in
+    from harness.jobs.carry_out import judge_again
 
     judged = rewritten = verdicts = 0
     with alone_in(folder):
@@ -171,7 +172,7 @@ def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> 
     comparison = compare_sweeps.compare(folders)
     files = []
     if draws:
-        from plots.comparison import write
+        from plots.comparison_page import write
 
         files = write(comparison, out, html)
     if as_json:
@@ -189,11 +190,11 @@ def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
     headings = ["patterns", "seeds", "runs", "share", "difference", "95 %", "largest"]
     made = plain_table(title, "scheme", "folder", *options, *headings, left=2 + len(options))
     for row in rows:
-        given = row["conditions"]
+        conditions = row["conditions"]
         cells = [row["scheme"] if row["folder"] == first else "", row["folder"]]
-        cells += [setting_text(given[option]) for option in options]
+        cells += [setting_text(conditions[option]) for option in options]
         cells += [
-            *(str(row[what]) for what in ("patterns", "seeds", "runs")),
+            *(str(row[column]) for column in ("patterns", "seeds", "runs")),
             f"{100 * row['share']:.1f}",
             _points(row["difference_points"]),
         ]

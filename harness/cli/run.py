@@ -43,7 +43,7 @@ _of_an_experiment = options(
 @field_options(RunSpec, "disturb topology oversubscribe")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the result (default: a new one).")
 @json_option
-def run(out: Path | None, as_json: bool, **asked: Any) -> Run:
+def run(out: Path | None, as_json: bool, **arguments: Any) -> Run:
     """Make one run: one pattern, one scheme. Exit status 1 when it is invalid, or not judged.
 
     Example: hedera run --scheme hedera-gff --traffic stride:4 --seconds 10
@@ -51,9 +51,9 @@ def run(out: Path | None, as_json: bool, **asked: Any) -> Run:
     from harness import library
     from record.run import QUEUES, encode
 
-    asked["scheme"] = library.scheme_text(asked["scheme"], hash=asked.pop("hash"))
-    out = out or library.new_folder(asked["scheme"], asked["traffic"])
-    result = library.run(**asked, out=out, show=True)
+    arguments["scheme"] = library.scheme_text(arguments["scheme"], hash=arguments.pop("hash"))
+    out = out or library.new_folder(arguments["scheme"], arguments["traffic"])
+    result = library.run(**arguments, out=out, show=True)
     if (out / QUEUES).is_file():
         from plots.rates import draw_trace
 
@@ -85,18 +85,18 @@ def _tell(result: Run, out: Path) -> None:
 
 
 def _outcome(result: Run) -> str:
-    which = f"{result.scheme} on {result.traffic}"
+    run_name = f"{result.scheme} on {result.traffic}"
     if result.bisection_mbps is None or result.payload_mbps is None:
-        return f"{which}: no result"
+        return f"{run_name}: no result"
     if result.collective is not None and all(flow.size_bytes for flow in result.flows):
         from record.completion import in_words
 
-        return f"{which}: {in_words(result.collective)}, {result.verdict}"
+        return f"{run_name}: {in_words(result.collective)}, {result.verdict}"
     carried, most = result.payload_mbps, result.payload_capacity_mbps
     of_bound = (
         f", {result.bisection_mbps / bound:.0%} of the network's own bound" if (bound := result.bound_mbps) else ""
     )
-    return f"{which}: {carried:.1f} of {most:.1f} Mb/s of payload ({carried / most:.0%}{of_bound}), {result.verdict}"
+    return f"{run_name}: {carried:.1f} of {most:.1f} Mb/s of payload ({carried / most:.0%}{of_bound}), {result.verdict}"
 
 
 @click.command()
@@ -131,7 +131,7 @@ def _outcome(result: Run) -> str:
 @field_options(RunSpec, "topology oversubscribe")
 @cluster_option
 @click.option("--jobs", type=click.IntRange(1), help="Guests at once in virtual time (default: one per core).")
-def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ...], **asked: Any) -> Sweeps:
+def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ...], **arguments: Any) -> Sweeps:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
 
     Stop it at any time (Ctrl-C): the same command continues where it stopped. Finished valid runs are
@@ -153,7 +153,7 @@ def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ..
     from harness import library
 
     specs = None if patterns is None else split_specs(patterns)
-    return library.sweep(trials, seconds, patterns=specs, vary=_vary(vary), show=True, **asked)
+    return library.sweep(trials, seconds, patterns=specs, vary=_vary(vary), show=True, **arguments)
 
 
 def _vary(texts: tuple[str, ...]) -> dict[str, list[str]]:
@@ -178,12 +178,11 @@ def demo(time: str, seed: int, results: Path) -> Sweeps:
 
     The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.
     """
-    from harness import library
-    from harness.jobs import root
-    from harness.jobs.job import settled
+    from harness import library, root
+    from harness.run import without_auto
     from plots.report import FOLDER
 
-    kind = settled(RunSpec("ecmp", PATTERN, time=time), root.may_be_root()).time
+    kind = without_auto(RunSpec("ecmp", PATTERN, time=time), root.may_be_root()).time
     tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
     # A folder for each: unlike runs are not mixed.
     name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")

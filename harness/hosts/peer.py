@@ -51,7 +51,7 @@ class Peer:
         self.address, self.port, self.wake_bytes, self.linger_s = address, port, max(1, wake_bytes), linger_s
         self.left = self.coming = 0
         self.end_at = 0.0
-        self.due: list[tuple[float, int, Flow, int | None]] = []
+        self.agenda: list[tuple[float, int, Flow, int | None]] = []
         self.followers: dict[int, list[tuple[Flow, int | None]]] = defaultdict(list)
         self.standing: list[Outgoing] = []
         self.outgoing: dict[int, Outgoing] = {}
@@ -73,18 +73,18 @@ class Peer:
             self.take(*flow)
         self.say("ready")
         begin, self.end_at = json.loads(sys.stdin.readline())
-        self.due = [(begin + due, *which) for due, *which in self.due]
+        self.agenda = [(begin + due_s, *entry) for due_s, *entry in self.agenda]
         self.poll.register(self.listener.fileno(), IN)
         while self.left or self.coming:
             now = time.monotonic()
             if now >= self.end_at:
                 self.wind_up()
                 return
-            while self.due and self.due[0][0] <= now:
-                asked, _, flow, connection = heapq.heappop(self.due)
-                self.start(flow, asked, connection)
+            while self.agenda and self.agenda[0][0] <= now:
+                moment, _, flow, connection = heapq.heappop(self.agenda)
+                self.start(flow, moment, connection)
             self.say()
-            self.wait(min(self.due[0][0], self.end_at) if self.due else self.end_at)
+            self.wait(min(self.agenda[0][0], self.end_at) if self.agenda else self.end_at)
         self.say()
 
     def take(
@@ -92,13 +92,13 @@ class Peer:
     ) -> None:
         """A flow of this host's; it is due after BEGIN, which is not known yet."""
         flow = Flow(number, after_s, to or "", port, size, len(after))
-        for one in after:
-            self.followers[one].append((flow, on))
+        for awaited in after:
+            self.followers[awaited].append((flow, on))
         if not after:
             self.schedule(flow, on, 0.0)
 
     def schedule(self, flow: Flow, on: int | None, since: float) -> None:
-        heapq.heappush(self.due, (since + flow.after_s, flow.number, flow, on))
+        heapq.heappush(self.agenda, (since + flow.after_s, flow.number, flow, on))
 
     def wait(self, until: float) -> None:
         for number, events in self.poll.poll(max(0.0, until - time.monotonic())):
@@ -150,25 +150,25 @@ class Peer:
     def add(self, sock: socket.socket, *, standing: bool) -> Incoming:
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        one = self.incoming[sock.fileno()] = Incoming(sock, self.poll, self.wake_bytes, standing=standing)
-        return one
+        incoming = self.incoming[sock.fileno()] = Incoming(sock, self.poll, self.wake_bytes, standing=standing)
+        return incoming
 
     # --- what happens -------------------------------------------------------------------------------------
 
-    def start(self, flow: Flow, asked: float, on: int | None) -> None:
-        flow.asked = asked
+    def start(self, flow: Flow, due_s: float, on: int | None) -> None:
+        flow.asked = due_s
         if on is not None:
-            one = self.standing[on]
-            one.queue.append(flow)
-            if one.lost:
-                self.over(one.end(one.lost))
+            outgoing = self.standing[on]
+            outgoing.queue.append(flow)
+            if outgoing.lost:
+                self.over(outgoing.end(outgoing.lost))
             else:
-                self.sent(one, OUT)
+                self.sent(outgoing, OUT)
         elif flow.to:
             self.open(flow)
         else:
-            flow.start = asked
-            self.over([flow.record("done", asked)])
+            flow.start = due_s
+            self.over([flow.record("done", due_s)])
 
     def open(self, flow: Flow) -> None:
         try:
@@ -178,17 +178,17 @@ class Peer:
             return
         flow.start = time.monotonic()
         refused = sock.connect_ex((flow.to, self.port))
-        one = self.outgoing[sock.fileno()] = Outgoing(sock, self.poll, standing=False)
-        one.queue.append(flow)
+        outgoing = self.outgoing[sock.fileno()] = Outgoing(sock, self.poll, standing=False)
+        outgoing.queue.append(flow)
         if refused not in (0, errno.EINPROGRESS):
             del self.outgoing[sock.fileno()]
-            self.over(one.end(os.strerror(refused)))
+            self.over(outgoing.end(os.strerror(refused)))
 
-    def sent(self, one: Outgoing, events: int) -> None:
+    def sent(self, outgoing: Outgoing, events: int) -> None:
         """Something can be done for a connection that this host sends on."""
-        number = one.socket.fileno()
-        records = list(one.serve(events))
-        if one.lost:
+        number = outgoing.socket.fileno()
+        records = list(outgoing.serve(events))
+        if outgoing.lost:
             del self.outgoing[number]
         self.over(records)
 
@@ -201,9 +201,9 @@ class Peer:
             self.said.append(json.dumps({"sent": record}, separators=(",", ":")))
             self.end(record["number"])
 
-    def receive(self, one: Incoming, number: int) -> None:
-        records = list(one.serve(self.buffer))
-        if one.closed:
+    def receive(self, incoming: Incoming, number: int) -> None:
+        records = list(incoming.serve(self.buffer))
+        if incoming.closed:
             del self.incoming[number]
         for record in records:
             self.coming -= 1
@@ -221,31 +221,33 @@ class Peer:
 
     def wind_up(self) -> None:
         """It is END: nothing starts any more, what has a size is cut off, what lasts ends, and may still arrive."""
-        self.due.clear()
+        self.agenda.clear()
         self.followers.clear()
-        for one in list(self.outgoing.values()):
-            if not one.connecting and any(flow.lasts for flow in one.flows):
-                one.finish()
-            elif one.flows:
-                self.cut_off(one)
-        least = self.end_at + GOODBYE_S
-        most = least + self.linger_s
-        while (now := time.monotonic()) < most and (now < least or self.under_way()):
+        for outgoing in list(self.outgoing.values()):
+            if not outgoing.connecting and any(flow.lasts for flow in outgoing.flows):
+                outgoing.finish()
+            elif outgoing.flows:
+                self.cut_off(outgoing)
+        earliest = self.end_at + GOODBYE_S
+        latest = earliest + self.linger_s
+        while (now := time.monotonic()) < latest and (now < earliest or self.under_way()):
             self.say()
-            self.wait(least if now < least else most)
-        for one in list(self.outgoing.values()):
-            self.cut_off(one)
+            self.wait(earliest if now < earliest else latest)
+        for outgoing in list(self.outgoing.values()):
+            self.cut_off(outgoing)
         for coming in self.incoming.values():
             self.said += [json.dumps({"arrived": record}) for record in coming.end("cut off")]
         self.say()
 
     def under_way(self) -> bool:
-        going = any(one.flows for one in self.outgoing.values())
-        return going or any(not one.standing or one.size is not None for one in self.incoming.values())
+        going = any(connection.flows for connection in self.outgoing.values())
+        return going or any(
+            not connection.standing or connection.size is not None for connection in self.incoming.values()
+        )
 
-    def cut_off(self, one: Outgoing) -> None:
-        del self.outgoing[one.socket.fileno()]
-        self.over(one.end("cut off"))
+    def cut_off(self, outgoing: Outgoing) -> None:
+        del self.outgoing[outgoing.socket.fileno()]
+        self.over(outgoing.end("cut off"))
 
     def say(self, *words: str) -> None:
         if lines := [*words, *self.said]:

@@ -1,1 +1,9 @@
-"""A run as a job: JSON in, a folder out; and who carries it out: guests, the one root child, or a cluster."""
+"""Runs carried out: in guests, by the one process that is root, or on a cluster; judged, stored, tried once more."""
+
+from harness.jobs.carry_out import RESULT, Carrier, Doing, Planned, alone_in, carry_out_all, require_writable, slug
+from harness.jobs.guests import GuestImage, Guests, Workers, prepare
+
+__all__ = [
+    "RESULT", "Carrier", "Doing", "GuestImage", "Guests", "Planned", "Workers", "alone_in", "carry_out_all", "prepare",
+    "require_writable", "slug",
+]  # fmt: skip

@@ -2,26 +2,26 @@
 the workers of a Dask cluster (`record.tasks.cluster`), which do the same.
 
 An ordinary user's rights are enough: in the guest the run is root's, and the guest is a process of that user. What
-comes out of it is copied within bounds, and judged out here (`harness.jobs.publish`).
+comes out of it is copied within bounds, and judged out here (`harness.jobs.carry_out`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Callable, Iterable
-from concurrent.futures import Executor, wait
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 
-from harness.jobs.job import NOT_VIRTUAL, Circumstances, Job, OnStage, decoded, files_lock
-from harness.jobs.originals import Originals
-from harness.jobs.world import POX, World, code_of_runs, world
+from harness.jobs.guest_files import POX, World, code_of_runs, world
 from harness.network import machine
-from harness.run.source import first_source
-from record.errors import RunFailed, UserMistake, WorkerFailed
+from harness.run import NOT_VIRTUAL, Circumstances, Job, OnStage, decoded, files_lock, first_source
+from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from record.files import require_room
 from record.run import Fact
 from record.tasks import require_fit, submit, told
@@ -64,6 +64,78 @@ def prepare(say: Callable[[str], None], job: Job | None = None) -> GuestImage:
     return GuestImage(kernel, (over,) if over else (), facts, world(code))
 
 
+# --- copies of one guest ----------------------------------------------------------------------------------------------
+
+# Several runs of a sweep may have the same network. For these one guest is booted, which waits with the network, and
+# each run gets a copy of it: to boot and to build takes two processor seconds and more at k = 4, a copy 0.1 to 0.2. A
+# run in a copy is, byte for byte, the run in a guest of its own.
+
+MEMORY_SHARE = 4
+"""They take this part of the machine's memory at most, each half of what it may: twice of what was measured."""
+_Key = tuple[bytes, limits.Needs]
+
+
+class Originals:
+    """Those of the jobs that `kept` was told of, each from its first job's run to the end of its last one's."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._left = Counter[_Key]()
+        self._booted: dict[_Key, Future[Original | None]] = {}
+        self._most = 0
+
+    @contextlib.contextmanager
+    def kept(self, jobs: Iterable[Job]) -> Iterator[None]:
+        """While the block runs, these jobs are carried out."""
+        self._left = Counter(map(_key, jobs))
+        used_mib = max((needs.memory_mib // 2 for _, needs in self._left), default=1)
+        self._most = limits.memory_mib() // MEMORY_SHARE // used_mib
+        try:
+            yield
+        finally:
+            self._left.clear()
+            while self._booted:
+                _end(self._booted.popitem()[1])
+
+    @contextlib.contextmanager
+    def of(self, job: Job, boot: Callable[[], Original]) -> Iterator[Original | None]:
+        """The job's, while it is carried out: booted now if it is the first of several. None: it has none."""
+        key, booting = _key(job), None
+        with self._lock:
+            if key not in self._booted and self._left[key] > 1 and len(self._booted) < self._most:
+                booting = self._booted[key] = Future()
+            future = self._booted.get(key)
+        if booting is not None:
+            original = None
+            try:
+                with contextlib.suppress(UnfitMachine, WorkerFailed):  # the run's own guest tells why
+                    original = boot()
+            finally:
+                booting.set_result(original)
+        original = None if future is None else future.result()
+        try:
+            yield original if original is not None and original.ready else None
+        finally:
+            with self._lock:
+                self._left[key] -= 1
+                last = self._booted.pop(key, None) if self._left[key] == 0 else None
+            if last is not None:
+                _end(last)
+
+
+def _key(job: Job) -> _Key:
+    return job.network.encoded(), job.needs
+
+
+def _end(future: Future[Original | None]) -> None:
+    original = future.result()
+    if original is not None:
+        original.close()
+
+
+# --- one guest for each run -------------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class Guests:
     """Carries jobs out in guests, ``at_once`` of them side by side."""
@@ -81,15 +153,15 @@ class Guests:
         can be booted, and what ``on_stage`` raises."""
         image = self.image
         require_room(cache.folder("jobs"))
-        seen, command = image.world.of_run(job.spec), image.world.command(job.spec)
+        guest_folders, command = image.world.of_run(job.spec), image.world.command(job.spec)
         first = Guest(
             image.kernel.linux,
             command,
             folder=Path("/run"),
-            world=seen,
+            world=guest_folders,
             python=image.world.python,
             files={"network.json": job.network.encoded()},
-            environment=ENVIRONMENT | {machine.FACTS: image.facts} | ({"POX_DIR": POX} if POX in seen else {}),
+            environment=ENVIRONMENT | {machine.FACTS: image.facts} | ({"POX_DIR": POX} if POX in guest_folders else {}),
             layers=image.layers,
             processes=job.needs.processes,
             memory_mib=job.needs.memory_mib,

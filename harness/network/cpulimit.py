@@ -34,8 +34,8 @@ def quota(share: float, processors: int) -> tuple[int, int]:
     quota_us = max(LEAST_QUOTA_US, round(share * processors * PERIOD_US))
     period_us = max(PERIOD_US, round(quota_us / (share * processors))) if quota_us == LEAST_QUOTA_US else PERIOD_US
     if period_us > LONGEST_PERIOD_US:
-        least = LEAST_QUOTA_US / LONGEST_PERIOD_US / processors
-        raise UserMistake(f"--host-cpu must be at least {least:g} on this machine, not {share:g}")
+        smallest_share = LEAST_QUOTA_US / LONGEST_PERIOD_US / processors
+        raise UserMistake(f"--host-cpu must be at least {smallest_share:g} on this machine, not {share:g}")
     return quota_us, period_us
 
 

@@ -6,33 +6,47 @@ ends the harness ends the network, and nothing is left on the machine.
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
-
-from mininet.link import Intf, Link
-from mininet.net import Mininet
-from mininet.node import Host, Node, Switch
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.network import netlink, shaping
-from harness.network.hosts import Tcp, ipv6_off, set_up, write_settings
+from harness.network.host_setup import Tcp, ipv6_off, set_up_host, write_settings
 from harness.network.netlink import EPORT, VETH
-from harness.network.openvswitch import COUNTERS_MS, Bridge, OpenVSwitch
-from harness.network.processes import Children, run
-from record.errors import RunFailed
+from harness.network.processes import Children, run_program, wait_until
+from record.errors import RunFailed, UnfitMachine
 from topos.fattree import port_name
 from topos.links import link_rates
 from topos.network import Network
+
+if TYPE_CHECKING:
+    from mininet.net import Mininet
 
 T = TypeVar("T")
 
 CONTROLLER_ADDRESS, SWITCHES_ADDRESS = "169.254.77.1", "169.254.77.10"
 """Where the controller listens: link-local, on the loopback of a namespace of its own (the control network); and from
 where Open vSwitch calls it."""
+
+
+COUNTS_PROCESSORS_S = 10.5
+"""How long after boot ovs-vswitchd may be started (see `OpenVSwitch.start`)."""
+COUNTERS_MS = 500
+"""How often Open vSwitch itself looks at the kernel's counters."""
+PORTS_AT_ONCE = 5120
+"""In one transaction, as many as k = 16 has: a program may be given 2 MB of arguments."""
+DAEMON_SOCKET_S = 10.0
+PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where the daemons find what they start."""
+SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 
 
 @dataclass(frozen=True)
@@ -61,20 +75,20 @@ class Fabric:
         self._dropped_before: dict[str, int] = {}
 
     def __enter__(self) -> Fabric:
-        self.control = self._namespace()
-        _ip("link set lo up", f"addr add {CONTROLLER_ADDRESS}/32 dev lo", namespace=self.control)
-        self.switches = OpenVSwitch(self._namespace(), self._directory / "openvswitch")
+        self.control_namespace = self._namespace()
+        _ip("link set lo up", f"addr add {CONTROLLER_ADDRESS}/32 dev lo", namespace=self.control_namespace)
+        self.open_vswitch = OpenVSwitch(self._namespace(), self._directory / "openvswitch")
         return self
 
     def __exit__(self, *exception: object) -> None:
         for host in () if self.net is None else self.net.hosts:
             host.terminate()
         for pid in self._held:
-            netlink.release(pid)
+            netlink.release_namespace(pid)
 
     def _namespace(self) -> int:
         try:
-            self._held.append(netlink.hold())
+            self._held.append(netlink.hold_namespace())
         except OSError as error:
             raise RunFailed(f"a network namespace cannot be made: {error.strerror}") from None
         return self._held[-1]
@@ -83,30 +97,34 @@ class Fabric:
 
     def build(self) -> None:
         """Lay every cable and start Open vSwitch; hosts are addressed, bridges not yet made."""
+        from mininet.net import Mininet
+
+        from harness.network.mininet_nodes import FabricHost, FabricSwitch, LaidLink
+
         self._join_control_network()
         Mininet.init()
         self.net = Mininet(topo=None, controller=None, host=FabricHost, switch=FabricSwitch, link=LaidLink)
         for host, name in enumerate(self.topo.hosts):
             self.net.addHost(name, ip=f"{self.topo.host_ip(host)}/8", mac=self.topo.host_mac(host))
         for name in self.topo.switches:
-            self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", namespace=self.switches.pid)
+            self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", namespace=self.open_vswitch.namespace)
         self._lay_cables()
         self._set_up_hosts()
         # Not before: for every change of a link that it hears of, ovs-vswitchd reads all links.
-        self.switches.start(self._children)
+        self.open_vswitch.start(self._children)
 
     def _join_control_network(self) -> None:
-        switches = self.switches.pid
-        _ip(f"link add switches netns {self.control} type veth peer name control netns {switches}")
+        switches = self.open_vswitch.namespace
+        _ip(f"link add switches netns {self.control_namespace} type veth peer name control netns {switches}")
         route = f"route add {SWITCHES_ADDRESS}/32 dev switches src {CONTROLLER_ADDRESS}"
-        _ip("link set switches up", route, namespace=self.control)
+        _ip("link set switches up", route, namespace=self.control_namespace)
         route = f"route add {CONTROLLER_ADDRESS}/32 dev control src {SWITCHES_ADDRESS}"
         address = f"addr add {SWITCHES_ADDRESS}/32 dev control"
         _ip("link set lo up", address, "link set control up", route, namespace=switches)
         if self.options.control_delay_ms:
             delay = f"{round(self.options.control_delay_ms * 1000)}us"
             netem = ["netem", "delay", delay, "limit", str(shaping.MOST_DELAYED)]
-            run(["tc", "qdisc", "add", "dev", "switches", "root", *netem], namespace=self.control)
+            run_program(["tc", "qdisc", "add", "dev", "switches", "root", *netem], namespace=self.control_namespace)
 
     def _lay_cables(self) -> None:
         assert self.net is not None
@@ -127,17 +145,17 @@ class Fabric:
                 self.shapes[interface] = limit
                 ends.append((interface, self.pid_of(name)))
             cables.append(ends)
-        shaping.lay(shape.carrier, cables, shape.mtu)
+        shaping.lay_cables(shape.carrier, cables, shape.mtu)
         if shape.carrier == EPORT:
-            self._each_namespace(partial(shaping.apply, self.shapes))
+            self._each_namespace(partial(shaping.shape_ports, self.shapes))
         for link in self.topo.links():
             self.net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port)
-        netlink.inside(self.switches.pid, partial(write_settings, ipv6_off()))
-        _ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.switches.pid)
+        netlink.inside(self.open_vswitch.namespace, partial(write_settings, ipv6_off()))
+        _ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.open_vswitch.namespace)
 
     def not_ports(self) -> list[str]:
         """All other interfaces beside the switches' ports."""
-        lines = Path(f"/proc/{self.switches.pid}/net/dev").read_text().splitlines()
+        lines = Path(f"/proc/{self.open_vswitch.namespace}/net/dev").read_text().splitlines()
         return sorted({line.partition(":")[0].strip() for line in lines[2:]}.difference(self.switch_ports))
 
     @property
@@ -149,10 +167,10 @@ class Fabric:
         macs = {topo.host_ip(host): topo.host_mac(host) for host in range(topo.num_hosts)}
         known = {ip: dict(macs) if self.options.pairs is None else {ip: mac} for ip, mac in macs.items()}
         for a, b in self.options.pairs or ():
-            for one, other in ((topo.host_ip(a), topo.host_ip(b)), (topo.host_ip(b), topo.host_ip(a))):
-                known[one][other] = macs[other]
+            for address, peer_address in ((topo.host_ip(a), topo.host_ip(b)), (topo.host_ip(b), topo.host_ip(a))):
+                known[address][peer_address] = macs[peer_address]
         for name, (ip, neighbours) in zip(topo.hosts, known.items(), strict=True):
-            set_up(name, self.pid_of(name), self.ports[name][0], ip, neighbours, self.options.tcp)
+            set_up_host(name, self.pid_of(name), self.ports[name][0], ip, neighbours, self.options.tcp)
 
     def pid_of(self, name: str) -> int:
         """What stands for the namespace of a node (`harness.network.netlink`)."""
@@ -164,14 +182,14 @@ class Fabric:
     def connect(self, port: int) -> None:
         """Make the bridges, connected to the controller's ``port``; then see that every port has its limit."""
         bridges = [Bridge(name, self.topo.dpid(name), self.ports[name]) for name in self.topo.switches]
-        self.switches.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}", self.options.counters_ms)
+        self.open_vswitch.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}", self.options.counters_ms)
         if self.options.shape.carrier == VETH:
-            self._each_namespace(partial(shaping.apply, self.shapes))
+            self._each_namespace(partial(shaping.shape_ports, self.shapes))
         self.verify()
 
-    def lost(self) -> dict[str, int]:
+    def lost_packets(self) -> dict[str, int]:
         """Packets lost outside every queue, by place, since this was last asked; places without any left out."""
-        lost = {"upcalls to ovs-vswitchd": self.switches.lost_upcalls()}
+        lost = {"upcalls to ovs-vswitchd": self.open_vswitch.lost_upcalls()}
         for group in self._each_namespace(shaping.dropped_elsewhere):
             lost |= {f"port {name}": count for name, count in group.items()}
         new = {place: count - self._dropped_before.get(place, 0) for place, count in lost.items()}
@@ -195,13 +213,13 @@ class Fabric:
             for end in ((link.lower, link.lower_port), (link.upper, link.upper_port))
             if port_name(*end) in at_switches
         ]
-        _ip(*(f"link set {port} {'up' if up else 'down'}" for port in ports), namespace=self.switches.pid)
+        _ip(*(f"link set {port} {'up' if up else 'down'}" for port in ports), namespace=self.open_vswitch.namespace)
         if up:
-            shaping.verify(self.shapes, ports, self.switches.pid)
+            shaping.verify_shapes(self.shapes, ports, self.open_vswitch.namespace)
 
     def verify(self) -> None:
         """RunFailed names ports whose limit is not what it should be."""
-        self._each_namespace(partial(shaping.verify, self.shapes))
+        self._each_namespace(partial(shaping.verify_shapes, self.shapes))
 
     def queue_drops(self) -> dict[str, int]:
         """Packets that the queue of each port has dropped since it was limited."""
@@ -218,63 +236,7 @@ class Fabric:
     def _each_namespace(self, work: Callable[[list[str], int], T]) -> list[T]:
         """Do it with the ports and the namespace of every host, and of Open vSwitch."""
         ports = [*([self.ports[name][0]] for name in self.topo.hosts), self.switch_ports]
-        return _side_by_side(work, ports, [*map(self.pid_of, self.topo.hosts), self.switches.pid])
-
-
-# --- Mininet's own objects ----------------------------------------------------------------------------------
-
-# Mininet starts a shell for every node and configures every interface through it, some hundred round trips for k=4.
-# Here a thread holds a host's namespace, and the fabric has created and configured all cables before Mininet hears of
-# them; these classes keep it from doing so a second time.
-
-
-class QuietIntf(Intf):  # type: ignore[misc]
-    """An interface that the fabric has configured already."""
-
-    def config(self, **params: Any) -> dict[str, Any]:
-        return {}
-
-
-class LaidLink(Link):  # type: ignore[misc]
-    """A cable that the fabric has created already, both ends in their namespaces."""
-
-    def __init__(self, node1: Node, node2: Node, **params: Any) -> None:
-        super().__init__(node1, node2, **{**params, "intf": QuietIntf})
-
-    @classmethod
-    def makeIntfPair(cls, *args: Any, **params: Any) -> None:
-        """The pair exists."""
-
-    def delete(self) -> None:
-        """The pair goes with the namespaces it lives in."""
-
-
-class FabricHost(Host):  # type: ignore[misc]
-    """A host in a network namespace of its own."""
-
-    def startShell(self, mnopts: str | None = None) -> None:
-        """None: a thread is in its namespace."""
-        self.pid = netlink.hold()
-
-    def config(self, **params: Any) -> dict[str, Any]:
-        """The fabric configures it."""
-        return {}
-
-    def terminate(self) -> None:
-        super().terminate()
-        netlink.release(self.pid)
-
-
-class FabricSwitch(Switch):  # type: ignore[misc]
-    """A bridge of our Open vSwitch, in whose namespace it is."""
-
-    def __init__(self, name: str, namespace: int, **params: Any) -> None:
-        self._namespace = namespace
-        super().__init__(name, **{**params, "inNamespace": True})
-
-    def startShell(self, mnopts: str | None = None) -> None:
-        """None: its namespace is Open vSwitch's."""
-        self.pid = self._namespace
+        return _side_by_side(work, ports, [*map(self.pid_of, self.topo.hosts), self.open_vswitch.namespace])
 
 
 def _side_by_side(work: Callable[..., T], *things: Iterable[Any]) -> list[T]:
@@ -284,4 +246,122 @@ def _side_by_side(work: Callable[..., T], *things: Iterable[Any]) -> list[T]:
 
 
 def _ip(*lines: str, namespace: int | None = None) -> None:
-    run(["ip", "-batch", "-"], namespace=namespace, given="".join(f"{line}\n" for line in lines))
+    run_program(["ip", "-batch", "-"], namespace=namespace, stdin_text="".join(f"{line}\n" for line in lines))
+
+
+# --- Open vSwitch -------------------------------------------------------------------------------------------
+
+# An ovsdb-server and an ovs-vswitchd of our own, in a namespace of their own, on the kernel's datapath. The system's
+# Open vSwitch, and every bridge on it, is never touched: the kernel's datapath is one per network namespace.
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """One switch: its name, datapath id, and the interface behind each OpenFlow port."""
+
+    name: str
+    dpid: int
+    ports: Mapping[int, str]
+
+
+class OpenVSwitch:
+    """An ovsdb-server and an ovs-vswitchd in a namespace that we hold, with their files in ``directory``."""
+
+    def __init__(self, namespace: int, directory: Path) -> None:
+        self.namespace = namespace
+        self.directory = directory
+        self._remote = f"unix:{directory}/db.sock"
+
+    def start(self, children: Children) -> None:
+        """Start both daemons (they are up when `configure` returns)."""
+        if not SCHEMA.exists():
+            raise UnfitMachine("Open vSwitch is missing: apt-get install openvswitch-switch")
+        self.directory.mkdir(parents=True)
+        database = self.directory / "conf.db"
+        run_program(["ovsdb-tool", "create", str(database), str(SCHEMA)])
+        server = self._daemon(children, "ovsdb-server", str(database), f"--remote=p{self._remote}")
+        _await(self.directory / "db.sock", server, "ovsdb-server")
+        self.vsctl("--no-wait", "init")
+        # In the first 10 s after boot Open vSwitch 3 counts no processors, starts no thread for what the kernel
+        # datapath does not know, and loses every first packet.
+        time.sleep(max(0.0, COUNTS_PROCESSORS_S - time.monotonic()))
+        self.switchd = self._daemon(children, "ovs-vswitchd", self._remote)
+
+    def _daemon(self, children: Children, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+        place = str(self.directory)
+        quiet = ["--verbose=console:off", "--verbose=syslog:off", "--verbose=file:info"]
+        return children.spawn(
+            name,
+            [name, *arguments, f"--unixctl={place}/{name}.ctl", f"--log-file={place}/{name}.log", *quiet],
+            namespace=self.namespace,
+            environment={"PATH": PATH} | dict.fromkeys(("OVS_RUNDIR", "OVS_DBDIR", "OVS_LOGDIR"), place),
+        )
+
+    def vsctl(self, *arguments: str) -> str:
+        """Run ovs-vsctl on our database, which may have a socket before it listens there."""
+        return run_program(["ovs-vsctl", f"--db={self._remote}", "--timeout=30", "--retry", *arguments])
+
+    def lost_upcalls(self) -> int:
+        """Packets that the kernel's datapath wanted to hand to ovs-vswitchd and could not, since it was made."""
+        shown = run_program(["ovs-appctl", "-t", f"{self.directory}/ovs-vswitchd.ctl", "dpctl/show"])
+        match = re.search(r"lookups:.* lost:(\d+)", shown)
+        if match is None:
+            raise RunFailed("Open vSwitch does not say how many packets its kernel datapath lost")
+        return int(match[1])
+
+    def configure(self, bridges: Sequence[Bridge], controller: str, counters_ms: int = COUNTERS_MS) -> None:
+        """Create all bridges, each in secure mode and connected to ``controller``. What the kernel counts is added to
+        the statistics at least every ``counters_ms``.
+
+        Returns when ovs-vswitchd has carried it out; RunFailed names any port it could not open.
+        """
+        _await(self.directory / "ovs-vswitchd.ctl", self.switchd, "ovs-vswitchd")
+        # It goes by the shorter of two times, and takes the second from 100 ms up only; the first also ends idle flows.
+        shortest = f"other_config:max-{'idle' if counters_ms < 100 else 'revalidator'}={counters_ms}"
+        words = ["--", "set", "Open_vSwitch", ".", shortest] if counters_ms < COUNTERS_MS else []
+        size = max(1, PORTS_AT_ONCE // max(len(bridge.ports) for bridge in bridges))
+        for first in range(0, len(bridges), size):
+            words += _settings(bridges[first : first + size], controller)
+            self.vsctl(*words[1:])
+            words.clear()
+        wanted = {interface: number for bridge in bridges for number, interface in bridge.ports.items()}
+        got = json.loads(self.vsctl("--format=json", "--columns=name,ofport", "list", "Interface"))
+        actual = dict(got["data"])
+        wrong = [name for name, number in wanted.items() if actual.get(name) != number]
+        if wrong:
+            raise RunFailed(f"Open vSwitch did not give these ports their numbers: {', '.join(wrong[:5])}")
+
+
+def _settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
+    """What ovs-vsctl is told for them, in one transaction."""
+    words = []
+    # Ports first: after each setting ovs-vsctl reads all bridges and ports anew for the next that it adds.
+    for bridge in bridges:
+        words += ["--", "add-br", bridge.name]
+    for bridge in bridges:
+        for interface in bridge.ports.values():
+            words += ["--", "add-port", bridge.name, interface]
+    for bridge in bridges:
+        words += ["--", "set", "Bridge", bridge.name, "datapath_type=system", "fail_mode=secure"]
+        words += [
+            "protocols=OpenFlow10",
+            f"other_config:datapath-id={bridge.dpid:016x}",
+            "other_config:disable-in-band=true",
+            "mcast_snooping_enable=false",
+        ]
+        # Every second, not more and more rarely: a controller that is started again is found soon.
+        words += ["--", f"--id=@c{bridge.dpid}", "create", "Controller"]
+        words += [f'target="{controller}"', "max_backoff=1000"]
+        words += ["--", "set", "Bridge", bridge.name, f"controller=@c{bridge.dpid}"]
+        for number, interface in bridge.ports.items():
+            words += ["--", "set", "Interface", interface, f"ofport_request={number}"]
+    return words
+
+
+def _await(socket: Path, daemon: subprocess.Popen[bytes], name: str) -> None:
+    """RunFailed when a daemon ends, or takes more than DAEMON_SOCKET_S, before it opens a socket."""
+    wait_until(lambda: socket.exists() or daemon.poll() is not None, DAEMON_SOCKET_S)
+    if daemon.poll() is not None:
+        raise RunFailed(f"{name} ended at once (status {daemon.returncode})")
+    if not socket.exists():
+        raise RunFailed(f"{name} did not open its socket within {DAEMON_SOCKET_S:g} s")

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from harness.network import cpulimit, hosts
+from harness.network import cpulimit, host_setup
 from record.errors import UnfitMachine
 from record.files import is_alive, is_owner, left_by, owner_name, remove_tree
 from virtual.cache import taken
@@ -65,11 +65,11 @@ class Cleaned:
     removed: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
 
-    def note(self, what: object, why_not: str | None) -> None:
+    def note(self, thing: object, why_not: str | None) -> None:
         if why_not is None:
-            self.removed.append(str(what))
+            self.removed.append(str(thing))
         else:
-            self.left.append(f"{what} ({why_not})")
+            self.left.append(f"{thing} ({why_not})")
 
 
 def leftovers() -> list[str]:
@@ -96,15 +96,15 @@ def _remove(owner: str, cleaned: Cleaned) -> None:
         except OSError as error:
             cleaned.note(group, error.strerror)
     if _is_our_folder(HOME) and _is_our_folder(folder):
-        what = "an addition to net.ipv4.tcp_allowed_congestion_control"
+        thing = "an addition to net.ipv4.tcp_allowed_congestion_control"
         try:
-            if hosts.restore(folder):
-                cleaned.note(what, None)
+            if host_setup.restore(folder):
+                cleaned.note(thing, None)
             if cpulimit.restore(folder):
                 cleaned.note(f"cpu in {cpulimit.HANDED_DOWN}", None)
             cleaned.note(folder, remove_tree(folder))
         except OSError as error:
-            cleaned.note(what, error.strerror)
+            cleaned.note(thing, error.strerror)
 
 
 @contextmanager

@@ -142,7 +142,7 @@ class Paced(NamedTuple):
     that echo a mark, those that associated their flow, and of these those of a flow that was not associated."""
 
     port: str
-    told: Pacer
+    settings: Pacer
     queued: int
     rate: int
     tokens: int
@@ -207,10 +207,10 @@ class Netlink:
         for message in _dump(self._routes, _GET_QDISC, bytes(_QDISC.size)):
             parts = dict(_attributes(message[_QDISC.size :]))
             if _text(parts[_KIND]) == PACER:
-                told = dict(_attributes(parts[_OPTIONS]))
+                attributes = dict(_attributes(parts[_OPTIONS]))
                 counted = dict(_attributes(parts[_STATISTICS]))
                 port, waits = self._names[_QDISC.unpack_from(message)[1]], _number(counted[_OF_THE_QUEUE][4:8])
-                values = (_number(told[one]) for one in range(1, _PACER_LAST + 1))
+                values = (_number(attributes[number]) for number in range(1, _PACER_LAST + 1))
                 of_its_own = _PACER_COUNTERS.unpack_from(counted[_STATISTICS_OF_ITS_OWN])
                 paced.append(Paced(port, Pacer(*values), waits, *of_its_own))
         return paced
@@ -223,12 +223,12 @@ class Netlink:
     def eports(self) -> list[Eport]:
         ports = []
         for parts in self._dumped_links():
-            what = dict(_attributes(parts.get(_WHAT, memoryview(b""))))
-            if _KIND in what and _text(what[_KIND]) == EPORT:
-                told = dict(_attributes(what[_OPTIONS]))
+            device = dict(_attributes(parts.get(_WHAT, memoryview(b""))))
+            if _KIND in device and _text(device[_KIND]) == EPORT:
+                attributes = dict(_attributes(device[_OPTIONS]))
                 order = (_RATE, _LIMIT, _MARK_MIN, _MARK_MAX, _DELAY, _DRAIN, _PHANTOM)
-                shape = (_number(told[one]) for one in order)
-                counted = (*_EPORT_COUNTERS.unpack_from(what[_COUNTED]), *_SENT_BYTES.unpack_from(parts[_COUNTERS]))
+                shape = (_number(attributes[attribute]) for attribute in order)
+                counted = (*_EPORT_COUNTERS.unpack_from(device[_COUNTED]), *_SENT_BYTES.unpack_from(parts[_COUNTERS]))
                 ports.append(Eport(_text(parts[_NAME]), *shape, *counted))
         return ports
 
@@ -238,9 +238,9 @@ class Netlink:
 
     def connections(self, destination_port: int) -> list[Connection]:
         """Every established connection to a port whose round-trip time is measured."""
-        asked = struct.pack("=BBBxI48x", socket.AF_INET, socket.IPPROTO_TCP, 1 << (_TCP_INFO - 1), _ESTABLISHED)
+        question = struct.pack("=BBBxI48x", socket.AF_INET, socket.IPPROTO_TCP, 1 << (_TCP_INFO - 1), _ESTABLISHED)
         connections = []
-        for message in _dump(self._connections, _BY_FAMILY, asked):
+        for message in _dump(self._connections, _BY_FAMILY, question):
             if _PORT.unpack_from(message) == (destination_port,):
                 info = dict(_attributes(message[_CONNECTION_BYTES:])).get(_TCP_INFO, memoryview(b""))
                 if rtt_us := _number(info[_RTT_AT : _RTT_AT + 4]):
@@ -254,7 +254,7 @@ def index_of(interface: str, namespace: int) -> int:
     return inside(namespace, partial(socket.if_nametoindex, interface))
 
 
-def tell(namespace: int | None, messages: Sequence[bytes]) -> None:
+def send(namespace: int | None, messages: Sequence[bytes]) -> None:
     """Have the kernel do all this in a namespace (None: our own). Raises OSError at what it refuses."""
     with inside(namespace, partial(_opened, socket.NETLINK_ROUTE)) as opened:
         for at in range(0, len(messages), MESSAGES):
@@ -267,7 +267,7 @@ def tell(namespace: int | None, messages: Sequence[bytes]) -> None:
 
 
 def _message(kind: int, flags: int, body: bytes, *attributes: tuple[int, bytes]) -> bytes:
-    body += b"".join(_attribute(*one) for one in attributes)
+    body += b"".join(_attribute(*attribute) for attribute in attributes)
     return _HEADER.pack(_HEADER.size + len(body), kind, _REQUEST | flags, 0, 0) + body
 
 
@@ -277,24 +277,24 @@ def _attribute(kind: int, value: bytes) -> bytes:
 
 def pair(kind: str, ends: Sequence[tuple[str, int]], mtu: int) -> bytes:
     """A cable of a kind: the names of its two ends, and the namespaces that they are to be in."""
-    here, there = (
+    this_end, other_end = (
         b"".join(
-            _attribute(*one)
-            for one in (
+            _attribute(*attribute)
+            for attribute in (
                 (_NAME, name.encode() + b"\0"), (_MTU, struct.pack("=I", mtu)),
                 (_NAMESPACE_OF, struct.pack("=I", namespace)),
             )
         )
         for name, namespace in ends
     )  # fmt: skip
-    what = _attribute(_KIND, kind.encode()) + _attribute(_OPTIONS, _attribute(_PEER, bytes(_LINK.size) + there))
-    return _message(_NEW_LINK, _NEW, bytes(_LINK.size) + here, (_WHAT, what))
+    device = _attribute(_KIND, kind.encode()) + _attribute(_OPTIONS, _attribute(_PEER, bytes(_LINK.size) + other_end))
+    return _message(_NEW_LINK, _NEW, bytes(_LINK.size) + this_end, (_WHAT, device))
 
 
 def has_kind(kind: str) -> bool:
     """Whether the kernel has devices of a kind that come in pairs: it is asked for one without its other end."""
     try:
-        tell(None, [_message(_NEW_LINK, _NEW, bytes(_LINK.size), (_WHAT, _attribute(_KIND, kind.encode())))])
+        send(None, [_message(_NEW_LINK, _NEW, bytes(_LINK.size), (_WHAT, _attribute(_KIND, kind.encode())))])
     except OSError as error:
         return error.errno == errno.EINVAL
     return True
@@ -306,10 +306,12 @@ def shape(index: int, port: Eport) -> bytes:
     narrow = (
         (_LIMIT, port.limit), (_MARK_MIN, port.mark_min), (_MARK_MAX, port.mark_max), (_PHANTOM, port.phantom),
     )  # fmt: skip
-    told = [(one, struct.pack("=Q", value)) for one, value in wide if value]
-    told += [(one, struct.pack("=I", value)) for one, value in narrow if value]
-    what = _attribute(_KIND, EPORT.encode()) + _attribute(_OPTIONS, b"".join(_attribute(*one) for one in told))
-    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_WHAT, what))
+    attributes = [(attribute, struct.pack("=Q", value)) for attribute, value in wide if value]
+    attributes += [(attribute, struct.pack("=I", value)) for attribute, value in narrow if value]
+    device = _attribute(_KIND, EPORT.encode()) + _attribute(
+        _OPTIONS, b"".join(_attribute(*attribute) for attribute in attributes)
+    )
+    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_WHAT, device))
 
 
 def up(index: int) -> bytes:
@@ -350,11 +352,11 @@ def limit(index: int, rate: int, burst: int, queue: int) -> list[bytes]:
     ]
 
 
-def pacer(index: int, told: Pacer) -> bytes:
+def pacer(index: int, settings: Pacer) -> bytes:
     """Pace what an interface sends: its qdisc, in place of what there is."""
     options = b"".join(
         _attribute(kind, struct.pack("=Q" if kind in _PACER_WIDE else "=I", value))
-        for kind, value in enumerate(told, start=1)
+        for kind, value in enumerate(settings, start=1)
     )
     head = _QDISC.pack(0, index, 1 << 16, _ROOT, 0)
     return _message(_NEW_QDISC, _REPLACE, head, (_KIND, PACER.encode() + b"\0"), (_OPTIONS | _IS_NESTED, options))
@@ -399,10 +401,10 @@ def _dump(opened: socket.socket, kind: int, question: bytes) -> Iterator[memoryv
     while True:
         answer = memoryview(opened.recv(_ANSWER_BYTES))
         while answer:
-            length, what, _, _, _ = _HEADER.unpack_from(answer)
-            if what == _DONE:
+            length, kind_of_answer, _, _, _ = _HEADER.unpack_from(answer)
+            if kind_of_answer == _DONE:
                 return
-            if what == _ERROR:
+            if kind_of_answer == _ERROR:
                 raise _error_in(answer)
             yield answer[_HEADER.size : length]
             answer = answer[_padded(length) :]
@@ -461,7 +463,7 @@ _CLONE_NEWNET = 0x4000_0000
 _held: dict[int, ThreadPoolExecutor] = {}
 
 
-def hold() -> int:
+def hold_namespace() -> int:
     """Make a network namespace, and a thread of ours that is in it: its id stands for the namespace, as that of a
     process would. OSError where it cannot be made."""
     thread = ThreadPoolExecutor(1)
@@ -481,7 +483,7 @@ def _leave() -> int:
     return threading.get_native_id()
 
 
-def release(pid: int) -> None:
+def release_namespace(pid: int) -> None:
     _held.pop(pid).shutdown(wait=False)
 
 

@@ -148,7 +148,9 @@ def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
             os.killpg(child.pid, number)
 
 
-def run(argv: Sequence[str], *, namespace: int | None = None, given: str | None = None, seconds: float = 60.0) -> str:
+def run_program(
+    argv: Sequence[str], *, namespace: int | None = None, stdin_text: str | None = None, seconds: float = 60.0
+) -> str:
     """Run a short command to its end and return its standard output.
 
     RunFailed with its words if it fails, cannot be started, or takes longer than ``seconds``.
@@ -157,7 +159,9 @@ def run(argv: Sequence[str], *, namespace: int | None = None, given: str | None 
     try:
         done = inside(
             namespace,
-            lambda: subprocess.run(argv, input=given, capture_output=True, text=True, timeout=seconds, check=False),
+            lambda: subprocess.run(
+                argv, input=stdin_text, capture_output=True, text=True, timeout=seconds, check=False
+            ),
         )
     except subprocess.TimeoutExpired:
         raise RunFailed(f"{shown} did not end within {seconds:g} s") from None

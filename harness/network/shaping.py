@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from harness.network import netlink
-from harness.network.netlink import EPORT, VETH, Eport, Netlink, Paced, Pacer, Qdisc, index_of, limit, tell
-from harness.network.processes import run
+from harness.network.netlink import EPORT, VETH, Eport, Netlink, Paced, Pacer, Qdisc, index_of, limit, send
+from harness.network.processes import run_program
 from record.errors import RunFailed, UnfitMachine
 from record.spec import Phantom, RunSpec
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
@@ -102,14 +102,14 @@ class Shape:
         packets = max(2, min(self.mark_packets, self.queue_packets // 2))
         return packets * self.mtu, round((packets + self.ramp_packets) * self.mtu)
 
-    def told(self, interface: str) -> Eport:
+    def eport(self, interface: str) -> Eport:
         """What an eport is told."""
         marks = self.mark_bytes if self.marks else (0, 0)
         drain, phantom = (round(self.rate_bytes * self.phantom.drain), self.phantom.bytes) if self.phantom else (0, 0)
         return Eport(interface, self.rate_bytes, self.queue_bytes, *marks, self.delay_us * 1000, drain, phantom)
 
     @property
-    def told_pacer(self) -> Pacer | None:
+    def pacer_settings(self) -> Pacer | None:
         """What the pacer is told, if there is one: the report's table I, and from its authors' experiments a new rate
         every 32 us and a first one of a tenth of the link's."""
         if self.pacer is None:
@@ -146,7 +146,7 @@ class Shape:
         )
 
 
-def of_run(spec: RunSpec) -> Shape:
+def shape_of(spec: RunSpec) -> Shape:
     """The shape of a switch's port to a host."""
     carrier = EPORT if spec.time == "virtual" else VETH
     return Shape(
@@ -163,41 +163,41 @@ def as_kernel_can(shape: Shape) -> Shape:
     return replace(shape, carrier=VETH, bucket_s=0.0)
 
 
-def lay(carrier: str, cables: Sequence[Sequence[tuple[str, int]]], mtu: int) -> None:
+def lay_cables(carrier: str, cables: Sequence[Sequence[tuple[str, int]]], mtu: int) -> None:
     """Make cables of the names and namespaces of their ends. RunFailed where the kernel refuses."""
     try:
-        tell(None, [netlink.pair(carrier, ends, mtu) for ends in cables])
+        send(None, [netlink.pair(carrier, ends, mtu) for ends in cables])
     except OSError as error:
         raise RunFailed(f"cables ({carrier}) cannot be laid: {error.strerror}") from None
 
 
-def apply(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int) -> None:
+def shape_ports(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int) -> None:
     """Limit interfaces. RunFailed when the kernel refuses."""
     messages, by_tc = [], ""
-    for one in interfaces:
-        shape = shapes[one]
+    for interface in interfaces:
+        shape = shapes[interface]
         if shape.carrier == EPORT:
-            messages.append(netlink.shape(index_of(one, namespace), shape.told(one)))
-            if told := shape.told_pacer:
-                messages.append(netlink.pacer(index_of(one, namespace), told))
+            messages.append(netlink.shape(index_of(interface, namespace), shape.eport(interface)))
+            if settings := shape.pacer_settings:
+                messages.append(netlink.pacer(index_of(interface, namespace), settings))
         elif shape.marks or shape.delay_us:  # RED's table is tc's
-            by_tc += shape.commands(one)
+            by_tc += shape.commands(interface)
         else:
-            index = index_of(one, namespace)
+            index = index_of(interface, namespace)
             messages += limit(index, shape.rate_bytes, shape.burst_bytes, shape.queue_bytes)
     if by_tc:
-        run(["tc", "-batch", "-"], namespace=namespace, given=by_tc)
+        run_program(["tc", "-batch", "-"], namespace=namespace, stdin_text=by_tc)
     try:
-        tell(namespace, messages)
+        send(namespace, messages)
     except OSError as error:
         raise RunFailed(f"ports cannot be limited: {error}") from None
 
 
 def wrong_veths(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Sequence[Qdisc]) -> list[str]:
     """The interfaces that do not have their shape, with what they have."""
-    roots = {one.port: one for one in qdiscs if not one.parent}
-    buckets = roots | {one.port: one for one in qdiscs if one.parent == "2:1"}
-    queues = {(one.port, one.kind): one for one in qdiscs if one.parent == "1:1"}
+    roots = {qdisc.port: qdisc for qdisc in qdiscs if not qdisc.parent}
+    buckets = roots | {qdisc.port: qdisc for qdisc in qdiscs if qdisc.parent == "2:1"}
+    queues = {(qdisc.port, qdisc.kind): qdisc for qdisc in qdiscs if qdisc.parent == "1:1"}
     wrong = []
     for interface in interfaces:
         shape = shapes[interface]
@@ -217,29 +217,42 @@ def wrong_veths(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: 
 
 def wrong_eports(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: Sequence[Eport]) -> list[str]:
     """The interfaces that are no eport of their shape, with what they are told."""
-    told = {one.name: one._replace(queued=0, drops=0, marked=0, phantom_marked=0, waited=0, sent=0) for one in ports}
-    return [f"{one} ({told.get(one, 'is no eport')})" for one in interfaces if told.get(one) != shapes[one].told(one)]
+    settings = {
+        port.name: port._replace(queued=0, drops=0, marked=0, phantom_marked=0, waited=0, sent=0) for port in ports
+    }
+    return [
+        f"{interface} ({settings.get(interface, 'is no eport')})"
+        for interface in interfaces
+        if settings.get(interface) != shapes[interface].eport(interface)
+    ]
 
 
 def not_paced(shapes: Mapping[str, Shape], interfaces: Sequence[str], pacers: Sequence[Paced]) -> list[str]:
     """The interfaces that do not have the pacer of their shape, or have one that they should not, with what is told."""
-    told = {one.port: one.told for one in pacers}
-    return [f"{one} ({told.get(one, 'has no pacer')})" for one in interfaces if told.get(one) != shapes[one].told_pacer]
+    settings = {pacer.port: pacer.settings for pacer in pacers}
+    return [
+        f"{interface} ({settings.get(interface, 'has no pacer')})"
+        for interface in interfaces
+        if settings.get(interface) != shapes[interface].pacer_settings
+    ]
 
 
-def verify(shapes: Mapping[str, Shape], interfaces: Sequence[str], namespace: int) -> None:
+def verify_shapes(shapes: Mapping[str, Shape], interfaces: Sequence[str], namespace: int) -> None:
     """RunFailed names the ports of the namespace that do not have their shape."""
-    on = {carrier: [one for one in interfaces if shapes[one].carrier == carrier] for carrier in (VETH, EPORT)}
+    by_carrier = {
+        carrier: [interface for interface in interfaces if shapes[interface].carrier == carrier]
+        for carrier in (VETH, EPORT)
+    }
     with contextlib.closing(Netlink(namespace)) as kernel:
-        wrong = wrong_veths(shapes, on[VETH], kernel.qdiscs()) if on[VETH] else []
-        if on[EPORT]:
-            wrong += wrong_eports(shapes, on[EPORT], kernel.eports())
-            wrong += not_paced(shapes, on[EPORT], kernel.pacers())
+        wrong = wrong_veths(shapes, by_carrier[VETH], kernel.qdiscs()) if by_carrier[VETH] else []
+        if by_carrier[EPORT]:
+            wrong += wrong_eports(shapes, by_carrier[EPORT], kernel.eports())
+            wrong += not_paced(shapes, by_carrier[EPORT], kernel.pacers())
     if wrong:
         raise RunFailed(f"not limited as they should be: {', '.join(wrong[:5])}")
 
 
-class Counted(NamedTuple):
+class PortCounts(NamedTuple):
     """What a port's queue counts: bytes that wait, packets it has dropped, bytes that have left it."""
 
     queued: int
@@ -247,21 +260,21 @@ class Counted(NamedTuple):
     sent: int
 
 
-def counted(kernel: Netlink, carrier: str) -> dict[str, Counted]:
+def count_ports(kernel: Netlink, carrier: str) -> dict[str, PortCounts]:
     """Of each port of a namespace."""
     if carrier == EPORT:
-        return {one.name: Counted(one.queued, one.drops, one.sent) for one in kernel.eports()}
+        return {port.name: PortCounts(port.queued, port.drops, port.sent) for port in kernel.eports()}
     qdiscs = kernel.qdiscs()
-    roots = {one.port: one for one in qdiscs if not one.parent}
-    queues = [one for one in qdiscs if one.parent == "1:1"]
-    return {one.port: Counted(one.queued, roots[one.port].drops, one.sent) for one in queues}
+    roots = {qdisc.port: qdisc for qdisc in qdiscs if not qdisc.parent}
+    queues = [qdisc for qdisc in qdiscs if qdisc.parent == "1:1"]
+    return {qdisc.port: PortCounts(qdisc.queued, roots[qdisc.port].drops, qdisc.sent) for qdisc in queues}
 
 
 def dropped_in_queue(carrier: str, interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets each interface's queue has dropped since it was shaped."""
     with contextlib.closing(Netlink(namespace)) as kernel:
-        ports = counted(kernel, carrier)
-    return {one: ports[one].drops if one in ports else 0 for one in interfaces}
+        ports = count_ports(kernel, carrier)
+    return {interface: ports[interface].drops if interface in ports else 0 for interface in interfaces}
 
 
 def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
@@ -274,28 +287,28 @@ def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, in
 def marked_and_paced(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets that phantom queues have marked, that pacers have held, and that have passed these."""
     with contextlib.closing(Netlink(namespace)) as kernel:
-        ports = [one for one in kernel.eports() if one.name in interfaces]
-        pacers = [one for one in kernel.pacers() if one.port in interfaces]
+        ports = [port for port in kernel.eports() if port.name in interfaces]
+        pacers = [pacer for pacer in kernel.pacers() if pacer.port in interfaces]
     return {
-        "marked_by_phantom_queues": sum(one.phantom_marked for one in ports),
-        "paced_packets": sum(one.paced for one in pacers),
-        "not_paced_packets": sum(one.passed for one in pacers),
+        "marked_by_phantom_queues": sum(port.phantom_marked for port in ports),
+        "paced_packets": sum(pacer.paced for pacer in pacers),
+        "not_paced_packets": sum(pacer.passed for pacer in pacers),
     }
 
 
-def require(shape: Shape) -> None:
+def require_shape(shape: Shape) -> None:
     """UnfitMachine when the kernel has no queue that marks, delays no packets, or has no HULL, where the shape has.
     With eports there is all of it."""
     if shape.carrier == EPORT:
         return
     if shape.phantom or shape.pacer:
         raise UnfitMachine("--phantom and --pacer take our guests' kernel of Linux 7.2 or later")
-    for wanted, what, qdisc in (
+    for wanted, requirement, qdisc in (
         (shape.marks, "DCTCP needs queues that mark (RED, the kernel's sch_red)", replace(shape, marks=True).queue),
         (shape.delay_us, "--delay needs the kernel's sch_netem", f"netem delay {shape.delay_us}us"),
     ):
         try:
             if wanted:
-                run(["unshare", "--net", *f"tc qdisc add dev lo root {qdisc}".split()])
+                run_program(["unshare", "--net", *f"tc qdisc add dev lo root {qdisc}".split()])
         except RunFailed as error:
-            raise UnfitMachine(f"{what}: {error}") from None
+            raise UnfitMachine(f"{requirement}: {error}") from None

@@ -1,1 +1,28 @@
-"""One run under way: what was asked, the controller, the senders, what watches and what disturbs them."""
+"""One run: the job that asks for it, the controller, the senders, what watches and what disturbs them.
+
+What other rooms need of it is here. `harness.run.experiment`, which carries a run out, is imported only where one is.
+"""
+
+from harness.run.controller import Event
+from harness.run.job import (
+    CODE,
+    COMPILED,
+    NOT_VIRTUAL,
+    ROOT,
+    Circumstances,
+    Job,
+    OnStage,
+    decoded,
+    files_lock,
+    first_source,
+    job_of,
+    without_auto,
+)
+from harness.run.observation import SEEN, Observation, Outage, Sampler, read_seen, tcp_counters
+from harness.run.traffic import Arrived, EmulatedFlow, Transfers
+
+__all__ = [
+    "CODE", "COMPILED", "NOT_VIRTUAL", "ROOT", "SEEN", "Arrived", "Circumstances", "EmulatedFlow", "Event", "Job",
+    "Observation", "OnStage", "Outage", "Sampler", "Transfers", "decoded", "files_lock", "first_source", "job_of",
+    "read_seen", "tcp_counters", "without_auto",
+]  # fmt: skip

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, ValidationError, convert, defstruct
 
 from controllers.pox_main import find_pox
-from harness.network.processes import REAP_S, Children, wait_until
+from harness.network import REAP_S, Children, wait_until
 from record.errors import RunFailed, one_line
 from record.spec import OPEN
 from virtual import TIED
@@ -68,7 +68,7 @@ def command(platform: str, address: str, options: Mapping[str, object]) -> list[
     if platform == "os-ken":
         return [*_python("controllers.os_ken_main"), f"--listen={address}:{PORT}", *flags]
     pox = find_pox()
-    assert pox is not None, "`harness.jobs.job` found it"
+    assert pox is not None, "`harness.run.job` found it"
     of_01 = ["openflow.of_01", f"--address={address}", f"--port={PORT}"]
     return [*_python("controllers.pox_main"), str(pox.resolve()), *of_01, "controllers.pox_component", *flags]
 
@@ -175,7 +175,7 @@ class Controller:
         self._heard = time.monotonic()
         self._patience = START_S
         platform, address, options = self._to_run
-        handed = {name: os.open(path, how, 0o600) for name, (path, how) in self._handed.items()}
+        handed = {name: os.open(path, flags, 0o600) for name, (path, flags) in self._handed.items()}
         try:
             if self._run_as is not None:
                 os.fchown(handed["log"], self._run_as[0], -1)  # it opens by number what lies where it cannot look

@@ -9,12 +9,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from controllers.settings import flags_of
-from harness.network import shaping
+from harness.network import (
+    CONTROLLER_ADDRESS,
+    COUNTERS_MS,
+    HYSTART,
+    Children,
+    Fabric,
+    FabricOptions,
+    Tcp,
+    permitted,
+    require_rack_off,
+    shaping,
+)
 from harness.network.cpulimit import HostGroups
-from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
-from harness.network.hosts import HYSTART, Tcp, permitted, require_rack_off
-from harness.network.openvswitch import COUNTERS_MS
-from harness.network.processes import Children
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
 from harness.run.trace import watched
@@ -42,35 +49,35 @@ LAST_READ_S = 0.5
 class Emulation:
     """One run: `carry_out` does everything once.
 
-    What is seen of it goes into ``seen``. Its tools write into ``raw``, and have their sockets and databases in
-    ``sockets``. ``run_as``: the user and group of the controller; None: ours. ``given``: asked for the run's own spec
-    when its network is ready.
+    What is seen of it goes into ``observation``. Its tools write into ``raw``, and have their sockets and databases in
+    ``sockets``. ``run_as``: the user and group of the controller; None: ours. ``later_spec``: asked for the run's own
+    spec when its network is ready.
     """
 
     def __init__(
         self,
         spec: RunSpec,
-        seen: Observation,
+        observation: Observation,
         raw: Path,
         sockets: Path,
         say: Say,
         run_as: tuple[int, int] | None = None,
-        given: Callable[[], RunSpec] | None = None,
+        later_spec: Callable[[], RunSpec] | None = None,
     ) -> None:
         self.spec = spec
         self.workload = spec.workload()
-        self.seen = seen
+        self.observation = observation
         self._raw = raw
         self._sockets = sockets
         self._say = say
         self._run_as = run_as
-        self._given = given
-        self._shape = shaping.as_kernel_can(shaping.of_run(spec))
+        self._later_spec = later_spec
+        self._shape = shaping.as_kernel_can(shaping.shape_of(spec))
 
     def carry_out(self) -> None:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
-        spec, seen = self.spec, self.seen
-        shaping.require(self._shape)
+        spec, observation = self.spec, self.observation
+        shaping.require_shape(self._shape)
         if not spec.rack:
             require_rack_off(os.uname().release)
         if not spec.hystart:
@@ -82,8 +89,8 @@ class Emulation:
             Fabric(spec.network(), self._options(), self._sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
-            if self._given is not None:
-                self.spec = spec = self._given()
+            if self._later_spec is not None:
+                self.spec = spec = self._later_spec()
                 self.workload = spec.workload()
             where = (spec, self._raw, children, groups)
             matrix = lasting(self.workload)
@@ -92,19 +99,19 @@ class Emulation:
             )
             self._send(fabric, controller, traffic, children)
             if groups is not None:
-                seen.throttled_s = groups.throttled_s()
-                seen.environment |= groups.read_back()
+                observation.throttled_s = groups.throttled_s()
+                observation.environment |= groups.read_back()
             version = controller.find("start")[0]["platform_version"]
-            seen.environment |= {"platform": spec.platform, "platform_version": version}
+            observation.environment |= {"platform": spec.platform, "platform_version": version}
             clock = time.monotonic()
-        seen.timing["teardown_s"] = time.monotonic() - clock
-        seen.flows = traffic.flows
-        seen.unfinished = traffic.collect() or seen.unfinished
-        seen.troubles = traffic.troubles
-        seen.collective = traffic.collective
-        seen.clock_moved_s = clock_offset() - seen.clock_offset
-        seen.events, seen.log_bytes = controller.events, controller.log_bytes
-        seen.restarts = controller.restarts
+        observation.timing["teardown_s"] = time.monotonic() - clock
+        observation.flows = traffic.flows
+        observation.unfinished = traffic.collect() or observation.unfinished
+        observation.troubles = traffic.troubles
+        observation.collective = traffic.collective
+        observation.clock_moved_s = clock_offset() - observation.clock_offset
+        observation.events, observation.log_bytes = controller.events, controller.log_bytes
+        observation.restarts = controller.restarts
 
     def _options(self) -> FabricOptions:
         spec = self.spec
@@ -128,7 +135,7 @@ class Emulation:
             **flags_of(spec),
             "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
         }
-        where = (fabric.control, options, self._raw, children)
+        where = (fabric.control_namespace, options, self._raw, children)
         rows = spec.topo.rows() if isinstance(spec.topo, PlannedNetwork) else None
         controller = Controller(spec.platform, CONTROLLER_ADDRESS, *where, self._run_as, rows)
         fabric.build()
@@ -140,61 +147,61 @@ class Emulation:
         if spec.time == "virtual":
             wait_for_moment(START_EVERY_S)
         fabric.connect(PORT)
-        self.seen.timing["build_s"] = time.monotonic() - clock
+        self.observation.timing["build_s"] = time.monotonic() - clock
         ready = controller.wait_for("ready", READY_DEADLINE)
         if ready["switches"] != fabric.topo.num_switches:
             raise RunFailed(f"the controller counts {ready['switches']} switches, not {fabric.topo.num_switches}")
-        fabric.lost()  # what was lost until now is nobody's
-        self.seen.timing["ready_s"] = time.monotonic() - clock
+        fabric.lost_packets()  # what was lost until now is nobody's
+        self.observation.timing["ready_s"] = time.monotonic() - clock
         return controller
 
     def _send(self, fabric: Fabric, controller: Controller, traffic: Traffic, children: Children) -> None:
-        spec, seen = self.spec, self.seen
+        spec, observation = self.spec, self.observation
         traffic.listen()
         if spec.time == "virtual":
             wait_for_moment(READY_EVERY_S)
         counting = sample_command(fabric.not_ports(), self._raw / SAMPLES)
-        children.spawn("bwm-ng", counting, namespace=fabric.switches.pid)
+        children.spawn("bwm-ng", counting, namespace=fabric.open_vswitch.namespace)
         tcp_before = tcp_counters(fabric)
-        seen.clock_offset = clock_offset()
+        observation.clock_offset = clock_offset()
         with ProcessorWatch() as processors, watched(fabric, spec, self._raw) as trace:
             clock = time.monotonic()
             self._say("sending")
             if spec.time == "virtual":
                 wait_for_moment(START_EVERY_S)
-            seen.begin = traffic.start()
+            observation.begin = traffic.start()
             if trace is not None:
-                trace.begin = seen.begin
-            faults = LinkFaults(fabric, spec.faults, seen.begin)
+                trace.begin = observation.begin
+            faults = LinkFaults(fabric, spec.faults, observation.begin)
             disturber = ControllerFaults(spec.disturbances, controller)
 
             def tick() -> None:
                 faults.tick()
-                disturber.tick(time.time() - seen.begin)
+                disturber.tick(time.time() - observation.begin)
                 controller.supervise()
 
-            seen.unfinished = traffic.wait(tick, DUE_S if spec.faults or spec.disturbances else LOOK_S)
-            seen.outages = faults.outages
-            self.seen.timing["traffic_s"] = time.monotonic() - clock
+            observation.unfinished = traffic.wait(tick, DUE_S if spec.faults or spec.disturbances else LOOK_S)
+            observation.outages = faults.outages
+            self.observation.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")
-        seen.cpu_times, seen.cpu_idle = processors.times, processors.idle_percent
-        seen.lost = controller.lost
+        observation.cpu_times, observation.cpu_idle = processors.times, processors.idle_percent
+        observation.controller_lost = controller.lost
         reported = ("client", *(("controller",) if controller.lost else ()))
-        seen.dead = [name for name in children.dead() if not name.startswith(reported)]
+        observation.dead_programs = [name for name in children.dead() if not name.startswith(reported)]
         tcp_after = tcp_counters(fabric)
         tcp_after.subtract(tcp_before)
-        seen.tcp = dict(tcp_after)
+        observation.tcp = dict(tcp_after)
         traffic.hang_up()
         children.end(children.named("bwm-ng"))
         if spec.new_flows == "switch":
             time.sleep(spec.reading_s + LAST_READ_S)
         controller.read()
         fabric.verify()
-        seen.drops = fabric.queue_drops()
+        observation.drops = fabric.queue_drops()
         if spec.phantom or spec.pacer:
-            seen.hull = fabric.marked_and_paced()
+            observation.hull = fabric.marked_and_paced()
         # A cable out of service loses packets; that is not the machine's fault.
-        seen.lost_packets = {} if spec.fail else fabric.lost()
+        observation.lost_packets = {} if spec.fail else fabric.lost_packets()
 
 
 def wait_for_moment(every_s: float) -> None:
@@ -216,14 +223,14 @@ class LinkFaults:
         self._fabric = fabric
         self._faults = faults
         self._begin = begin
-        self._due = moments(faults) if not isinstance(fabric.topo, NonBlocking) else []
+        self._left = moments(faults) if not isinstance(fabric.topo, NonBlocking) else []
         self.outages: list[Outage] = []
 
     def tick(self) -> None:
         tree = self._fabric.topo
-        while self._due and time.time() - self._begin >= self._due[0]:
+        while self._left and time.time() - self._begin >= self._left[0]:
             before = self.outages[-1].links if self.outages else frozenset()
-            now = links_down(self._faults, tree, self._due.pop(0))
+            now = links_down(self._faults, tree, self._left.pop(0))
             t = time.time() - self._begin
             self._fabric.set_cables(cables(tree, now - before), up=False)
             self._fabric.set_cables(cables(tree, before - now), up=True)
@@ -234,11 +241,11 @@ class ControllerFaults:
     """Does what is due to the controller that runs then; call `tick` often with the seconds since the start."""
 
     def __init__(self, disturbances: Sequence[Disturbance], controller: Controller) -> None:
-        self._due = list(disturbances)
+        self._left = list(disturbances)
         self._controller = controller
 
     def tick(self, t: float) -> None:
-        while self._due and t >= self._due[0].at:
-            number = SIGNALS[self._due.pop(0).how]
+        while self._left and t >= self._left[0].at:
+            number = SIGNALS[self._left.pop(0).how]
             if self._controller.process.poll() is None:
                 os.killpg(self._controller.process.pid, number)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,7 +22,7 @@ from traffic.programs import Series, parse_samples
 from traffic.textfile import read_regular
 
 if TYPE_CHECKING:
-    from harness.network.fabric import Fabric
+    from harness.network import Fabric
 
 Say = Callable[[str], None]
 """Hears which stage a run is at."""
@@ -52,13 +52,14 @@ class Outage:
     links: frozenset[int]
 
 
-@dataclass
-class Observation:
+class Observation(msgspec.Struct, rename={"controller_lost": "lost", "dead_programs": "dead"}):
     """What is seen of a run. Times are seconds since the epoch, ``begin`` the first client's.
 
     ``tcp``: what hosts counted meanwhile (`tcp_counters`); ``hull``: what phantom queues and pacers counted;
     ``troubles``: what went wrong with what sends, a sentence each; ``clock_offset``: the epoch's clock minus the
     monotonic one, ``clock_moved_s``: what it then gained; ``collective``: what became of a graph of flows.
+    ``controller_lost``: why there is no controller any longer, or None; ``dead_programs``: which of the run's programs
+    ended before they were to. In the file these two are called ``lost`` and ``dead``, as in files of before.
     ``failed``: why the run broke off, if it did; ``log_bytes``: how much of the controller's log counts;
     ``timing``: durations by the names of `record.run.Timing`, seconds.
     """
@@ -66,32 +67,32 @@ class Observation:
     started: datetime | None = None
     failed: str | None = None
     log_bytes: int = 0
-    timing: dict[str, float] = field(default_factory=dict)
-    environment: dict[str, Any] = field(default_factory=dict)
+    timing: dict[str, float] = {}
+    environment: dict[str, Any] = {}
     begin: float = 0.0
-    series: Mapping[str, Series] = field(default_factory=dict)
-    drops: dict[str, int] = field(default_factory=dict)
-    cpu_times: list[float] = field(default_factory=list)
-    cpu_idle: list[float] = field(default_factory=list)
-    lost_packets: dict[str, int] = field(default_factory=dict)
-    throttled_s: dict[str, float] = field(default_factory=dict)
-    flows: list[EmulatedFlow] = field(default_factory=list)
-    unfinished: list[str] = field(default_factory=list)
-    dead: list[str] = field(default_factory=list)
-    events: list[Event] = field(default_factory=list)
-    outages: list[Outage] = field(default_factory=list)
-    restarts: list[Restart] = field(default_factory=list)
-    lost: str | None = None
-    tcp: dict[str, int] = field(default_factory=dict)
-    hull: dict[str, int] = field(default_factory=dict)
-    troubles: list[str] = field(default_factory=list)
+    series: Mapping[str, Series] = {}
+    drops: dict[str, int] = {}
+    cpu_times: list[float] = []
+    cpu_idle: list[float] = []
+    lost_packets: dict[str, int] = {}
+    throttled_s: dict[str, float] = {}
+    flows: list[EmulatedFlow] = []
+    unfinished: list[str] = []
+    dead_programs: list[str] = []
+    events: list[Event] = []
+    outages: list[Outage] = []
+    restarts: list[Restart] = []
+    controller_lost: str | None = None
+    tcp: dict[str, int] = {}
+    hull: dict[str, int] = {}
+    troubles: list[str] = []
     clock_offset: float = 0.0
     clock_moved_s: float = 0.0
     collective: Collective | None = None
 
 
-def write_seen(seen: Observation, folder: Path) -> None:
-    stored = replace(seen, series={}, events=[])
+def write_seen(observation: Observation, folder: Path) -> None:
+    stored = msgspec.structs.replace(observation, series={}, events=[])
     (folder / SEEN).write_bytes(msgspec.json.encode(stored, enc_hook=lambda number: number.item()))
 
 
@@ -99,18 +100,18 @@ def read_seen(folder: Path) -> Observation:
     """What was seen of the run whose files are in ``folder``; that a tool wrote nothing that can be used is why the run
     failed. ValueError, one sentence, where `SEEN` cannot be read."""
     try:
-        seen = msgspec.json.decode(read_regular(folder / SEEN, MAX_BYTES), type=Observation)
+        observation = msgspec.json.decode(read_regular(folder / SEEN, MAX_BYTES), type=Observation)
     except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"what was seen of the run cannot be read: {error}") from None
-    if seen.failed is None:
+    if observation.failed is None:
         wrote = "bwm-ng"
         try:
-            seen.series = parse_samples(read_regular(folder / SAMPLES, MAX_BYTES).decode(errors="replace"))
+            observation.series = parse_samples(read_regular(folder / SAMPLES, MAX_BYTES).decode(errors="replace"))
             wrote = "the controller"
-            seen.events = parse_events(read_regular(folder / LOG, MAX_BYTES)[: seen.log_bytes])
+            observation.events = parse_events(read_regular(folder / LOG, MAX_BYTES)[: observation.log_bytes])
         except ValueError as error:
-            seen.failed = f"what {wrote} wrote cannot be used: {error}"
-    return seen
+            observation.failed = f"what {wrote} wrote cannot be used: {error}"
+    return observation
 
 
 class Sampler:

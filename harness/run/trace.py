@@ -13,9 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from harness.network.fabric import Fabric
-from harness.network.netlink import Netlink, inside
-from harness.network.shaping import counted
+from harness.network import Fabric, Netlink, count_ports, inside
 from harness.run.observation import Sampler
 from record.run import CONNECTIONS, QUEUES
 from record.spec import RunSpec
@@ -50,7 +48,7 @@ class Trace(Sampler):
         self._hosts = {fabric.topo.host_ip(host): host for host in range(fabric.topo.num_hosts)}
         self._opened = contextlib.ExitStack()
         self._carrier, self._paced = fabric.options.shape.carrier, fabric.options.shape.pacer is not None
-        self._switches, self._pids = fabric.switches.pid, [*map(fabric.pid_of, fabric.topo.hosts)]
+        self._switches, self._pids = fabric.open_vswitch.namespace, [*map(fabric.pid_of, fabric.topo.hosts)]
         self._queues, self._connections = map(self._open, (raw / QUEUES, raw / CONNECTIONS))
         self._queues.write("t,port,bytes\n")
         self._connections.write("t,src,dst,src_port,window_segments,rtt_ms\n")
@@ -65,7 +63,7 @@ class Trace(Sampler):
         for host, pid in enumerate((*self._pids, self._switches)):
             # Opened anew each time: a thousand hosts are more than a process may have open.
             with contextlib.closing(Netlink(pid)) as place:
-                queues, connections = counted(place, self._carrier), place.connections(SERVER_PORT)
+                queues, connections = count_ports(place, self._carrier), place.connections(SERVER_PORT)
                 for pacer in place.pacers() if self._paced else ():
                     at = queues[pacer.port]
                     queues[pacer.port] = at._replace(queued=at.queued + pacer.queued)
@@ -120,7 +118,7 @@ class Capture(Packets):
 
     def __init__(self, fabric: Fabric, port: str, raw: Path) -> None:
         host = port.removesuffix("-eth0")
-        namespace = fabric.pid_of(host) if host in fabric.topo.hosts else fabric.switches.pid
+        namespace = fabric.pid_of(host) if host in fabric.topo.hosts else fabric.open_vswitch.namespace
         super().__init__(namespace, ETH_P_ALL, port)
         self._file = open(raw / f"{port}.pcap", "wb")  # noqa: SIM115
         self._file.write(struct.pack("=IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, SNAP_BYTES, LINKTYPE_ETHERNET))

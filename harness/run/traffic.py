@@ -30,8 +30,7 @@ import numpy as np
 
 from harness.hosts import peer
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
-from harness.network.netlink import inside
-from harness.network.processes import Children, wait_until
+from harness.network import Children, inside, wait_until
 from record.completion import completed
 from record.errors import RunFailed
 from record.run import Collective
@@ -43,8 +42,8 @@ from traffic.programs import FlowReport, Interval, client_command, parse_report,
 from traffic.workload import Workload
 
 if TYPE_CHECKING:
+    from harness.network import Fabric
     from harness.network.cpulimit import HostGroups
-    from harness.network.fabric import Fabric
 
 
 LOOK_S = 0.25
@@ -379,8 +378,14 @@ class Transfers(Traffic):
         for flow in self._workload:
             flows[flow.number] = EmulatedFlow(flow.src, flow.dst, flow.src_port, flow.size_bytes)
             after = [] if flow.after is None else [flow.after]
-            how = (flow.start_s or 0.0, self._fabric.topo.host_ip(flow.dst), flow.src_port, flow.size_bytes, after)
-            self._parts[flow.src]["flows"].append([flow.number, *how, None])
+            description = (
+                flow.start_s or 0.0,
+                self._fabric.topo.host_ip(flow.dst),
+                flow.src_port,
+                flow.size_bytes,
+                after,
+            )
+            self._parts[flow.src]["flows"].append([flow.number, *description, None])
         return flows
 
     def _planned_graph(self, graph: FlowGraph) -> dict[int, EmulatedFlow]:
@@ -389,8 +394,8 @@ class Transfers(Traffic):
             part["connections"] = [(self._fabric.topo.host_ip(host), port) for host, port in rank.connections]
             part["accepts"] = rank.accepts
             for step in rank.steps:
-                how = (step.delay_s, None, 0, step.size_bytes, step.after, step.connection)
-                part["flows"].append([step.number, *how])
+                description = (step.delay_s, None, 0, step.size_bytes, step.after, step.connection)
+                part["flows"].append([step.number, *description])
         nodes = np.flatnonzero(~graph.computes)
         flows = self._workload.standing.take(nodes)
         sizes = graph.size_bytes[nodes].tolist()
@@ -464,10 +469,10 @@ class Transfers(Traffic):
         sent, arrived = read_records(map(self._file, self._programs))
         if self._graph is not None:
             start, end = np.full((2, len(self._graph)), np.nan)
-            for number, one in sent.items():
-                if one.start is not None and one.how == "done":
-                    start[number] = one.start - self._begin
-                    end[number] = (arrived[number].last if number in arrived else one.end) - self._begin
+            for number, record in sent.items():
+                if record.start is not None and record.how == "done":
+                    start[number] = record.start - self._begin
+                    end[number] = (arrived[number].last if number in arrived else record.end) - self._begin
             self.collective = completed(self._graph, start, end, self._spec.link_mbps)
         all_must_end = self._graph is not None or self._workload.matrix is not None
         failed = []
@@ -477,10 +482,10 @@ class Transfers(Traffic):
             if flow.sent is not None:
                 flow.started = self._epoch(flow.sent.start or flow.sent.asked)
                 flow.report = _report(topo.host_ip(flow.src), topo.host_ip(flow.dst), flow)
-            how = "not started" if flow.sent is None else flow.sent.how
-            cut = how == "cut off" or (how == "not started" and not self.troubles)
-            if how != "done" and (all_must_end or not (cut and flow.size_bytes is not None)):
-                failed.append(f"{flow} ({how})")
+            outcome = "not started" if flow.sent is None else flow.sent.how
+            cut = outcome == "cut off" or (outcome == "not started" and not self.troubles)
+            if outcome != "done" and (all_must_end or not (cut and flow.size_bytes is not None)):
+                failed.append(f"{flow} ({outcome})")
         return failed
 
 

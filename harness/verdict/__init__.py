@@ -1,1 +1,5 @@
-"""What a run was worth: rates, what its own paths allow, full links, recovery, and the verdict."""
+"""From what was seen of a run to its result: rates, paths, what they could have been, and whether the run counts."""
+
+from harness.verdict.result import failed_run, judged
+
+__all__ = ["failed_run", "judged"]

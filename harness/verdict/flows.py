@@ -18,9 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.run.controller import Event
-from harness.run.observation import Observation, Outage
-from harness.run.traffic import EmulatedFlow
+from harness.run import EmulatedFlow, Event, Observation, Outage
 from hedera.maxmin import max_min_rates
 from record.run import FlowRecord, PathChange
 from topos.arrays import Float64, Int32
@@ -101,17 +99,17 @@ def fair(
     moments |= {outage.t for outage in outages} | set(window) | {began}
     times = sorted(t for t in moments if began <= t < until)
     starting = sorted(range(len(flows)), key=lambda number: -flows[number].start)
-    there: list[int] = []
+    active_flows: list[int] = []
     total = 0.0
     full = np.ones(num_links(topo), dtype=np.bool_)
     for now, then in zip(times, [*times[1:], until], strict=True):
         while starting and flows[starting[-1]].start <= now:
-            there.append(starting.pop())
+            active_flows.append(starting.pop())
         capacity = capacities(topo, mbps, links_down_at(outages, now))
         while now < then:
-            links = _links(topo, [flows[number] for number in there], now)
+            links = _links(topo, [flows[number] for number in active_flows], now)
             rates = max_min_rates(links, capacity, calls=len(times) + len(flows))
-            active = np.array(there, dtype=np.int64)
+            active = np.array(active_flows, dtype=np.int64)
             with np.errstate(divide="ignore"):
                 lasts = np.where(rates > 0, left[active] / np.maximum(rates, 1e-12), np.inf)
             step = min(then - now, float(lasts.min(initial=np.inf)))
@@ -126,7 +124,7 @@ def fair(
             now += step
             done = lasts <= step + SAME_MOMENT_S
             end[active[done]] = now
-            there = active[~done].tolist()
+            active_flows = active[~done].tolist()
     return Fair(total / (window[1] - window[0]), frozenset(np.flatnonzero(full).tolist()), end)
 
 
@@ -168,7 +166,7 @@ class MeasuredFlow:
     reported, the client's start. ``end``: when its sender was done with it, inf for one that is there all the time.
     """
 
-    seen: EmulatedFlow
+    emulated: EmulatedFlow
     start: float
     end: float
     routed: RoutedFlow
@@ -176,12 +174,12 @@ class MeasuredFlow:
 
     @property
     def ends(self) -> Ends:
-        return self.seen.src, self.seen.dst, self.seen.src_port
+        return self.emulated.src, self.emulated.dst, self.emulated.src_port
 
     @property
-    def took(self) -> float | None:
+    def completion_s(self) -> float | None:
         """Seconds from asking for a connection to the last byte's arrival; None when it did not complete."""
-        sent, arrived = self.seen.sent, self.seen.arrived
+        sent, arrived = self.emulated.sent, self.emulated.arrived
         if sent is None or arrived is None or sent.start is None or not sent.how == arrived.how == "done":
             return None
         return arrived.last - sent.start
@@ -197,13 +195,13 @@ class MeasuredFlow:
     @property
     def seconds(self) -> list[tuple[float, float]]:
         """(beginning, Mb/s) of each second the receiver reported on."""
-        lines = () if self.seen.report is None else self.seen.report.intervals
+        lines = () if self.emulated.report is None else self.emulated.report.intervals
         return [(self.start + line.start_s, line.bits_per_s / 1e6) for line in lines]
 
     @cached_property
     def intervals(self) -> list[Interval]:
         """Each second reported on, and what came after the last of them, which only the flow's total tells."""
-        if (report := self.seen.report) is None:
+        if (report := self.emulated.report) is None:
             return []
         rates = [
             (self.start + line.start_s, self.start + line.end_s, line.bits_per_s / 1e6) for line in report.intervals
@@ -217,7 +215,7 @@ class MeasuredFlow:
 
     def record(self, window: Window, fair_end: float) -> FlowRecord:
         """As it is stored; ``fair_end``: when it should have had all, nan for one without an end."""
-        report, sent, took = self.seen.report, self.seen.sent, self.took
+        report, sent, duration = self.emulated.report, self.emulated.sent, self.completion_s
         more: dict[str, Any] = {}
         if sent is not None and sent.start is not None:
             more = {"late_s": round(sent.start - sent.asked, 6), "rtt_ms": round(sent.rtt_us / 1e3, 3)}
@@ -225,9 +223,9 @@ class MeasuredFlow:
             if sent.connected is not None:
                 more |= {"connect_s": round(sent.connected - sent.start, 6)}
         return FlowRecord(
-            src=self.seen.src,
-            dst=self.seen.dst,
-            src_port=self.seen.src_port,
+            src=self.emulated.src,
+            dst=self.emulated.dst,
+            src_port=self.emulated.src_port,
             start=round(self.start, 3),
             seconds=None if report is None or report.total is None else report.total.end_s,
             mbps=0.0 if report is None else round(report.mbps, 4),
@@ -235,8 +233,8 @@ class MeasuredFlow:
             per_second_mbps=() if report is None else tuple(round(mbps, 3) for mbps in report.per_second_mbps),
             paths=_stored(self.routed.paths),
             ack_paths=_stored(self.acknowledgements.paths),
-            size_bytes=self.seen.size_bytes,
-            completion_s=None if took is None else round(took, 6),
+            size_bytes=self.emulated.size_bytes,
+            completion_s=None if duration is None else round(duration, 6),
             how=sent.how if sent is not None else None if math.isinf(self.end) else "not started",
             fluid_s=None if math.isnan(fair_end) else round(fair_end - self.start, 6),
             **more,
@@ -251,34 +249,42 @@ def acknowledgement_streams(topo: Network, flows: Sequence[MeasuredFlow], window
     """How many flows' acknowledgements are on each directed link, the mean over the window: float64 (links,). What goes
     back by a path that is not known counts nowhere; on one switch no path has to be known."""
     streams = np.zeros(num_links(topo))
-    for one in flows:
-        back = one.acknowledgements
+    for flow in flows:
+        back = flow.acknowledgements
         paths = back.paths or ((PathChange(-math.inf, 0),) if topo.num_cores == 1 else ())
-        there = max(window[0], one.routed.start), min(window[1], one.end)
+        lifetime = max(window[0], flow.routed.start), min(window[1], flow.end)
         times = [-math.inf, *(change.t for change in paths[1:]), math.inf]
         for change, (begin, end) in zip(paths, pairwise(times), strict=False):  # without a path none
-            inside = min(end, there[1]) - max(begin, there[0])
+            inside = min(end, lifetime[1]) - max(begin, lifetime[0])
             if inside > 0:
                 links = path_links(topo, [back.src], [back.dst], [change.core])[0]
                 streams[links[links != NO_LINK]] += inside / (window[1] - window[0])
     return streams
 
 
-def measured_flows(seen: Observation, mtu: int, lasts: bool) -> list[MeasuredFlow]:
+def measure_flows(observation: Observation, mtu: int, lasts: bool) -> list[MeasuredFlow]:
     """``lasts``: whether all of them are there all the time."""
-    paths, back = paths_by_flow(seen.events), paths_by_flow(seen.events, acknowledgements=True)
-    return [_measured(flow, seen, mtu, lasts, paths, back) for flow in seen.flows]
+    paths, back_paths = paths_by_flow(observation.events), paths_by_flow(observation.events, acknowledgements=True)
+    return [_measure_flow(flow, observation, mtu, lasts, paths, back_paths) for flow in observation.flows]
 
 
 Paths = Mapping[Ends, Sequence[tuple[float, int]]]
 
 
-def _measured(flow: EmulatedFlow, seen: Observation, mtu: int, lasts: bool, paths: Paths, back: Paths) -> MeasuredFlow:
+def _measure_flow(
+    flow: EmulatedFlow, observation: Observation, mtu: int, lasts: bool, paths: Paths, back_paths: Paths
+) -> MeasuredFlow:
     def path(paths: Paths, src: int, dst: int) -> tuple[PathChange, ...]:
-        return tuple(PathChange(t - seen.begin, core) for t, core in paths.get((src, dst, flow.src_port), ()))
+        return tuple(PathChange(t - observation.begin, core) for t, core in paths.get((src, dst, flow.src_port), ()))
 
-    start = (flow.started if flow.report is None else flow.report.began(flow.started)) - seen.begin
-    end = math.inf if lasts else 0.0 if flow.sent is None else flow.sent.end + seen.clock_offset - seen.begin
+    start = (flow.started if flow.report is None else flow.report.began(flow.started)) - observation.begin
+    end = (
+        math.inf
+        if lasts
+        else 0.0
+        if flow.sent is None
+        else flow.sent.end + observation.clock_offset - observation.begin
+    )
     mbit = None if flow.size_bytes is None else flow.size_bytes * 8e-6 / payload_share(mtu)
-    there = RoutedFlow(flow.src, flow.dst, path(paths, flow.src, flow.dst), -math.inf if lasts else start, mbit)
-    return MeasuredFlow(flow, start, end, there, RoutedFlow(flow.dst, flow.src, path(back, flow.dst, flow.src)))
+    forward = RoutedFlow(flow.src, flow.dst, path(paths, flow.src, flow.dst), -math.inf if lasts else start, mbit)
+    return MeasuredFlow(flow, start, end, forward, RoutedFlow(flow.dst, flow.src, path(back_paths, flow.dst, flow.src)))

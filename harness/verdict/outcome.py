@@ -11,17 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.hosts.connections import NUMBER
-from harness.run.observation import Observation, Outage
-from harness.verdict.flows import (
-    Fair,
-    MeasuredFlow,
-    RoutedFlow,
-    Window,
-    capacities,
-    fair,
-    links_down_at,
-    measured_flows,
-)
+from harness.run import Observation, Outage
+from harness.verdict.flows import Fair, MeasuredFlow, RoutedFlow, Window, capacities, fair, links_down_at, measure_flows
 from harness.verdict.rules import through_queue_s
 from hedera.linkstate import LinkState
 from hedera.maxmin import alone_rates, most_possible
@@ -64,7 +55,7 @@ class Outcome:
     """Times are seconds since the traffic started, rates on the wire."""
 
     spec: RunSpec
-    seen: Observation
+    observation: Observation
 
     @cached_property
     def topo(self) -> Network:
@@ -81,7 +72,7 @@ class Outcome:
 
     @cached_property
     def flows(self) -> Sequence[MeasuredFlow]:
-        return measured_flows(self.seen, self.spec.mtu, self.lasts)
+        return measure_flows(self.observation, self.spec.mtu, self.lasts)
 
     @property
     def in_turns(self) -> bool:
@@ -95,7 +86,7 @@ class Outcome:
 
     @cached_property
     def ended(self) -> float:
-        ends = [one.end for one in self.flows if one.seen.sent is not None] if self.ends_itself else []
+        ends = [flow.end for flow in self.flows if flow.emulated.sent is not None] if self.ends_itself else []
         return max(ends, default=self.spec.seconds)
 
     @cached_property
@@ -107,29 +98,29 @@ class Outcome:
         return self.fair_in(self.window)
 
     def fair_in(self, window: Window) -> Fair:
-        flows = [one.routed for one in self.flows]
-        return fair(self.topo, flows, window, self.spec.link_mbps, self.seen.outages, max(window[1], self.ended))
+        flows = [flow.routed for flow in self.flows]
+        return fair(self.topo, flows, window, self.spec.link_mbps, self.observation.outages, max(window[1], self.ended))
 
     @cached_property
     def progress(self) -> float | None:
         """How long the flows that take long (of a collective, whose connections stay, all flows) should have taken, all
         together, over how long they took; None when there was none. One that was cut off took the time it had at
         least. Together, because TCP does not share a link fairly: what one flow has less, another has more."""
-        due = took = 0.0
-        least = LONG_FLOW_S if self.workload.graph is None else 0.0
-        for one, end in zip(self.flows, self.fair.end.tolist(), strict=True):
-            if one.seen.sent is not None and end - one.start >= least:  # nan, of one that has no size, is not
-                due += end - one.start
-                took += one.end - one.start if one.took is None else one.took
-        return due / took if took else None
+        fair_durations_s = durations_s = 0.0
+        minimum_s = LONG_FLOW_S if self.workload.graph is None else 0.0
+        for flow, end in zip(self.flows, self.fair.end.tolist(), strict=True):
+            if flow.emulated.sent is not None and end - flow.start >= minimum_s:  # nan, of one that has no size, is not
+                fair_durations_s += end - flow.start
+                durations_s += flow.end - flow.start if flow.completion_s is None else flow.completion_s
+        return fair_durations_s / durations_s if durations_s else None
 
     def handshakes_mbps(self, window: Window) -> float:
         """What opening and closing the flows' connections brings to hosts, on the wire; and that a flow's last
         segment has a header of its own, however short it is. Those of flows that last are of before."""
         segment = self.spec.mtu - TCP_IP_HEADERS
-        each = CONNECTION_BYTES if self.workload.graph is None else ANSWER_BYTES
-        begun = [one for one in self.flows if not self.lasts and window[0] <= one.start < window[1]]
-        total = sum(each + -(one.seen.size_bytes or 0) / segment % 1 * BARE_FRAME for one in begun)
+        connection_bytes = CONNECTION_BYTES if self.workload.graph is None else ANSWER_BYTES
+        begun = [flow for flow in self.flows if not self.lasts and window[0] <= flow.start < window[1]]
+        total = sum(connection_bytes + -(flow.emulated.size_bytes or 0) / segment % 1 * BARE_FRAME for flow in begun)
         return total * 8e-6 / (window[1] - window[0])
 
     @property
@@ -138,8 +129,10 @@ class Outcome:
         out of order, and segments that were sent again though no queue had dropped them."""
         if self.spec.chosen.gap_us is None:
             return 0.0
-        again, late = (self.seen.tcp.get(name, 0) for name in ("retransmitted_segments", "segments_out_of_order"))
-        again -= sum(self.seen.drops.values())
+        again, late = (
+            self.observation.tcp.get(name, 0) for name in ("retransmitted_segments", "segments_out_of_order")
+        )
+        again -= sum(self.observation.drops.values())
         return (again * (self.spec.mtu + ETHERNET_HEADER) + late * REORDERED_BYTES) * 8e-6 / self.ended
 
     def spread_mbps(self, ports: Mapping[str, float]) -> tuple[float, float] | None:
@@ -149,7 +142,9 @@ class Outcome:
             return None
         topo, tree = self.topo, isinstance(self.topo, FatTree)
         below = [host.split("_")[0] if tree else topo.edge_of(number) for number, host in enumerate(topo.hosts)]
-        each = [(below[one.seen.src] != below[one.seen.dst], one.mean_mbps(self.window)) for one in self.flows]
+        each = [
+            (below[flow.emulated.src] != below[flow.emulated.dst], flow.mean_mbps(self.window)) for flow in self.flows
+        ]
         total, between = sum(mbps for _, mbps in each), sum(mbps for other, mbps in each if other)
         wire = wire_per_payload(self.spec.mtu) + acknowledgements_per_payload(self.spec.mtu)
         top = "core" if tree else "aggregation"
@@ -160,8 +155,8 @@ class Outcome:
     @property
     def too_short(self) -> str | None:
         """A sentence where all went well, and was over before it could be measured: no other doubt says anything."""
-        seen = self.seen
-        if self.ended >= SHORTEST_S or seen.dead or seen.unfinished or seen.troubles:
+        observation = self.observation
+        if self.ended >= SHORTEST_S or observation.dead_programs or observation.unfinished or observation.troubles:
             return None
         return (
             f"all was sent after {self.ended:.1f} s, and rates are read once a second: it has to last {SHORTEST_S} s "
@@ -170,12 +165,12 @@ class Outcome:
 
     def reasons(self) -> list[str]:
         """Doubts about what sends, and of traffic that comes and goes."""
-        reasons = list(self.seen.troubles)
-        if abs(moved := self.seen.clock_moved_s) > CLOCK_S:
+        reasons = list(self.observation.troubles)
+        if abs(moved := self.observation.clock_moved_s) > CLOCK_S:
             reasons.append(f"this machine's clock was set during the run: it moved by {moved:+.2f} s")
         if self.lasts:
             return reasons
-        late = [sent.start - sent.asked for flow in self.seen.flows if (sent := flow.sent) and sent.start]
+        late = [sent.start - sent.asked for flow in self.observation.flows if (sent := flow.sent) and sent.start]
         if late and float(np.median(late)) > LATE_S:
             reasons.append(f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more")
         unknown = sum(not one.routed.paths and bool(one.intervals) for one in self.flows)
@@ -187,27 +182,27 @@ class Outcome:
     def completion(self) -> tuple[Completion, ...]:
         each = zip(self.flows, self._alone_bytes_per_s.tolist(), strict=True)
         rows = [row for one, alone in each if (row := self._sized(one, alone)) is not None]
-        size, took, ended, per_s = np.array(rows).reshape(-1, 4).T
-        sent = [flow.sent for flow in self.seen.flows if flow.sent is not None]
+        size, durations, ended, per_s = np.array(rows).reshape(-1, 4).T
+        sent = [flow.sent for flow in self.observation.flows if flow.sent is not None]
         shakes = [one.connected - one.start for one in sent if one.connected is not None and one.start is not None]
         alone = size / per_s + 1.5 * min(shakes, default=0.0)
         # The classes are those of links of 1 Gb/s.
-        classes = by_class(size / self.workload.size_scale, took, alone, ended.astype(bool))
+        classes = by_class(size / self.workload.size_scale, durations, alone, ended.astype(bool))
         return tuple(one for one in classes if one.flows)
 
-    def _sized(self, one: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
+    def _sized(self, measured: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
         """Bytes, seconds, whether it ended, and what it has ``alone``, bytes per second: of a flow that has a size and
         was due in the window, so that schemes are compared on the same flows (where the run ends with its last flow:
         of all). One that was cut off counts with the least that it would have taken, alone. One that failed is none:
         the verdict names it."""
-        size, sent, arrived = one.seen.size_bytes, one.seen.sent, one.seen.arrived
+        size, sent, arrived = measured.emulated.size_bytes, measured.emulated.sent, measured.emulated.arrived
         if size is None or sent is None or sent.start is None:
             return None
-        due = sent.asked - (self.seen.begin - self.seen.clock_offset)
-        if not self.ends_itself and not self.window[0] <= due < self.window[1]:
+        due_s = sent.asked - (self.observation.begin - self.observation.clock_offset)
+        if not self.ends_itself and not self.window[0] <= due_s < self.window[1]:
             return None
-        if one.took is not None:
-            return size, one.took, True, alone
+        if measured.completion_s is not None:
+            return size, measured.completion_s, True, alone
         if sent.how != "cut off":
             return None
         left = size - (0 if arrived is None else arrived.bytes)
@@ -216,7 +211,7 @@ class Outcome:
     @property
     def _alone_bytes_per_s(self) -> Float64:
         """The payload that each flow would have alone by its last path, float64 (flows,)."""
-        ends = [(one.seen.src, one.seen.dst, one.routed.core_at(np.inf)) for one in self.flows]
+        ends = [(flow.emulated.src, flow.emulated.dst, flow.routed.core_at(np.inf)) for flow in self.flows]
         src, dst, core = np.array(ends, dtype=np.int32).reshape(-1, 3).T
         sprayed = self.spec.chosen.sprays
         mbps = alone_rates(self.topo, src, dst, core, self.spec.link_mbps, sprayed=sprayed)
@@ -227,14 +222,14 @@ class Outcome:
         """Of a shuffle: how long it took, when the hosts were done on average, and their goodput (section 6.3)."""
         if not self.in_turns:
             return None
-        if any(one.took is None for one in self.flows):
+        if any(flow.completion_s is None for flow in self.flows):
             return Turns(shuffle_s=None, host_completion_s=None, goodput_mbytes_per_s=None)
         done: dict[int, float] = {}
         size: dict[int, int] = {}
-        for one in self.flows:
-            src = one.seen.src
-            done[src] = max(done.get(src, 0.0), one.start + (one.took or 0.0))
-            size[src] = size.get(src, 0) + (one.seen.size_bytes or 0)
+        for flow in self.flows:
+            src = flow.emulated.src
+            done[src] = max(done.get(src, 0.0), flow.start + (flow.completion_s or 0.0))
+            size[src] = size.get(src, 0) + (flow.emulated.size_bytes or 0)
         hosts = float(np.mean(list(done.values())))
         return Turns(
             shuffle_s=round(max(done.values()), 3),
@@ -275,25 +270,25 @@ class Recovery:
     def _hit(self, down: frozenset[int], t: float) -> NDArray[np.bool_]:
         """Whether each flow, or what acknowledges it, was on a path through these links just before ``t``."""
         hit = np.zeros(self._src.size, dtype=np.bool_)
-        for streams in ([one.routed for one in self._flows], [one.acknowledgements for one in self._flows]):
+        for streams in ([flow.routed for flow in self._flows], [flow.acknowledgements for flow in self._flows]):
             cores = [stream.core_at(np.nextafter(t, 0.0)) for stream in streams]
             src, dst = [stream.src for stream in streams], [stream.dst for stream in streams]
             hit |= np.isin(path_links(self._topo, src, dst, cores), list(down)).any(axis=1)
-        return hit & [one.routed.start < t and one.end > t + STAYED_S for one in self._flows]
+        return hit & [flow.routed.start < t and flow.end > t + STAYED_S for flow in self._flows]
 
     def failures(self) -> tuple[Failure, ...]:
         return tuple(map(self._failure, range(len(self._outages))))
 
     def phases(self, mean_total: Callable[[Window], float], fair_total: Callable[[Window], float]) -> tuple[Phase, ...]:
         """The parts of the window; what all hosts received on average in one, Mb/s, and what was fair."""
-        due = zip(self._outages, moments(self._spec.faults), strict=False)
-        windows = phases([outage.t for outage, moment in due if moment > 0], self._spec.window_s, self._spec.seconds)
+        begun = zip(self._outages, moments(self._spec.faults), strict=False)
+        windows = phases([outage.t for outage, moment in begun if moment > 0], self._spec.window_s, self._spec.seconds)
         return tuple(self._phase(window, mean_total(window), fair_total(window)) for window in windows)
 
     def _phase(self, window: Window, received: float, predicted: float) -> Phase:
         down = links_down_at(self._outages, window[0])
         best = None
-        if all(np.isinf(one.end) for one in self._flows):  # of flows that are there all the time
+        if all(np.isinf(flow.end) for flow in self._flows):  # of flows that are there all the time
             capacity = capacities(self._topo, self._spec.link_mbps, down)
             best = most_possible(self._topo, self._src, self._dst, capacity)
         return Phase(
@@ -331,7 +326,7 @@ class Recovery:
         (by its log); None when there was none to move, or one was not moved before anything else happened."""
         latest = None
         moved = [self._flows[i] for i in hit]
-        for stream in (stream for one in moved for stream in (one.routed, one.acknowledgements)):
+        for stream in (stream for flow in moved for stream in (flow.routed, flow.acknowledgements)):
             if self._works(stream, np.nextafter(outage.t, 0.0), outage):
                 continue
             times = [change.t for change in stream.paths if outage.t <= change.t < until]

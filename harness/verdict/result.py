@@ -14,8 +14,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.run.controller import Event
-from harness.run.observation import Observation, read_seen
+from harness.run import Event, Observation, read_seen
 from harness.verdict.flows import MeasuredFlow, Window, acknowledgement_streams
 from harness.verdict.outcome import LONG_FLOW_S, Outcome, Recovery
 from harness.verdict.rules import Evidence, FullLinks, claims, doubted_claims, full_links, judge
@@ -60,29 +59,29 @@ def failed_run(spec: RunSpec, *reasons: str) -> Run:
 def judged(spec: RunSpec, folder: Path) -> Run:
     """The result of a run whose files, as the guest or root's process left them, are in ``folder``. ValueError, one
     sentence, where what was seen cannot be read."""
-    seen = read_seen(folder)
-    if seen.failed is not None:
-        run = failed_run(spec, seen.failed)
+    observation = read_seen(folder)
+    if observation.failed is not None:
+        run = failed_run(spec, observation.failed)
     else:
         try:
-            run = describe(spec, seen)
+            run = result_of(spec, observation)
         except Exception as error:  # noqa: BLE001, a run that cannot be judged does not count
             (folder / TRACEBACK).write_text("".join(traceback.format_exception(error)))
             run = failed_run(spec, in_words(error))
-    timing = Timing(**{name: round(value, 3) for name, value in seen.timing.items()})
-    return msgspec.structs.replace(run, started=seen.started, timing=timing, environment=seen.environment)
+    timing = Timing(**{name: round(value, 3) for name, value in observation.timing.items()})
+    return msgspec.structs.replace(run, started=observation.started, timing=timing, environment=observation.environment)
 
 
-def describe(spec: RunSpec, seen: Observation) -> Run:
+def result_of(spec: RunSpec, observation: Observation) -> Run:
     """What a run was worth. Raises RunFailed when a host was not sampled."""
-    outcome = Outcome(spec, seen)
+    outcome = Outcome(spec, observation)
     topo, flows, window = outcome.topo, outcome.flows, outcome.window
-    counters = Counters(topo, seen.series, seen.begin)
-    _check_cores(topo, seen.events)
-    recovery = Recovery(topo, spec, seen.outages, flows)
+    counters = Counters(topo, observation.series, observation.begin)
+    _check_cores(topo, observation.events)
+    recovery = Recovery(topo, spec, observation.outages, flows)
     ports = counters.means(window)
     if outcome.lasts:
-        full = full_links(topo, spec, flows, seen.outages, counters.sent)
+        full = full_links(topo, spec, flows, observation.outages, counters.sent)
     else:  # hardly a link is full from beginning to end
         full = FullLinks(window, {}, f"flows come and go, and none of them has to take {LONG_FLOW_S:g} s")
 
@@ -99,17 +98,17 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         full=full,
         claims=claims(topo, spec, flows, window, ports),
         # A flow that had no path cannot be blamed for what it did not send.
-        unfinished_flows=[flow for flow in seen.unfinished if flow.split(" (")[0] not in recovery.cut_off],
-        lost_packets=None if spec.fail else seen.lost_packets,
+        unfinished_flows=[flow for flow in observation.unfinished if flow.split(" (")[0] not in recovery.cut_off],
+        lost_packets=None if spec.fail else observation.lost_packets,
         window=window,
-        dead_processes=seen.dead,
+        dead_processes=observation.dead_programs,
         besides_mbps=outcome.handshakes_mbps(counters.span) + outcome.reordering_mbps,
         spread_mbps=outcome.spread_mbps(ports),
         progress=outcome.progress,
         rates=dict(zip(sending_ports(topo), link_rates(topo).tolist(), strict=True)),
     )
-    judgement = judge(evidence, _doubts(seen, outcome))
-    if seen.lost is None and (too_short := outcome.too_short):
+    judgement = judge(evidence, _doubts(observation, outcome))
+    if observation.controller_lost is None and (too_short := outcome.too_short):
         judgement = replace(judgement, verdict="invalid", reasons=(too_short,))
     return msgspec.structs.replace(
         unmeasured(spec),
@@ -120,7 +119,7 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
         bound_mbps=_bound(outcome),
         verdict=judgement.verdict,
         reasons=judgement.reasons,
-        remarks=(*judgement.remarks, *_held_back(seen)),
+        remarks=(*judgement.remarks, *_held_back(observation)),
         rules=judgement.rules,
         rates=Rates(
             t=_rounded(counters.times),
@@ -142,39 +141,42 @@ def describe(spec: RunSpec, seen: Observation) -> Run:
             )
             for claim in doubted_claims(evidence)
         },
-        queue_drops={name: drops for name, drops in sorted(seen.drops.items()) if drops},
+        queue_drops={name: drops for name, drops in sorted(observation.drops.items()) if drops},
         flows=tuple(one.record(window, end) for one, end in zip(flows, outcome.fair.end.tolist(), strict=True)),
         completion=outcome.completion,
         progress=None if outcome.progress is None else round(outcome.progress, 4),
         turns=outcome.turns,
-        collective=seen.collective,
-        cpu=Cpu(t=tuple(round(t - seen.begin, 3) for t in seen.cpu_times), idle_percent=_rounded(seen.cpu_idle)),
-        rounds=tuple(_round(event, seen.begin) for event in seen.events if event["event"] == "round"),
-        costs=costs(seen, flows, outcome.ended),
-        lost_packets=seen.lost_packets,
-        throttled_s=seen.throttled_s,
-        controller_restarts=_restarts(seen),
+        collective=observation.collective,
+        cpu=Cpu(
+            t=tuple(round(t - observation.begin, 3) for t in observation.cpu_times),
+            idle_percent=_rounded(observation.cpu_idle),
+        ),
+        rounds=tuple(_round(event, observation.begin) for event in observation.events if event["event"] == "round"),
+        costs=costs(observation, flows, outcome.ended),
+        lost_packets=observation.lost_packets,
+        throttled_s=observation.throttled_s,
+        controller_restarts=_restarts(observation),
         failures=recovery.failures() if spec.fail else (),
         phases=recovery.phases(mean_total, lambda window: outcome.fair_in(window).total_mbps) if spec.fail else (),
     )
 
 
 def _bound(outcome: Outcome) -> float | None:
-    ends = np.array([(one.seen.src, one.seen.dst) for one in outcome.flows], dtype=np.int32).reshape(-1, 2).T
+    ends = np.array([(flow.emulated.src, flow.emulated.dst) for flow in outcome.flows], dtype=np.int32).reshape(-1, 2).T
     bound = outcome.spec.bound_mbps(*ends) if outcome.lasts else None
     return None if bound is None else round(bound, 3)
 
 
-def _doubts(seen: Observation, outcome: Outcome) -> list[str]:
-    errors = [event["message"] for event in seen.events if event["event"] == "error"]
-    lost = [] if seen.lost is None else [seen.lost]
+def _doubts(observation: Observation, outcome: Outcome) -> list[str]:
+    errors = [event["message"] for event in observation.events if event["event"] == "error"]
+    lost = [] if observation.controller_lost is None else [observation.controller_lost]
     return [*lost, *(f"the controller reported an error: {message}" for message in errors[:3]), *outcome.reasons()]
 
 
-def _held_back(seen: Observation) -> Iterator[str]:
-    if seen.throttled_s:
-        host, most_s = max(seen.throttled_s.items(), key=lambda item: item[1])
-        yield f"--host-cpu held back {len(seen.throttled_s)} hosts, {host} the longest: for {most_s:.1f} s"
+def _held_back(observation: Observation) -> Iterator[str]:
+    if observation.throttled_s:
+        host, most_s = max(observation.throttled_s.items(), key=lambda item: item[1])
+        yield f"--host-cpu held back {len(observation.throttled_s)} hosts, {host} the longest: for {most_s:.1f} s"
 
 
 def _check_cores(topo: Network, events: Sequence[Event]) -> None:
@@ -183,17 +185,17 @@ def _check_cores(topo: Network, events: Sequence[Event]) -> None:
         raise RunFailed(f"the controller sent flows by way of core {min(strange)}, which is not there")
 
 
-def _restarts(seen: Observation) -> tuple[Restart, ...]:
+def _restarts(observation: Observation) -> tuple[Restart, ...]:
     """When a controller was missed, and when the next one had every switch under control again."""
     records = []
-    for restart in seen.restarts:
-        after = [event for event in seen.events if event["t"] > restart.t]
+    for restart in observation.restarts:
+        after = [event for event in observation.events if event["t"] > restart.t]
         ready = next((event["t"] for event in after if event["event"] == "ready"), None)
         records.append(
             Restart(
-                t=round(restart.t - seen.begin, 3),
+                t=round(restart.t - observation.begin, 3),
                 reason=restart.reason,
-                ready_t=None if ready is None else round(ready - seen.begin, 3),
+                ready_t=None if ready is None else round(ready - observation.begin, 3),
                 adopted=sum(event.get("reason") == "adopted" for event in after),
             )
         )
@@ -225,14 +227,14 @@ class Counters:
             raise RunFailed(f"bwm-ng has no samples for {len(missing)} hosts: {', '.join(missing[:4])}")
         self._begin = begin
         self.received = {host: series[ports[host]] for host in topo.hosts}
-        self.sent = {name: (one.t - begin, one.out_mbps) for name, one in series.items()}
+        self.sent = {name: (samples.t - begin, samples.out_mbps) for name, samples in series.items()}
         # What a host sends shows in what enters its switch.
-        self.sent |= {host: (one.t - begin, one.in_mbps) for host, one in self.received.items()}
-        self.samples = min(len(one.t) for one in self.received.values())
+        self.sent |= {host: (samples.t - begin, samples.in_mbps) for host, samples in self.received.items()}
+        self.samples = min(len(samples.t) for samples in self.received.values())
         first = next(iter(self.received.values()))
         self.times: NDArray[np.float64] = first.t[: self.samples] - begin
         self.total_mbps: NDArray[np.float64] = np.sum(
-            [one.out_mbps[: self.samples] for one in self.received.values()], axis=0
+            [samples.out_mbps[: self.samples] for samples in self.received.values()], axis=0
         )
 
     def means(self, window: Window) -> dict[str, float]:
@@ -241,26 +243,28 @@ class Counters:
 
     def received_mbps(self, window: Window) -> float:
         """Mb/s that all hosts together received on average."""
-        return sum(mean_over(one.t - self._begin, one.out_mbps, window) for one in self.received.values())
+        return sum(mean_over(samples.t - self._begin, samples.out_mbps, window) for samples in self.received.values())
 
     @property
     def span(self) -> Window:
         series = self.received.values()
-        return max(one.t[0] for one in series) - self._begin, min(one.t[-1] for one in series) - self._begin
+        return max(samples.t[0] for samples in series) - self._begin, min(
+            samples.t[-1] for samples in series
+        ) - self._begin
 
 
 # --- what scheduling costs: the controller's work, and how soon it acts ----------------------------------------
 
 
-def costs(seen: Observation, flows: Sequence[MeasuredFlow], seconds: float) -> dict[str, float]:
+def costs(observation: Observation, flows: Sequence[MeasuredFlow], seconds: float) -> dict[str, float]:
     """By name, for the result; what could not be seen is left out. ``seconds``: how long the traffic lasted."""
     costs_by_name: dict[str, float] = {
-        **_controller(seen.events, seen.begin, seconds),
-        **{name: int(count) for name, count in sorted(seen.tcp.items())},
-        **{name: int(count) for name, count in seen.hull.items()},
+        **_controller(observation.events, observation.begin, seconds),
+        **{name: int(count) for name, count in sorted(observation.tcp.items())},
+        **{name: int(count) for name, count in observation.hull.items()},
     }
-    if any(event["event"] == "round" for event in seen.events):
-        costs_by_name |= _reactions(seen, flows)
+    if any(event["event"] == "round" for event in observation.events):
+        costs_by_name |= _reactions(observation, flows)
     return costs_by_name
 
 
@@ -287,16 +291,16 @@ def _controller(events: Sequence[Event], begin: float, seconds: float) -> dict[s
     }
 
 
-def _reactions(seen: Observation, flows: Sequence[MeasuredFlow]) -> dict[str, float]:
+def _reactions(observation: Observation, flows: Sequence[MeasuredFlow]) -> dict[str, float]:
     """How long after its start a large flow was found to be one, and how long until it went another way. Medians, over
     the flows concerned."""
-    by_ends = {one.ends: one for one in flows}
-    placed = {e["key"]: (e["src"], e["dst"], e["src_port"]) for e in seen.events if e["event"] == "flow"}
+    by_ends = {flow.ends: flow for flow in flows}
+    placed = {e["key"]: (e["src"], e["dst"], e["src_port"]) for e in observation.events if e["event"] == "flow"}
     of_key = {key: by_ends[ends] for key, ends in placed.items() if ends in by_ends}
     detected: dict[int, float] = {}
     moved: dict[int, list[float]] = {}
-    for event in seen.events:
-        t = event["t"] - seen.begin
+    for event in observation.events:
+        t = event["t"] - observation.begin
         if event["event"] == "round":
             polled = t - event["compute_s"] - event["install_s"]  # it is logged when all is done
             for large in event.get("large_flows", ()):

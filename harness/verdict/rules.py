@@ -26,7 +26,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from harness.network import shaping
-from harness.run.observation import Outage
+from harness.run import Outage
 from harness.verdict.flows import MeasuredFlow, Window, fair
 from record import run as record_run
 from record.run import Rule, Verdict, mean_over
@@ -140,11 +140,11 @@ def full_links(
 ) -> FullLinks:
     """The links that have to be full once TCP has settled. ``sent``: when (seconds since the traffic started) and how
     fast (Mb/s) each port sent; one without samples counts as nan."""
-    begun = [t for one in flows for t in (one.start, *(change.t for change in one.routed.paths[1:]))]
+    begun = [t for flow in flows for t in (flow.start, *(change.t for change in flow.routed.paths[1:]))]
     settled = settled_window(spec, begun, outages)
     unsettled = f"TCP had no second to settle in: that takes {settle_s(spec):.3g} s after a flow began or was moved"
     window = settled or spec.window_s
-    full = fair(topo, [one.routed for one in flows], window, spec.link_mbps, outages).full_links
+    full = fair(topo, [flow.routed for flow in flows], window, spec.link_mbps, outages).full_links
     silent: tuple[Float64, Float64] = (np.array([]), np.array([]))
     ports = sending_ports(topo)
     mbps = {port: mean_over(*sent.get(port, silent), window=window) for port in sorted(ports[link] for link in full)}
@@ -245,10 +245,10 @@ class Judgement:
     rules: tuple[Rule, ...]
 
 
-def judge(seen: Evidence, doubts: Sequence[str] = ()) -> Judgement:
+def judge(evidence: Evidence, doubts: Sequence[str] = ()) -> Judgement:
     """The verdict; ``doubts`` are reasons of others."""
-    sound = [rule(seen) for rule in (_processes, _limits, _flows, _counters, _paths, _losses)]
-    speed = [rule(seen) for rule in (_total, _progress, _full_links)]
+    sound = [rule(evidence) for rule in (_processes, _limits, _flows, _counters, _paths, _losses)]
+    speed = [rule(evidence) for rule in (_total, _progress, _full_links)]
     against = [sentence for check in sound for sentence in check.against]
     against += [sentence for check in speed for sentence in check.against][:1]  # the others would say the same
     remarks = tuple(check.remark for check in speed if check.remark)
@@ -257,7 +257,7 @@ def judge(seen: Evidence, doubts: Sequence[str] = ()) -> Judgement:
         return Judgement("invalid", (*doubts, *against), remarks, rules)
     # The coarse rule of the total never says that the machine was fast enough.
     fast = any(check.rule.rule != TOTAL and (check.rule.kept or check.remark) for check in speed)
-    if seen.spec.time == "virtual" or fast:
+    if evidence.spec.time == "virtual" or fast:
         return Judgement("ok", (), remarks, rules)
     why = "; ".join(check.rule.why_not for check in speed if check.rule.why_not)
     return Judgement("not judged", (f"no rule of speed could be applied: {why}",), remarks, rules)
@@ -278,50 +278,54 @@ def _sound_check(rule: Rule, *reasons: str) -> Check:
     return Check(rule, () if rule.kept else reasons)
 
 
-def _processes(seen: Evidence) -> Check:
-    ended = seen.dead_processes
+def _processes(evidence: Evidence) -> Check:
+    ended = evidence.dead_processes
     return _sound_check(Rule("processes", not ended), *(f"{name} ended during the run" for name in ended))
 
 
-def _limits(seen: Evidence) -> Check:
-    bucket_mbit = shaping.of_run(seen.spec).burst_bytes * 8e-6  # what a port may send beyond its rate after it was idle
-    over = {port: rate / seen.limit_mbps(port) for port, rate in seen.port_mbps.items()}
+def _limits(evidence: Evidence) -> Check:
+    bucket_mbit = (
+        shaping.shape_of(evidence.spec).burst_bytes * 8e-6
+    )  # what a port may send beyond its rate after it was idle
+    over = {port: rate / evidence.limit_mbps(port) for port, rate in evidence.port_mbps.items()}
     port = max(over, key=lambda port: (over[port] != over[port], over[port]), default="")
-    rate, limit = seen.port_mbps.get(port, 0.0), seen.limit_mbps(port)
-    most = limit * (1 + LIMIT_EXCESS) + bucket_mbit / (seen.window[1] - seen.window[0])
+    rate, limit = evidence.port_mbps.get(port, 0.0), evidence.limit_mbps(port)
+    most_mbps = limit * (1 + LIMIT_EXCESS) + bucket_mbit / (evidence.window[1] - evidence.window[0])
     reason = f"port {port} carried {rate:.2f} Mb/s, above its limit of {limit:g} Mb/s"
-    return _sound_check(Rule("limits", rate <= most, rate, most=most), reason)
+    return _sound_check(Rule("limits", rate <= most_mbps, rate, most=most_mbps), reason)
 
 
-def _flows(seen: Evidence) -> Check:
-    flows = seen.unfinished_flows
+def _flows(evidence: Evidence) -> Check:
+    flows = evidence.unfinished_flows
     reason = f"{len(flows)} flows did not run from start to end: {', '.join(flows[:4])}"
     return _sound_check(Rule("flows", not flows), reason)
 
 
-def _counters(seen: Evidence) -> Check:
-    wire = seen.payload_mbps * (wire_per_payload(seen.spec.mtu) + acknowledgements_per_payload(seen.spec.mtu))
-    wire += seen.besides_mbps
-    apart = _apart(wire, seen.counted_mbps)
+def _counters(evidence: Evidence) -> Check:
+    wire = evidence.payload_mbps * (
+        wire_per_payload(evidence.spec.mtu) + acknowledgements_per_payload(evidence.spec.mtu)
+    )
+    wire += evidence.besides_mbps
+    apart = _apart(wire, evidence.counted_mbps)
     reason = (
-        f"bwm-ng saw {seen.counted_mbps:.1f} Mb/s arrive where iperf's {seen.payload_mbps:.1f} Mb/s of payload "
+        f"bwm-ng saw {evidence.counted_mbps:.1f} Mb/s arrive where iperf's {evidence.payload_mbps:.1f} Mb/s of payload "
         f"make {wire:.1f} Mb/s on the wire: more than {TOOLS_DISAGREE:.0%} apart"
     )
     return _sound_check(Rule("counters", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
 
 
-def doubted_claims(seen: Evidence) -> list[LinkClaim]:
+def doubted_claims(evidence: Evidence) -> list[LinkClaim]:
     """The links to which the log gives flows that delivered more than their counters say."""
-    return [claim for claim in seen.claims if not _excess(seen, claim) <= CLAIM_EXCESS]
+    return [claim for claim in evidence.claims if not _excess(evidence, claim) <= CLAIM_EXCESS]
 
 
-def _excess(seen: Evidence, claim: LinkClaim) -> float:
-    return claim.excess_mbps / seen.limit_mbps(claim.port)
+def _excess(evidence: Evidence, claim: LinkClaim) -> float:
+    return claim.excess_mbps / evidence.limit_mbps(claim.port)
 
 
-def _apart(one: float, other: float) -> float:
+def _apart(first: float, second: float) -> float:
     """How far two numbers are apart, as a share of the larger one."""
-    return abs(one - other) / larger if (larger := max(one, other)) else 0.0
+    return abs(first - second) / larger if (larger := max(first, second)) else 0.0
 
 
 def _conservation(delivered: float, carried: float) -> Check:
@@ -333,24 +337,24 @@ def _conservation(delivered: float, carried: float) -> Check:
     return _sound_check(Rule("conservation", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
 
 
-def _paths(seen: Evidence) -> Check:
-    if seen.spread_mbps is not None:
-        return _conservation(*seen.spread_mbps)
-    if not seen.claims:
+def _paths(evidence: Evidence) -> Check:
+    if evidence.spread_mbps is not None:
+        return _conservation(*evidence.spread_mbps)
+    if not evidence.claims:
         return Check(Rule("paths", None, why_not="the controller claims no path"))
-    doubted, excess_of = doubted_claims(seen), partial(_excess, seen)
-    worst = max(doubted or seen.claims, key=excess_of)
+    doubted, excess_of = doubted_claims(evidence), partial(_excess, evidence)
+    worst = max(doubted or evidence.claims, key=excess_of)
     reason = (
         f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
         f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
     )
-    return _sound_check(Rule("paths", not doubted, max(map(excess_of, seen.claims)), most=CLAIM_EXCESS), reason)
+    return _sound_check(Rule("paths", not doubted, max(map(excess_of, evidence.claims)), most=CLAIM_EXCESS), reason)
 
 
-def _losses(seen: Evidence) -> Check:
-    if seen.lost_packets is None:
+def _losses(evidence: Evidence) -> Check:
+    if evidence.lost_packets is None:
         return Check(Rule("losses", None, why_not="a cable out of service loses packets"))
-    place, count = max(seen.lost_packets.items(), key=lambda item: item[1], default=("", 0))
+    place, count = max(evidence.lost_packets.items(), key=lambda item: item[1], default=("", 0))
     return _sound_check(
         Rule("losses", not count, count, most=0), f"{count} packets were lost in {place}, outside every queue"
     )
@@ -359,32 +363,32 @@ def _losses(seen: Evidence) -> Check:
 # --- speed ----------------------------------------------------------------------------------------------
 
 
-def _total(seen: Evidence) -> Check:
-    share = seen.measured_mbps / seen.predicted_mbps if seen.predicted_mbps else 0.0
-    kept = seen.measured_mbps >= MIN_OF_MAXMIN * seen.predicted_mbps
+def _total(evidence: Evidence) -> Check:
+    share = evidence.measured_mbps / evidence.predicted_mbps if evidence.predicted_mbps else 0.0
+    kept = evidence.measured_mbps >= MIN_OF_MAXMIN * evidence.predicted_mbps
     reason = (
-        f"{seen.measured_mbps:.1f} Mb/s is {share:.0%} of the {seen.predicted_mbps:.1f} Mb/s that these paths allow "
-        f"(at least {MIN_OF_MAXMIN:.0%} counts)"
+        f"{evidence.measured_mbps:.1f} Mb/s is {share:.0%} of the {evidence.predicted_mbps:.1f} Mb/s that these paths "
+        f"allow (at least {MIN_OF_MAXMIN:.0%} counts)"
     )
-    return _speed_check(seen, Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN), reason)
+    return _speed_check(evidence, Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN), reason)
 
 
-def _progress(seen: Evidence) -> Check:
-    if seen.progress is None:
+def _progress(evidence: Evidence) -> Check:
+    if evidence.progress is None:
         return Check(Rule("progress", None))
     reason = (
-        f"for long flows their paths allowed {seen.progress:.0%} of the time that they took (at least "
+        f"for long flows their paths allowed {evidence.progress:.0%} of the time that they took (at least "
         f"{MIN_OF_MAXMIN:.0%} counts)"
     )
-    rule = Rule("progress", seen.progress >= MIN_OF_MAXMIN, seen.progress, least=MIN_OF_MAXMIN)
-    return _speed_check(seen, rule, reason)
+    rule = Rule("progress", evidence.progress >= MIN_OF_MAXMIN, evidence.progress, least=MIN_OF_MAXMIN)
+    return _speed_check(evidence, rule, reason)
 
 
-def _full_links(seen: Evidence) -> Check:
-    full = seen.full
+def _full_links(evidence: Evidence) -> Check:
+    full = evidence.full
     if not full.mbps:
         return Check(Rule("full links", None, why_not=full.why_not or "no link has to be full all the time"))
-    carried = float(np.median([mbps / seen.limit_mbps(port) for port, mbps in full.mbps.items()]))
+    carried = float(np.median([mbps / evidence.limit_mbps(port) for port, mbps in full.mbps.items()]))
     reason = (
         f"half of the {len(full.mbps)} links that have to be full carried less than {carried:.1%} of their rate "
         f"(at least {MIN_OF_FULL:.0%} counts)"
@@ -392,15 +396,15 @@ def _full_links(seen: Evidence) -> Check:
     rule = Rule("full links", carried >= MIN_OF_FULL, carried, least=MIN_OF_FULL)
     if not rule.kept and full.why_not is not None:
         return Check(replace(rule, kept=None, why_not=f"{full.why_not}, and {reason}"))
-    return _speed_check(seen, rule, reason)
+    return _speed_check(evidence, rule, reason)
 
 
-def _speed_check(seen: Evidence, rule: Rule, reason: str) -> Check:
+def _speed_check(evidence: Evidence, rule: Rule, reason: str) -> Check:
     """``reason``: in what the run was slow, where the rule is broken. It condemns no run in virtual time."""
     if rule.kept:
         return Check(rule)
-    if seen.spec.time == "virtual":  # no machine is slow there
+    if evidence.spec.time == "virtual":  # no machine is slow there
         return Check(rule, remark=f"TCP was slow: {reason}")
     # After a failure TCP takes seconds to find its rate again, which a short run cannot make up for.
-    who = "the machine, or TCP after the failure," if seen.spec.fail else "the machine"
+    who = "the machine, or TCP after the failure," if evidence.spec.fail else "the machine"
     return Check(rule, (f"{who} was too slow: {reason}",))

@@ -15,14 +15,21 @@ from pathlib import Path
 
 import msgspec
 
-from harness.network.fabric import Fabric, FabricOptions
-from harness.network.hosts import Tcp, permitted
-from harness.network.netlink import EPORT, Netlink
-from harness.network.processes import Children
-from harness.network.shaping import Shape, apply, counted, verify
-from harness.run.observation import Sampler, tcp_counters
+from harness.network import (
+    EPORT,
+    Children,
+    Fabric,
+    FabricOptions,
+    Netlink,
+    Shape,
+    Tcp,
+    count_ports,
+    permitted,
+    shape_ports,
+    verify_shapes,
+)
+from harness.run import Arrived, EmulatedFlow, Sampler, Transfers, tcp_counters
 from harness.run.trace import Packets
-from harness.run.traffic import Arrived, EmulatedFlow, Transfers
 from record.files import temporary_folder
 from record.spec import RunSpec
 from studies import star
@@ -85,8 +92,8 @@ def _build(scene: Scene, topo: NonBlocking, fabric: Fabric, folder: Path) -> Non
     for number, host in enumerate(topo.hosts[1:], start=2):
         _shape_end(scene, port_name(host, 0), fabric.pid_of(host))
         if scene.delay_ms:
-            _shape_end(scene, port_name(topo.SWITCH, number), fabric.switches.pid)
-    verify({WATCHED: scene.shape}, [WATCHED], fabric.switches.pid)
+            _shape_end(scene, port_name(topo.SWITCH, number), fabric.open_vswitch.namespace)
+    verify_shapes({WATCHED: scene.shape}, [WATCHED], fabric.open_vswitch.namespace)
 
 
 def _shape_end(scene: Scene, port: str, namespace: int) -> None:
@@ -94,8 +101,8 @@ def _shape_end(scene: Scene, port: str, namespace: int) -> None:
     if scene.access == 1 and not scene.delay_ms:
         return
     faster = Shape(scene.mbps * scene.access, 1000, scene.mtu, carrier=EPORT, delay_ms=scene.delay_ms)
-    apply({port: faster}, [port], namespace)
-    verify({port: faster}, [port], namespace)
+    shape_ports({port: faster}, [port], namespace)
+    verify_shapes({port: faster}, [port], namespace)
 
 
 def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
@@ -120,7 +127,7 @@ class Looking(Sampler):
         self._opened = contextlib.ExitStack()
         self._switch, *self._hosts = (
             self._opened.enter_context(contextlib.closing(Netlink(pid)))
-            for pid in (fabric.switches.pid, *map(fabric.pid_of, senders))
+            for pid in (fabric.open_vswitch.namespace, *map(fabric.pid_of, senders))
         )
 
     def __exit__(self, *exception: object) -> None:
@@ -131,7 +138,7 @@ class Looking(Sampler):
         t = time.monotonic() - self.begin
         if t < 0:
             return
-        queue = counted(self._switch, EPORT)[WATCHED]
+        queue = count_ports(self._switch, EPORT)[WATCHED]
         rtt_ms = {
             number: 1e3 * one.rtt_s
             for number, host in enumerate(self._hosts, start=1)

@@ -16,15 +16,14 @@ import msgspec
 import numpy as np
 
 from harness.hosts.connections import BIN_S
-from harness.network.netlink import EPORT
-from harness.network.shaping import MARK_PACKETS, Shape
+from harness.network import EPORT, MARK_PACKETS, Shape
 from record.files import write_whole
 from topos.arrays import Float64
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER, payload_share
 from traffic.textfile import read_regular
 
 if TYPE_CHECKING:
-    from harness.jobs.guests import GuestImage
+    from harness.jobs import GuestImage
 
 KEPT = Path("results/runs/hifi")
 ROOT = Path(__file__).resolve().parents[2]

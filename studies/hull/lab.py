@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from harness.network.fabric import Fabric, FabricOptions
-from harness.network.hosts import Tcp, permitted
+from harness.network.host_setup import Tcp, permitted
 from harness.network.netlink import EPORT, Eport, Netlink, inside
 from harness.network.processes import Children
 from harness.network.shaping import Shape
@@ -210,7 +210,7 @@ class Watch:
         self.sent: tuple[int, int] = (0, 0)
         self.received = np.zeros(0, np.int64)
         self._exchanges = exchanges
-        self._kernel = Netlink(fabric.switches.pid)
+        self._kernel = Netlink(fabric.open_vswitch.namespace)
 
     def port(self) -> Eport:
         return next(one for one in self._kernel.eports() if one.name == WATCHED)
@@ -288,7 +288,7 @@ def _from_their_starts(exchanges: Exchanges) -> Int64:
 
 
 def _sent_packets(fabric: Fabric) -> int:
-    lines = Path(f"/proc/{fabric.switches.pid}/net/dev").read_text().splitlines()
+    lines = Path(f"/proc/{fabric.open_vswitch.namespace}/net/dev").read_text().splitlines()
     (counts,) = [rest.split() for name, _, rest in (line.partition(":") for line in lines) if name.strip() == WATCHED]
     return int(counts[9])
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import numpy as np
 
-from plots.load import load_sweep
+from plots.paired_tests import Difference, holm
 from plots.pictures import named, picture
+from plots.stored_sweep import load_sweep
 from plots.style import logarithmic, scheme_label
-from plots.trials import Difference, holm
 from record.options import in_words, json_option, output, picture_options
 from record.output import conclude, write_csv
 from record.run import Run

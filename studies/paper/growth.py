@@ -22,7 +22,7 @@ from record.completion import CLASSES
 from record.options import field_options
 from simulator.config import Config, bounded
 from studies.paper import schemes_option
-from studies.paper.beyond import by_size
+from studies.paper.open_questions import by_size
 from studies.study import Parts, Row, Rows, Study, column, grouped, in_seeds, numbers, study, table
 
 STATISTICS = {"median_slowdown": "median slowdown", "p99_slowdown": "99th percentile of slowdown"}

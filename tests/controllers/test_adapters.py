@@ -187,7 +187,7 @@ def test_it_listens_nowhere_else(tmp_path):
 def test_static_schemes_start_without_numba():
     code = """if True:
         import sys
-        import harness.jobs.experiment
+        import harness.run.experiment
         from tests.controllers.fake_network import FakeNetwork
         FakeNetwork(scheme=sys.argv[1], k=4)
         print("numba" in sys.modules)

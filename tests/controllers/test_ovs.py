@@ -10,7 +10,7 @@ import pytest
 
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
 from harness.network.footprint import run_folder, sole_use
-from harness.network.processes import Children, run
+from harness.network.processes import Children, run_program
 from harness.network.shaping import Shape
 from harness.run.controller import PORT, Controller
 from hedera.schemes import SCHEMES
@@ -33,7 +33,7 @@ class Emulation:
         self.children = stack.enter_context(Children())
         where = (TREE, FabricOptions(Shape(10)), self.sockets, self.children)
         self.fabric = stack.enter_context(Fabric(*where))
-        where = (self.fabric.control, settings, folder, self.children)
+        where = (self.fabric.control_namespace, settings, folder, self.children)
         self.controller = Controller(platform, CONTROLLER_ADDRESS, *where)
         self.fabric.build()
         self.controller.wait_for("start", PATIENCE_S)
@@ -45,7 +45,7 @@ class Emulation:
         return self.controller.find(kind)
 
     def at(self, host, *command):
-        return run(command, namespace=self.fabric.pid_of(TREE.host_name(host)))
+        return run_program(command, namespace=self.fabric.pid_of(TREE.host_name(host)))
 
     def start(self, host, *command):
         """A program that goes on, and the file of what it says."""
@@ -65,7 +65,7 @@ class Emulation:
 
     def table(self, switch, match):
         socket = self.sockets / "openvswitch" / f"{switch}.mgmt"
-        return run(["ovs-ofctl", "-O", "OpenFlow10", "dump-flows", f"unix:{socket}", match])
+        return run_program(["ovs-ofctl", "-O", "OpenFlow10", "dump-flows", f"unix:{socket}", match])
 
     def entries(self, switch, key):
         """The out ports of a flow's entries at a switch."""
@@ -152,7 +152,7 @@ def test_packets_draw_their_paths_after_a_gap(emulate, gap_us, share, stays):
 
     def by_core():
         """Packets that each core sent to the pod of host 8."""
-        lines = run(["cat", "/proc/net/dev"], namespace=net.fabric.switches.pid).split("\n")
+        lines = run_program(["cat", "/proc/net/dev"], namespace=net.fabric.open_vswitch.namespace).split("\n")
         return np.array([int(line.split(":")[1].split()[9]) for line in lines if re.search(r"4_\d_\d-eth3:", line)])
 
     udp = net.iperf(0, 8, "-u", "-b", "2M", "-l", "1000", "-t", "4")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from plots.summary import show
 from tests.harness.test_cli import asked
 

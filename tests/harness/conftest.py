@@ -4,11 +4,12 @@ from contextlib import nullcontext
 import pytest
 
 from harness import library
-from harness.jobs import experiment, publish
-from harness.jobs.publish import RESULT
+from harness.jobs import carry_out
+from harness.jobs.carry_out import RESULT
 from harness.network import footprint as footprints
 from harness.network import machine, netlink
 from harness.network.processes import wait_until
+from harness.run import experiment
 from harness.run.observation import SEEN
 from record import run as record
 from tests.commands import PATIENCE_S, let_in
@@ -18,12 +19,12 @@ from tests.harness.real_runs import footprint
 @pytest.fixture(autouse=True)
 def judged_as_made(monkeypatch):
     """A run that a test's carrier has made (`tests.harness.jobs.made`) is judged to be that."""
-    judged = publish.judged
+    judged = carry_out.judged
 
     def made_or_judged(spec, folder):
         return judged(spec, folder) if (folder / SEEN).exists() else record.read(folder / RESULT)
 
-    monkeypatch.setattr(publish, "judged", made_or_judged)
+    monkeypatch.setattr(carry_out, "judged", made_or_judged)
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def planned(monkeypatch):
 @pytest.fixture
 def pid():
     """Of a thread in a network namespace of its own."""
-    pid = netlink.hold()
+    pid = netlink.hold_namespace()
     yield pid
     if pid in netlink._held:
-        netlink.release(pid)
+        netlink.release_namespace(pid)

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from harness.network.footprint import HOME
-from harness.network.hosts import ALLOWED
+from harness.network.host_setup import ALLOWED
 from harness.network.machine import SYSCTL
-from harness.network.processes import run
+from harness.network.processes import run_program
 from record.files import is_alive
 from tests.commands import hedera, ran
 
@@ -31,8 +31,8 @@ def footprint():
     living = [folder for folder in folders if is_alive(folder.name)]
     groups = Path("/sys/fs/cgroup").glob("**/hedera-*")
     return {
-        "links": run(["ip", "-br", "link"]),
-        "namespaces": run(["ip", "netns"]),
+        "links": run_program(["ip", "-br", "link"]),
+        "namespaces": run_program(["ip", "netns"]),
         "processes": [
             f"{pid} {words}"
             for pid, state, words in (line.split(maxsplit=2) for line in said.splitlines())

@@ -12,10 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from harness.jobs import guests
-from harness.jobs.job import PROGRAMS, Job, job_of
-from harness.jobs.world import World
+from harness.jobs.guest_files import World
 from harness.network.processes import wait_until
-from harness.run.source import first_source
+from harness.run.job import PROGRAMS, Job, first_source, job_of
 from record.errors import UnfitMachine, WorkerFailed
 from record.spec import RunSpec
 from tests.clusters import dask_cluster

@@ -8,11 +8,11 @@ from click.testing import CliRunner
 
 from harness.cli.report import compare
 from harness.cli.run import run as run_command
-from harness.jobs.publish import RESULT
+from harness.jobs.carry_out import RESULT
 from harness.sweep import TrafficSpec, keep_settings, plan
 from plots.compare_sweeps import OF_THE_PATTERN
 from plots.compare_sweeps import compare as compare_folders
-from plots.comparison import bars
+from plots.comparison_page import bars
 from plots.style import option_name
 from record.run import Settings, write
 from record.spec import RunSpec

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from harness.network import openvswitch, shaping
+from harness.network import fabric as network_fabric
+from harness.network import shaping
 from harness.network.fabric import Fabric, FabricOptions
 from harness.network.footprint import run_folder, sole_use
 from harness.network.processes import Children
@@ -54,8 +55,8 @@ def test_a_program_that_dies_or_hangs(tmp_path, clean, name, does, words):
 def test_an_open_vswitch_that_dies_or_hangs(tmp_path, clean, monkeypatch, daemon, does, words):
     (tmp_path / daemon).write_text(f"#!/bin/sh\n{does}\n")
     (tmp_path / daemon).chmod(0o755)
-    monkeypatch.setattr(openvswitch, "PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(openvswitch, "START_S", 1.0)
+    monkeypatch.setattr(network_fabric, "PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(network_fabric, "DAEMON_SOCKET_S", 1.0)
     with (
         pytest.raises(RunFailed) as failure,
         sole_use(),

@@ -186,7 +186,7 @@ time.sleep(60)
 """
 BEGINS = {
     "a run": "from harness.network import footprint as f\nf.HOME = Path({!r})\nwith f.sole_use(): print('mine')",
-    "a sweep": "from harness.jobs.publish import alone_in\nwith alone_in(Path({!r})): print('mine')",
+    "a sweep": "from harness.jobs.carry_out import alone_in\nwith alone_in(Path({!r})): print('mine')",
 }
 
 
@@ -293,7 +293,7 @@ def test_looking_into_the_child_that_stays_root(place):
     environment and open files, traces it, ends it."""
     program = f"""
 import os, sys, time; sys.path.insert(0, {str(ROOT)!r})
-from harness.jobs import root
+from harness import root
 root.start()
 print(os.getresuid(), root.root().pid, flush=True)
 time.sleep(60)

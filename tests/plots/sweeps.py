@@ -4,7 +4,7 @@ import json
 import random
 from pathlib import Path
 
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from record.run import ARCHIVE, decode, unpacked
 
 KEPT = Path(__file__).parents[2] / "results/sinks-emulator1/10-links"

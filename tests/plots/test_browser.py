@@ -10,8 +10,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 from plots.explorer import explorer
-from plots.load import load_sweep
 from plots.report import write_page
+from plots.stored_sweep import load_sweep
 from tests.browser import MODERATE_OR_WORSE, chromium, needs_chromium
 from tests.plots.sweeps import failed, kept_sweep, run_document, store
 

@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import ttest_1samp
 
 from plots.compare_sweeps import Sweeps, by_value, compare
-from plots.trials import difference
+from plots.paired_tests import difference
 from tests.plots.pictures import texts
 from tests.plots.sweeps import run_document, store, store_rates
 

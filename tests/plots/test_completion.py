@@ -3,8 +3,8 @@
 import pytest
 
 from plots.completion import completed, csv_text, rows
-from plots.load import load_sweep
 from plots.report import write_page
+from plots.stored_sweep import load_sweep
 from record.run import FlowRecord
 from tests.plots.sweeps import run_document, store
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from plots.explorer import MAX_FLOWS, explorer, mean_rates, stages, ways
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from record.run import FlowRecord, read
 from tests.plots.sweeps import kept_sweep, rounds, run_document, store
 from topos.fattree import FatTree

@@ -4,8 +4,8 @@ from scipy.special import stdtrit
 
 from plots import figure9, style
 from plots.explorer import tree_of
-from plots.load import load_sweep
 from plots.published import published_share
+from plots.stored_sweep import load_sweep
 from tests.plots.pictures import bars_of, texts
 from tests.plots.sweeps import WIRE, failed, run_document, store, store_rates
 

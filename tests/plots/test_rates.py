@@ -1,5 +1,5 @@
 from plots import rates, style
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from plots.style import house_style
 from tests.plots.sweeps import broken, failed, run_document, store
 

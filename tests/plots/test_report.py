@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from plots.load import load_sweep
 from plots.report import overheads, validity, write_all, write_page
+from plots.stored_sweep import load_sweep
 from tests.plots.pictures import texts
 from tests.plots.sweeps import failed, rounds, run_document, store, write_sweep
 

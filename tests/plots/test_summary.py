@@ -3,7 +3,7 @@ import io
 
 import pytest
 
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from plots.summary import COLUMNS, by_scheme, csv_text, show, summarise
 from tests.plots.sweeps import WIRE, broken, failed, run_document, store, store_rates
 

@@ -8,7 +8,7 @@ import pytest
 
 from harness import library
 from plots.compare_sweeps import Sweeps
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from record import notebook
 from tests.plots.sweeps import run_document, store
 

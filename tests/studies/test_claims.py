@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from record.output import read_csv
 from studies import claims
 from tests.plots.sweeps import store_rates

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from simulator.config import Config
 from studies import replication, study
-from studies.paper.beyond import completion, flows_per_host
 from studies.paper.figures import figure_9, figure_10
+from studies.paper.open_questions import completion, flows_per_host
 from studies.paper.tables import table_2, table_3, table_5
 from tests.studies.commands import run
 

@@ -4,9 +4,8 @@ from contextlib import nullcontext
 
 import msgspec
 
-from harness.jobs.job import Circumstances, Job
-from harness.jobs.publish import RESULT, run
-from harness.run.source import first_source
+from harness.jobs.carry_out import RESULT, run_job
+from harness.run.job import Circumstances, Job, first_source
 from harness.verdict.result import unmeasured
 from record import run as record
 from record.spec import RunSpec
@@ -42,4 +41,4 @@ class Carrier:
 
 
 def carried(folder, makes=result, spec=SPEC):
-    return run(Job(spec, {}), folder, Carrier(makes))
+    return run_job(Job(spec, {}), folder, Carrier(makes))

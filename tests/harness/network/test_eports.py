@@ -12,8 +12,8 @@ import pytest
 
 from harness.network import netlink
 from harness.network.netlink import EPORT, VETH, Netlink, inside
-from harness.network.processes import run
-from harness.network.shaping import Shape, apply, counted, lay, verify
+from harness.network.processes import run_program
+from harness.network.shaping import Shape, count_ports, lay_cables, shape_ports, verify_shapes
 from record.errors import RunFailed
 from record.spec import Phantom
 from topos.wire import ETHERNET_HEADER
@@ -30,26 +30,28 @@ ECT0, CE = 2, 3
 @pytest.fixture
 def hosts():
     """Three namespaces: a host, one in the middle, and a host."""
-    held = [netlink.hold() for _ in range(3)]
+    held = [netlink.hold_namespace() for _ in range(3)]
     yield held
     for pid in held:
-        netlink.release(pid)
+        netlink.release_namespace(pid)
 
 
 def joined(shape, a, b, names=("left", "right"), net="10.9.9"):
     """A cable of two ports between namespaces; its ends have addresses .1 and .2."""
     try:
-        lay(shape.carrier, [tuple(zip(names, (a, b), strict=True))], shape.mtu)
+        lay_cables(shape.carrier, [tuple(zip(names, (a, b), strict=True))], shape.mtu)
     except RunFailed as reason:
         if shape.carrier == EPORT and "not supported" in str(reason):
             pytest.skip("this kernel has no eports")
         raise
     for name, pid, ip in zip(names, (a, b), (f"{net}.1", f"{net}.2"), strict=True):
-        run(["ip", "-batch", "-"], namespace=pid, given=f"addr add {ip}/24 dev {name}\nlink set {name} up\n")
+        run_program(
+            ["ip", "-batch", "-"], namespace=pid, stdin_text=f"addr add {ip}/24 dev {name}\nlink set {name} up\n"
+        )
         netlink.offload(name, pid, tx=True, sg=True, tso=False, gso=False)
     for name, pid in zip(names, (a, b), strict=True):
-        apply({name: shape}, [name], pid)
-        verify({name: shape}, [name], pid)
+        shape_ports({name: shape}, [name], pid)
+        verify_shapes({name: shape}, [name], pid)
 
 
 class Ends:
@@ -125,8 +127,8 @@ def test_a_packet_crosses_an_idle_path_in_a_frame_s_time_a_link_and_the_delays_o
     joined(Shape(10, carrier=EPORT), a, middle)
     joined(Shape(1000, carrier=EPORT, delay_ms=0.3), middle, b, ("near", "far"), "10.9.8")
     inside(middle, lambda: Path("/proc/sys/net/ipv4/ip_forward").write_text("1"))
-    run(["ip", "route", "add", "10.9.8.0/24", "via", "10.9.9.2"], namespace=a)
-    run(["ip", "route", "add", "10.9.9.0/24", "via", "10.9.8.1"], namespace=b)
+    run_program(["ip", "route", "add", "10.9.8.0/24", "via", "10.9.9.2"], namespace=a)
+    run_program(["ip", "route", "add", "10.9.9.0/24", "via", "10.9.8.1"], namespace=b)
     with Ends(a, b, "10.9.8.2") as ends:
         began, ((at, _),) = ends.burst(1)
     assert at - began == pytest.approx(frame_ns(10) + frame_ns(1000) + 3e5, abs=10 * STEP_NS)
@@ -137,19 +139,19 @@ def test_a_packet_crosses_an_idle_path_in_a_frame_s_time_a_link_and_the_delays_o
 def test_drops_marks_and_gaps_are_those_of_veth_and_tbf(hosts, mbps, marks):
     seen = []
     for carrier in (VETH, EPORT):
-        a, b = netlink.hold(), netlink.hold()
+        a, b = netlink.hold_namespace(), netlink.hold_namespace()
         try:
             joined(Shape(mbps, marks=marks, carrier=carrier, ramp_packets=0.0, bucket_s=0.0), a, b)
             with Ends(a, b, tos=ECT0) as ends:
                 for packets in (70, 25):
                     _, heard = ends.burst(packets)
                     with contextlib.closing(Netlink(a)) as kernel:
-                        drops = counted(kernel, carrier)["left"].drops
+                        drops = count_ports(kernel, carrier)["left"].drops
                     gaps = [later - at for (at, _), (later, _) in itertools.pairwise(heard)]
                     seen.append((carrier, [mark for _, mark in heard], drops, gaps))
         finally:
-            netlink.release(a)
-            netlink.release(b)
+            netlink.release_namespace(a)
+            netlink.release_namespace(b)
     for theirs, ours in zip(seen[:2], seen[2:], strict=True):
         assert ours[1:3] == theirs[1:3]
         assert ours[3] == pytest.approx(theirs[3], abs=4 * STEP_NS)
@@ -226,11 +228,11 @@ def test_a_packet_is_its_socket_s_until_its_last_bit_has_left(hosts):
 def test_a_port_carries_nothing_before_it_has_a_shape_and_one_that_has_another_is_named(hosts):
     a, _, b = hosts
     joined(Shape(10, carrier=EPORT), a, b)
-    lay(EPORT, [(("near", a), ("far", b))], 1500)
-    run(["ip", "-batch", "-"], namespace=a, given="addr add 10.9.7.1/24 dev near\nlink set near up\n")
-    run(["ip", "link", "set", "far", "up"], namespace=b)
+    lay_cables(EPORT, [(("near", a), ("far", b))], 1500)
+    run_program(["ip", "-batch", "-"], namespace=a, stdin_text="addr add 10.9.7.1/24 dev near\nlink set near up\n")
+    run_program(["ip", "link", "set", "far", "up"], namespace=b)
     with pytest.raises(RunFailed, match=r"near \(Eport\(name='near', rate=0"):
-        verify({"near": Shape(10, carrier=EPORT)}, ["near"], a)
+        verify_shapes({"near": Shape(10, carrier=EPORT)}, ["near"], a)
     with inside(a, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
         sender.sendto(b"", ("10.9.7.2", 9))
     time.sleep(0.1)
@@ -240,7 +242,7 @@ def test_a_port_carries_nothing_before_it_has_a_shape_and_one_that_has_another_i
     assert dropped["left"] == 0
     for wrong in (Shape(100, carrier=EPORT), Shape(10, 8, carrier=EPORT), Shape(10, carrier=EPORT, marks=True)):
         with pytest.raises(RunFailed, match="not limited as they should be: left "):
-            verify({"left": wrong}, ["left"], a)
+            verify_shapes({"left": wrong}, ["left"], a)
 
 
 def test_a_port_that_goes_down_loses_what_waits_and_keeps_its_shape(hosts):
@@ -250,10 +252,10 @@ def test_a_port_that_goes_down_loses_what_waits_and_keeps_its_shape(hosts):
     with Ends(a, b) as ends:
         for _ in range(20):
             ends.sender.send(bytes(PAYLOAD))
-        run(["ip", "link", "set", "left", "down"], namespace=a)
+        run_program(["ip", "link", "set", "left", "down"], namespace=a)
         time.sleep(0.1)
-        run(["ip", "link", "set", "left", "up"], namespace=a)
-        verify({"left": shape}, ["left"], a)
+        run_program(["ip", "link", "set", "left", "up"], namespace=a)
+        verify_shapes({"left": shape}, ["left"], a)
         before = 0
         while ends.heard() is not None:
             before += 1

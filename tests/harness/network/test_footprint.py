@@ -8,7 +8,7 @@ import pytest
 
 from harness.network import footprint, machine
 from harness.network.footprint import Cleaned, leftovers, remove_leftovers, run_folder, sole_use
-from harness.network.hosts import ALLOWED
+from harness.network.host_setup import ALLOWED
 from harness.network.processes import wait_until
 from record.files import is_alive, owner_name, temporary_folder, whose_pids
 from tests.commands import PATIENCE_S

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from harness.network import machine
-from harness.run import source
+from harness.run import job
 
 
 @pytest.fixture
@@ -41,9 +41,9 @@ def test_a_revision_says_whether_the_tree_is_as_it_was_and_a_git_that_fails_know
     tool, monkeypatch, status, revision
 ):
     if "sleep" in status:
-        monkeypatch.setattr(source, "GIT_S", 0.5)
+        monkeypatch.setattr(job, "GIT_S", 0.5)
     tool("git", f'case "$*" in *rev-parse*) echo abc;; *) {status};; esac')
-    assert source.git_revision() == revision
+    assert job.git_revision() == revision
 
 
 @pytest.mark.parametrize(("guest", "version"), [(True, "9.9"), (False, "1.2")])
@@ -53,5 +53,5 @@ def test_a_guest_alone_believes_what_it_is_told_of_tools_and_revision(tool, fres
     monkeypatch.setenv(machine.FACTS, '{"tools": {"iperf": "9.9", "no-such-program": "9.9"}, "revision": "abc"}')
     (iperf,) = (one for one in machine.TOOLS if one.name == "iperf")
     assert machine.version_of(iperf) == version
-    assert (source.git_revision() == "abc") == guest
+    assert (job.git_revision() == "abc") == guest
     assert machine.version_of(machine.Tool("no-such-program", "bwm-ng", ())) is None, "it has to be there"

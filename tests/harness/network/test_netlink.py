@@ -8,7 +8,7 @@ import pytest
 
 from harness.network import netlink
 from harness.network.netlink import Netlink, has_family
-from harness.network.processes import run
+from harness.network.processes import run_program
 from record.errors import RunFailed
 
 pytestmark = pytest.mark.root
@@ -53,8 +53,8 @@ qdisc replace dev a-eth1 parent 1:1 handle 10: bfifo limit 75000
 @pytest.fixture
 def namespace(pid):
     """With a port that is limited."""
-    run(["ip", "-batch", "-"], namespace=pid, given=SETUP)
-    run(["tc", "-batch", "-"], namespace=pid, given=LIMIT)
+    run_program(["ip", "-batch", "-"], namespace=pid, stdin_text=SETUP)
+    run_program(["tc", "-batch", "-"], namespace=pid, stdin_text=LIMIT)
     return pid
 
 
@@ -69,11 +69,11 @@ def test_what_waits_in_queues_and_how_long_round_trips_take(namespace):
                 (found,) = kernel.connections(5001)
                 assert kernel.connections(5002) == []
             # 20 packets of 1042 bytes, of which one or two went before the bucket was empty; one a second since
-            shown = json.loads(run(["tc", "-s", "-j", "qdisc", "show", "dev", "a-eth1"], namespace=namespace))
+            shown = json.loads(run_program(["tc", "-s", "-j", "qdisc", "show", "dev", "a-eth1"], namespace=namespace))
             (by_tc,) = (one["backlog"] for one in shown if one["kind"] == "bfifo")
             assert (queue.port, queue.queued) == ("a-eth1", pytest.approx(by_tc, abs=3 * 1042))
             assert 10 * 1042 <= queue.queued <= 20 * 1042
-            by_ss = run(["ss", "-tinH", f"sport = :{port}"], namespace=namespace)
+            by_ss = run_program(["ss", "-tinH", f"sport = :{port}"], namespace=namespace)
             rtt_ms = next(word for word in by_ss.split() if word.startswith("rtt:"))[4:].split("/")[0]
             assert found.rtt_s * 1e3 == pytest.approx(float(rtt_ms), abs=2e-3)
             assert found.port == port
@@ -89,18 +89,18 @@ def test_what_waits_in_queues_and_how_long_round_trips_take(namespace):
 def test_ports_are_what_ip_and_tc_say(namespace, queue, rate):
     """Neither is started by a run: what is verified there is what they would have said."""
     shape = LIMIT.replace("8kbit", rate).replace("bfifo limit 75000", queue)
-    run(["tc", "-batch", "-"], namespace=namespace, given="qdisc del dev a-eth1 root")
+    run_program(["tc", "-batch", "-"], namespace=namespace, stdin_text="qdisc del dev a-eth1 root")
     try:
-        run(["tc", "-batch", "-"], namespace=namespace, given=shape)
+        run_program(["tc", "-batch", "-"], namespace=namespace, stdin_text=shape)
     except RunFailed:
         if not queue.startswith("red"):
             raise
         pytest.skip("this kernel has no RED")
-    run(["/usr/bin/python3", "-c", FLOOD], namespace=namespace)
+    run_program(["/usr/bin/python3", "-c", FLOOD], namespace=namespace)
     with contextlib.closing(Netlink(namespace)) as kernel:
         qdiscs, links = kernel.qdiscs(), {link.name: link for link in kernel.links()}
-    by_tc = json.loads(run(["tc", "-s", "-j", "qdisc", "show"], namespace=namespace))
-    by_ip = {one["ifname"]: one for one in json.loads(run(["ip", "-s", "-j", "link"], namespace=namespace))}
+    by_tc = json.loads(run_program(["tc", "-s", "-j", "qdisc", "show"], namespace=namespace))
+    by_ip = {one["ifname"]: one for one in json.loads(run_program(["ip", "-s", "-j", "link"], namespace=namespace))}
     assert len(qdiscs) == len(by_tc) >= 2
     for ours, theirs in zip(qdiscs, by_tc, strict=True):
         assert (ours.port, ours.kind, ours.parent) == (theirs["dev"], theirs["kind"], theirs.get("parent", ""))

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from harness.network import netlink
-from harness.network.netlink import EPORT, Netlink, Pacer, index_of, inside, pacer, tell
-from harness.network.shaping import Shape, verify
+from harness.network.netlink import EPORT, Netlink, Pacer, index_of, inside, pacer, send
+from harness.network.shaping import Shape, verify_shapes
 from record.errors import RunFailed
 from record.spec import Phantom
 from tests.harness.network.test_eports import FRAME, PAYLOAD, SO_TIMESTAMPNS, Ends, hosts, joined
@@ -55,7 +55,7 @@ class Connected:
         joined(marks_all, a, b)
         for pid in (a, b):
             inside(pid, lambda: Path("/proc/sys/net/ipv4/tcp_ecn").write_text("1"))
-        tell(a, [pacer(index_of("left", a), told)])
+        send(a, [pacer(index_of("left", a), told)])
         self.heard = inside(b, lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)))
         self.heard.bind(("right", ETH_P_ALL))
         self.heard.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
@@ -163,20 +163,20 @@ def test_its_parameters_are_read_back_and_what_is_otherwise_is_named(hosts):
     shape = Shape(10, carrier=EPORT)
     joined(shape, a, b)
     told = Pacer(77, 3001, 1 << 28, 3 << 15, 123_456, 1 << 30, 7_654_321, 98_765, 1_250_000)
-    tell(a, [pacer(index_of("left", a), told)])
-    assert paced(a).told == told
+    send(a, [pacer(index_of("left", a), told)])
+    assert paced(a).settings == told
     assert paced(a).port == "left"
     with pytest.raises(RunFailed, match=r"left \(Pacer\(limit=77"):
-        verify({"left": shape}, ["left"], a)
+        verify_shapes({"left": shape}, ["left"], a)
     with pytest.raises(RunFailed, match=r"right \(has no pacer"):
-        verify({"right": Shape(10, carrier=EPORT, pacer="front")}, ["right"], b)
+        verify_shapes({"right": Shape(10, carrier=EPORT, pacer="front")}, ["right"], b)
 
 
 def test_its_rate_follows_the_law_step_by_step(hosts):
     a, _, b = hosts
     joined(Shape(100, carrier=EPORT), a, b)
     with Ends(a, b) as ends:
-        tell(a, [pacer(index_of("left", a), SLOW)])
+        send(a, [pacer(index_of("left", a), SLOW)])
         rate, updates = float(SLOW.rate), 0
         for packets in (0, 3, 20, 0, 0, 7):
             counted = after(a, updates)
@@ -192,7 +192,7 @@ def test_its_rate_follows_the_law_step_by_step(hosts):
 def test_a_long_silence_leaves_no_rate_and_a_full_bucket(hosts):
     a, _, b = hosts
     joined(Shape(100, carrier=EPORT), a, b)
-    tell(a, [pacer(index_of("left", a), SLOW._replace(period_ns=32_000))])
+    send(a, [pacer(index_of("left", a), SLOW._replace(period_ns=32_000))])
     time.sleep(1)
     counted = paced(a)
     assert (counted.rate, counted.tokens) == (0, SLOW.depth)
@@ -203,15 +203,15 @@ def test_a_long_silence_leaves_no_rate_and_a_full_bucket(hosts):
 def test_packets_that_are_not_paced_leave_as_if_there_were_no_pacer(place):
     gaps = []
     for told in (None, SLOW._replace(link=12_500_000 if place == "behind" else 0)):
-        one, other = netlink.hold(), netlink.hold()
+        one, other = netlink.hold_namespace(), netlink.hold_namespace()
         try:
             joined(Shape(100, carrier=EPORT), one, other)
             if told:
-                tell(one, [pacer(index_of("left", one), told)])
+                send(one, [pacer(index_of("left", one), told)])
             with Ends(one, other) as ends:
                 began, heard = ends.burst(40)
             gaps.append([at - began for at, _ in heard])
         finally:
-            netlink.release(one)
-            netlink.release(other)
+            netlink.release_namespace(one)
+            netlink.release_namespace(other)
     assert gaps[1] == pytest.approx(gaps[0], abs=3000)

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness.network import netlink, processes
-from harness.network.processes import Children, deadline, hurry, run, tied, wait_until
+from harness.network.processes import Children, deadline, hurry, run_program, tied, wait_until
 from record.errors import RunFailed
 from tests.commands import PATIENCE_S, alive, ran
 
@@ -68,12 +68,12 @@ def test_kill_9_of_the_harness_ends_its_children(tmp_path):
 )
 def test_a_command_that_fails_or_hangs_or_is_not_there_says_so(command, said):
     with pytest.raises(RunFailed, match=said):
-        run(command, seconds=2)
+        run_program(command, seconds=2)
 
 
 def test_output_goes_to_the_file_and_nobody_stands_where_the_user_does(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    assert run(["cat"], given="in and out") == "in and out"
+    assert run_program(["cat"], stdin_text="in and out") == "in and out"
     with Children() as children:
         children.spawn("echo", ["sh", "-c", "pwd; echo err >&2"], output=tmp_path / "log").wait()
     assert sorted((tmp_path / "log").read_text().split()) == ["/", "err"]
@@ -131,7 +131,7 @@ def test_it_is_a_namespace_of_its_own_and_ours_is_not_left(pid):
 
 @pytest.mark.root
 def test_what_is_started_there_is_born_there_without_a_program_that_enters_it(pid):
-    assert run(["readlink", "/proc/self/ns/net"], namespace=pid).strip() == net(pid)
+    assert run_program(["readlink", "/proc/self/ns/net"], namespace=pid).strip() == net(pid)
     with Children() as children:
         child = children.spawn("sleeper", ["sleep", "60"], namespace=pid)
         assert net(child.pid) == net(pid)
@@ -141,7 +141,9 @@ def test_what_is_started_there_is_born_there_without_a_program_that_enters_it(pi
 @pytest.mark.root
 def test_others_find_it_by_its_number_as_they_would_a_process(pid):
     """As `ip link ... netns PID` and `mnexec -a PID` do."""
-    run(["ip", "link", "add", "a-eth1", "netns", str(pid), "type", "veth", "peer", "name", "a-eth2"], namespace=pid)
+    run_program(
+        ["ip", "link", "add", "a-eth1", "netns", str(pid), "type", "veth", "peer", "name", "a-eth2"], namespace=pid
+    )
     found = ran("mnexec", "-a", pid, "ip", "link", check=True).stdout
     assert "a-eth1" in found
     assert "a-eth2" in found
@@ -149,5 +151,5 @@ def test_others_find_it_by_its_number_as_they_would_a_process(pid):
 
 @pytest.mark.root
 def test_it_goes_with_its_thread(pid):
-    netlink.release(pid)
+    netlink.release_namespace(pid)
     assert wait_until(lambda: not os.path.exists(f"/proc/{pid}"), PATIENCE_S), "the thread takes a moment"

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.network.netlink import EPORT, Paced, Pacer, Qdisc
-from harness.network.shaping import Shape, not_paced, require, wrong_veths
+from harness.network.shaping import Shape, not_paced, require_shape, wrong_veths
 from record.errors import UnfitMachine
 from record.spec import Phantom
 
@@ -89,31 +89,31 @@ HULL = Shape(1000, carrier=EPORT, phantom=Phantom(0.95, 1000), pacer="front")
 
 def test_phantom_queues_are_at_switches_and_pacers_at_hosts():
     host, switch, down = HULL.at_host(), HULL.at_switch(), HULL.to_host()
-    assert (host.told("a")[6:8], host.told_pacer is not None) == ((0, 0), True)
+    assert (host.eport("a")[6:8], host.pacer_settings is not None) == ((0, 0), True)
     for port in (switch, down):
-        assert port.told("a")[6:8] == (118_750_000, 1000)
-        assert port.told_pacer is None
+        assert port.eport("a")[6:8] == (118_750_000, 1000)
+        assert port.pacer_settings is None
 
 
 def test_a_pacer_is_the_report_s_at_1_gbps_and_its_times_are_those_of_packets():
-    fast, slow = HULL.at_host().told_pacer, Shape(10, carrier=EPORT, pacer="behind").at_host().told_pacer
+    fast, slow = HULL.at_host().pacer_settings, Shape(10, carrier=EPORT, pacer="behind").at_host().pacer_settings
     assert fast == Pacer(1000, 3000, 2**29, 16 << 16, 32_000, 2**29, 10_000_000, 12_500_000)
     assert (slow.period_ns, slow.lasts_ns, slow.rate, slow.link) == (3_200_000, 10**9, 125_000, 1_250_000)
     assert slow.beta / 2**16 == pytest.approx(0.16, rel=1e-3)
-    assert Shape(100, mtu=9000, carrier=EPORT, pacer="front").told_pacer.depth == 9014, "a packet has room in it"
+    assert Shape(100, mtu=9000, carrier=EPORT, pacer="front").pacer_settings.depth == 9014, "a packet has room in it"
 
 
 def test_a_port_has_to_have_the_pacer_of_its_shape_and_no_other():
-    told = HULL.told_pacer
+    told = HULL.pacer_settings
     pacer = Paced("a", told, *[0] * 11)
     assert not_paced({"a": HULL}, ["a"], [pacer]) == []
     assert not_paced({"a": HULL}, ["a"], []) == ["a (has no pacer)"]
     for shape, found in ((Shape(1000, carrier=EPORT), told), (HULL, told._replace(depth=3001))):
-        (wrong,) = not_paced({"a": shape}, ["a"], [pacer._replace(told=found)])
+        (wrong,) = not_paced({"a": shape}, ["a"], [pacer._replace(settings=found)])
         assert wrong.startswith(f"a (Pacer(limit=50, depth={found.depth}")
 
 
 def test_an_older_kernel_has_neither():
     for shape in (Shape(10, phantom=Phantom(0.95, 2500)), Shape(10, pacer="front")):
         with pytest.raises(UnfitMachine, match="--phantom and --pacer take our guests' kernel of Linux"):
-            require(shape)
+            require_shape(shape)

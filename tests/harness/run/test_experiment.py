@@ -8,13 +8,13 @@ import subprocess
 
 import pytest
 
-from harness.network import netlink, openvswitch, shaping
+from harness.network import fabric as network_fabric
+from harness.network import netlink, shaping
 from harness.network.cpulimit import groups_left
-from harness.network.fabric import Fabric, FabricOptions
+from harness.network.fabric import Bridge, Fabric, FabricOptions, OpenVSwitch
 from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath, time_travels
-from harness.network.openvswitch import Bridge, OpenVSwitch
-from harness.network.processes import Children, run, wait_until
+from harness.network.processes import Children, run_program, wait_until
 from plots.explorer import ways
 from record.errors import RunFailed
 from record.run import read
@@ -139,7 +139,7 @@ def test_a_collective_goes_where_the_simulator_says_and_ends_with_its_last_flow(
 @pytest.fixture
 def fabric(monkeypatch):
     """A network without a controller, whose switches are made a few at a time, as in a large one."""
-    monkeypatch.setattr(openvswitch, "PORTS_AT_ONCE", 12)
+    monkeypatch.setattr(network_fabric, "PORTS_AT_ONCE", 12)
     options = FabricOptions(shaping.Shape(5))
     with (
         sole_use(),
@@ -154,11 +154,11 @@ def fabric(monkeypatch):
 
 def test_a_port_without_its_limit_is_named(fabric):
     fabric.verify()
-    run(["tc", "qdisc", "del", "dev", "0_0_1-eth3", "root"], namespace=fabric.switches.pid)
+    run_program(["tc", "qdisc", "del", "dev", "0_0_1-eth3", "root"], namespace=fabric.open_vswitch.namespace)
     with pytest.raises(RunFailed, match=r"not limited as they should be: 0_0_1-eth3 \(has noqueue, no limit\)"):
         fabric.verify()
     wrong = shaping.Shape(50).commands("0_0_1-eth3")
-    run(["tc", "-batch", "-"], namespace=fabric.switches.pid, given=wrong)
+    run_program(["tc", "-batch", "-"], namespace=fabric.open_vswitch.namespace, stdin_text=wrong)
     with pytest.raises(RunFailed, match=r"0_0_1-eth3 \(limited to 50 Mb/s\)"):
         fabric.verify()
 
@@ -166,26 +166,26 @@ def test_a_port_without_its_limit_is_named(fabric):
 @pytest.fixture
 def foreign_switch(tmp_path):
     """An Open vSwitch of somebody else's, with a bridge between two interfaces, in a namespace of its own."""
-    run(["ip", "netns", "add", "not-ours"])
-    theirs = netlink.hold()
+    run_program(["ip", "netns", "add", "not-ours"])
+    theirs = netlink.hold_namespace()
     try:
         names = ("s1-eth1", "type", "veth", "peer", "name", "s1-eth2")
-        run(["ip", "link", "add", "name", *names], namespace=theirs)
+        run_program(["ip", "link", "add", "name", *names], namespace=theirs)
         with Children() as children:
             switch = OpenVSwitch(theirs, tmp_path / "foreign")
             switch.start(children)
             switch.configure([Bridge("s1", 1, {1: "s1-eth1"})], "tcp:127.0.0.1:6653")
             yield switch
     finally:
-        netlink.release(theirs)
-        run(["ip", "netns", "del", "not-ours"])
+        netlink.release_namespace(theirs)
+        run_program(["ip", "netns", "del", "not-ours"])
 
 
 def test_foreign_bridges_namespaces_and_processes_are_left_alone(tmp_path, foreign_switch, clean):
     foreign = subprocess.Popen(["sleep", "100"])
     # The names of Mininet's own switches, and of a bridge of ours, in the namespace everybody uses.
-    run(["ip", "link", "add", "name", "s1-eth1", "type", "veth", "peer", "name", "s1-eth2"])
-    run(["ip", "link", "add", "name", "0_0_1", "type", "veth", "peer", "name", "0_0_2"])
+    run_program(["ip", "link", "add", "name", "s1-eth1", "type", "veth", "peer", "name", "s1-eth2"])
+    run_program(["ip", "link", "add", "name", "0_0_1", "type", "veth", "peer", "name", "0_0_2"])
     try:
         before = foreign_switch.vsctl("show")
         done = hedera_run(tmp_path / "run", seconds=3, scheme="nonblocking", bw=20)
@@ -194,13 +194,13 @@ def test_foreign_bridges_namespaces_and_processes_are_left_alone(tmp_path, forei
         assert foreign.poll() is None
         assert foreign_switch.switchd.poll() is None
         assert foreign_switch.vsctl("show") == before
-        assert "not-ours" in run(["ip", "netns"])
-        links = run(["ip", "-br", "link"])
+        assert "not-ours" in run_program(["ip", "netns"])
+        links = run_program(["ip", "-br", "link"])
         assert "s1-eth1" in links
         assert "0_0_1" in links
     finally:
-        run(["ip", "link", "del", "s1-eth1"])
-        run(["ip", "link", "del", "0_0_1"])
+        run_program(["ip", "link", "del", "s1-eth1"])
+        run_program(["ip", "link", "del", "0_0_1"])
         foreign.kill()
         foreign.wait()
 

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from harness.jobs import experiment
-from harness.jobs.experiment import run_experiment
+from harness.run import experiment
 from harness.run.emulation import Emulation
+from harness.run.experiment import run_experiment
 from harness.verdict.result import judged
 from record.errors import RunFailed, UnfitMachine
 from record.spec import RunSpec, longest_s

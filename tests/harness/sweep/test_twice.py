@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from harness.jobs import job
+from harness.run import job
 from harness.sweep import Part, TrafficSpec, carry_out_with_progress, plan, show
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from tests.harness.jobs.made import SPEC, Carrier, result
 
 SCHEDULER = "class Mine:\n    def __init__(self, tree, rng, options): pass\n    def place(self, flows): return {}\n"

@@ -12,7 +12,7 @@ from harness import library
 from harness.cli import run
 from harness.sweep import SUITES
 from harness.verdict.result import failed_run
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from record import run as record
 from record.spec import GUESTS_TCP
 from tests.harness.test_cli import asked, assert_one_sentence

@@ -7,7 +7,7 @@ import pytest
 
 from harness.run.observation import Observation, Outage
 from harness.run.traffic import EmulatedFlow
-from harness.verdict.flows import fair, measured_flows
+from harness.verdict.flows import fair, measure_flows
 from simulator.maxmin import MaxMinEngine
 from tests.harness.verdict.fine import routed
 from topos.fattree import FatTree
@@ -19,7 +19,7 @@ from traffic.programs import FlowReport, Interval
 
 def measured(report, started=100.5):
     seen = Observation(begin=100.0, flows=[EmulatedFlow(0, 4, 1, started=started, report=report)])
-    return measured_flows(seen, 1500, lasts=True)[0]
+    return measure_flows(seen, 1500, lasts=True)[0]
 
 
 def test_a_flow_begins_when_its_receiver_heard_of_it_not_when_its_client_was_started():

@@ -21,10 +21,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from harness.jobs.job import NOT_VIRTUAL, Circumstances, Job, OnStage, job_of
-from harness.run.observation import SEEN
-from harness.run.source import first_source
-from harness.verdict.result import failed_run, judged
+from harness.run import NOT_VIRTUAL, SEEN, Circumstances, Job, OnStage, first_source, job_of
+from harness.verdict import failed_run, judged
 from record import run as record
 from record.errors import RunFailed, UserMistake, WorkerFailed, is_full
 from record.files import full, make_folder, partial_name, require_room
@@ -212,7 +210,7 @@ def stage_words(stage: str, progress: Progress | None) -> str:
     return f"{stage}, {progress.simulated_s:.0f} s of virtual time in {progress.real_s:.0f} s"
 
 
-def run(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda stage, progress: None) -> Run:
+def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda stage, progress: None) -> Run:
     """Carry out one run, judge what was seen of it, and publish it in ``folder``.
 
     What a guest or a worker loses is published as a lost run, with the reason. Raises UnfitMachine before anything is
@@ -271,13 +269,13 @@ def judge_again(path: Path) -> tuple[Run, Run]:
     return stored, read_again if read_again == stored else record.write(path, run)
 
 
-def carry_out(
+def carry_out_all(
     jobs: Iterable[Planned], carrier: Carrier, done: Callable[[Planned, Run], None], look: Callable[[Doing], None]
 ) -> None:
     """Carry out what is left of the jobs. Ctrl-C ends those under way; what is finished has been published.
 
     ``done`` hears of each run that has been published, ``look`` twice a second of what is under way; both in this
-    thread. Raises what `run` raises, when all others under way have ended.
+    thread. Raises what `run_job` raises, when all others under way have ended.
     """
     stop = Event()
     doing: dict[Planned, tuple[str, Progress | None]] = {}
@@ -292,7 +290,7 @@ def carry_out(
                 doing[planned] = (stage, progress)
 
         try:
-            return None if folder is None or stop.is_set() else run(planned.job, folder, carrier, on_stage)
+            return None if folder is None or stop.is_set() else run_job(planned.job, folder, carrier, on_stage)
         finally:
             doing.pop(planned, None)
 

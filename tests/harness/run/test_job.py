@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.jobs.job import MAX_BYTES, Job, decoded, job_of
+from harness.run.job import MAX_BYTES, Job, decoded, job_of
 from record.errors import UserMistake
 from record.spec import RunSpec
 from tests.harness.jobs.made import SPEC
@@ -80,7 +80,7 @@ def test_a_job_is_bounded_at_both_ends():
 CARRIED_OUT = """
 import sys
 from record.errors import UserMistake
-from harness.jobs.job import decoded
+from harness.run.job import decoded
 try:
     job = decoded(sys.stdin.buffer.read())
     print(job.spec.workload().standing.dst.tolist(), job.spec.chosen.name)

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.cli import _COMMANDS, light
+from harness.cli import _COMMANDS, help_stubs
 from tests.commands import HEDERA, ROOT, ran
 
 TOLD = """
@@ -13,9 +13,9 @@ import json, sys
 sys.path.insert(0, sys.argv[1])
 import click
 from click.testing import CliRunner
-from harness.cli import cli, light
+from harness.cli import cli, help_stubs
 if sys.argv[2] == "light":
-    light.stand_in()
+    help_stubs.stand_in()
 told = {}
 def walk(command, path):
     done = CliRunner().invoke(cli, [*path, "--help"])
@@ -78,5 +78,5 @@ def test_a_help_keeps_no_compiled_loops(tmp_path):
     ],
 )
 def test_only_what_ends_with_a_help_is_light(words, light_one):
-    assert light.asked(words.split(), {}, _COMMANDS) is light_one
-    assert light.asked(words.split(), {"_HEDERA_COMPLETE": "bash_complete"}, _COMMANDS)
+    assert help_stubs.asks_for_help(words.split(), {}, _COMMANDS) is light_one
+    assert help_stubs.asks_for_help(words.split(), {"_HEDERA_COMPLETE": "bash_complete"}, _COMMANDS)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from studies.steady import compared, main
+from studies.settled_shares import compared, main
 from tests.plots.sweeps import run_document, store
 
 

@@ -7,8 +7,8 @@ import pytest
 from matplotlib.text import Text
 
 from plots import figure9, rates, report
-from plots.load import load_sweep
 from plots.pictures import empty
+from plots.stored_sweep import load_sweep
 from plots.style import colour, house_style
 from record.options import Pictures, drawing
 from tests.commands import hedera

@@ -10,8 +10,8 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from harness.jobs.job import Circumstances, Job
-from harness.jobs.publish import RESULT, Planned, alone_in, carry_out, new_folder, read_run, run
+from harness.jobs.carry_out import RESULT, Planned, alone_in, carry_out_all, new_folder, read_run, run_job
+from harness.run.job import Circumstances, Job
 from harness.run.observation import SEEN
 from harness.sweep import TrafficSpec, plan
 from record import run as record
@@ -68,7 +68,7 @@ def test_a_run_of_which_what_was_seen_cannot_be_read_is_lost(tmp_path, text):
             (place / SEEN).write_text(text)
             return Circumstances()
 
-    assert run(Job(SPEC, {}), tmp_path / "run", Broken()).verdict == "lost"
+    assert run_job(Job(SPEC, {}), tmp_path / "run", Broken()).verdict == "lost"
     assert read_run(tmp_path / "run").verdict == "lost"
 
 
@@ -78,7 +78,7 @@ def test_what_only_the_host_knows_is_in_the_result(tmp_path):
             super().carry(job, place, on_stage)
             return Circumstances(environment={"guest_mode": "ptrace"}, doubt="its time was real")
 
-    found = run(Job(SPEC, {}), tmp_path / "run", Slow())
+    found = run_job(Job(SPEC, {}), tmp_path / "run", Slow())
     assert (found.verdict, found.reasons[0]) == ("invalid", "its time was real")
     assert found.environment["guest_mode"] == "ptrace"
     assert "source" in found.environment
@@ -89,7 +89,7 @@ def test_what_only_the_host_knows_is_in_the_result(tmp_path):
 )
 def test_a_result_that_could_not_be_read_again_is_a_failure_of_the_run(tmp_path, monkeypatch, flaw):
     right = result(SPEC, reasons=("it was slow",))
-    monkeypatch.setattr("harness.jobs.publish.judged", lambda spec, folder: msgspec.structs.replace(right, **flaw))
+    monkeypatch.setattr("harness.jobs.carry_out.judged", lambda spec, folder: msgspec.structs.replace(right, **flaw))
     failed = carried(tmp_path / "run")
     assert failed.verdict == "invalid"
     assert failed.reasons[0] == "it was slow"
@@ -107,10 +107,10 @@ def raising(error):
 def test_what_a_machine_lost_is_told_and_made_again_in_its_place(tmp_path):
     jobs, failing = jobs_in(tmp_path, trials=1), Carrier(raising(WorkerFailed("it is lost")))
     watcher = Watcher()
-    carry_out(jobs, failing, watcher.done, watcher.look)
+    carry_out_all(jobs, failing, watcher.done, watcher.look)
     assert [verdict for *_, verdict in watcher.ran] == ["lost", "lost"], "and not tried at once again"
     assert all(job.outcome().reasons == ("it is lost",) and not job.done for job in jobs)
-    carry_out(jobs, Carrier(), watcher.done, watcher.look)
+    carry_out_all(jobs, Carrier(), watcher.done, watcher.look)
     assert all(job.outcome().valid and job.done for job in jobs)
     assert partial(tmp_path) == []
 
@@ -127,11 +127,11 @@ def test_a_sweep_is_carried_out_and_resumed_where_it_stopped(tmp_path):
     jobs = jobs_in(tmp_path)
     watcher, first = Watcher(), Carrier(lambda spec: result(spec) if spec.trial == 1 else raising(RunFailed("x"))(spec))
     with pytest.raises(RunFailed):
-        carry_out(jobs, first, watcher.done, watcher.look)
+        carry_out_all(jobs, first, watcher.done, watcher.look)
     done = [job for job in jobs if job.next_folder() is None]
     assert {job.spec.trial for job in done} <= {1}
     second = Carrier()
-    carry_out([job for job in jobs if job.next_folder() is not None], second, Watcher().done, Watcher().look)
+    carry_out_all([job for job in jobs if job.next_folder() is not None], second, Watcher().done, Watcher().look)
     assert len(second.jobs) == len(jobs) - len(done)
     assert all(job.outcome().valid for job in jobs)
 
@@ -146,7 +146,7 @@ def test_in_real_time_a_run_that_does_not_count_is_tried_once_more(tmp_path, mon
     for time, tries in (("real", 2), ("virtual", 1)):
         jobs = jobs_in(tmp_path / time, REAL if time == "real" else SPEC, trials=1)
         where, watcher = Carrier(too_slow), Watcher()
-        carry_out(jobs, where, watcher.done, watcher.look)
+        carry_out_all(jobs, where, watcher.done, watcher.look)
         assert len(where.jobs) == tries * len(jobs)
         assert all(job.next_folder() is None and not job.outcome().valid for job in jobs)
 
@@ -181,7 +181,7 @@ def test_ctrl_c_ends_what_is_under_way_and_keeps_what_is_done(tmp_path):
 
     watcher = Interrupting()
     with pytest.raises(KeyboardInterrupt):
-        carry_out(jobs, Slow(), watcher.done, watcher.look)
+        carry_out_all(jobs, Slow(), watcher.done, watcher.look)
     assert {scheme for scheme, _, _ in watcher.ran} == {"nonblocking"}
     assert partial(tmp_path) == []
     kept = [job for job in jobs if job.next_folder() is None]
@@ -199,7 +199,7 @@ def test_of_two_sweeps_in_one_folder_the_second_says_so(tmp_path):
 PUBLISHING = """
 import os, sys, signal
 from pathlib import Path
-from harness.jobs.publish import new_folder
+from harness.jobs.carry_out import new_folder
 at, folder = sys.argv[1], Path(sys.argv[2])
 def end(*_, **__): os.kill(os.getpid(), signal.SIGKILL)
 if at == "before the rename": os.rename = end

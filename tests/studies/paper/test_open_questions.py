@@ -3,8 +3,8 @@
 import pytest
 from matplotlib.axes import Axes
 
-from studies.paper import beyond
-from studies.paper.beyond import completion, flows_per_host
+from studies.paper import open_questions
+from studies.paper.open_questions import completion, flows_per_host
 from tests.studies.commands import is_png, rows, run, run_json
 
 FEW = ("-k", 4, "--flows-per-host", "1,12", "--seeds", 2, "--jobs", 1, "--engines", "maxmin")
@@ -30,7 +30,7 @@ def test_ratios_and_what_is_large(tmp_path):
 
 
 def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, monkeypatch):
-    monkeypatch.setattr(beyond, "MAX_UPDATES", 200_000)
+    monkeypatch.setattr(open_questions, "MAX_UPDATES", 200_000)
     options = (*QUICK, "--out", tmp_path)
     found = run_json(completion, *options, "--schemes", "nonblocking,spanning-tree", "--loads", "0.8")
     control, tree = found[:4], found[4:]
@@ -47,7 +47,7 @@ def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, m
 def test_one_load_is_a_picture_of_every_class_and_statistic(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(Axes, "plot", lambda axes, x, y, *_, **style: drawn.append((x, y, style)))
-    monkeypatch.setattr(beyond, "logarithmic", lambda axes: None)
+    monkeypatch.setattr(open_questions, "logarithmic", lambda axes: None)
     run(completion, *QUICK, "--out", tmp_path, "--schemes", "nonblocking,ecmp", "--loads", "0.5")
     named = [(x, y) for x, y, style in drawn if style.get("label")]
     assert len(named) == 3 * 3 * 2, "mean, 99th percentile and ratio of three classes under two schemes"

@@ -28,8 +28,7 @@ from tempfile import TemporaryDirectory
 from packaging.requirements import Requirement
 
 from controllers.pox_main import find_pox
-from harness.jobs.job import CODE, COMPILED
-from harness.run.source import ROOT
+from harness.run import CODE, COMPILED, ROOT
 from hedera.schemes import file_of
 from record.spec import RunSpec
 from virtual import cache
@@ -42,17 +41,17 @@ ETC = ("alternatives", "iproute2")
 MININET = "/usr/lib/python3/dist-packages/mininet"
 """The distribution's, which is plain Python, so that any Python can load it."""
 INSIDE = (
-    "import sys; sys.path[:0] = sys.argv.pop(1).split(':'); from harness.jobs.experiment import in_guest; in_guest()"
+    "import sys; sys.path[:0] = sys.argv.pop(1).split(':'); from harness.run.experiment import in_guest; in_guest()"
 )
 OURS = ("controllers", "harness", "hedera", "record", "topos", "traffic", "virtual")
 """What runs import of ours."""
 WRITTEN_S = 1_767_225_600
 """When all files of it were written, as it seems."""
-COMPILED_AT = Path("/proc/self/cwd/made")
+COMPILING_AT = Path("/proc/self/cwd/made")
 """Where they are compiled: one path for everyone."""
 COMPILE = (
     "import sys; sys.path[:1] = sys.argv.pop(1).split(':'); "
-    "from harness.jobs.world import compile_loops; compile_loops()"
+    "from harness.jobs.guest_files import compile_loops; compile_loops()"
 )
 
 
@@ -178,10 +177,10 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
                 loops.mkdir(mode=0o700)
                 # Machine code carries the paths of its sources and of Numba's, and a guest's clock moves with the bytes
                 # that it reads; so whoever compiles stands where all of it is.
-                modules = [COMPILED_AT]
+                modules = [COMPILING_AT]
                 for number, packages in enumerate(_places(installed())):
                     Path(name, f"packages{number}").symlink_to(packages)
-                    modules.append(COMPILED_AT.with_name(f"packages{number}"))
+                    modules.append(COMPILING_AT.with_name(f"packages{number}"))
                 command = [sys.executable, "-s", "-S", "-B", "-c", COMPILE, ":".join(map(str, modules))]
                 environment = {name: word for name, word in os.environ.items() if not name.startswith("PYTHON")}
                 environment |= {"NUMBA_CACHE_DIR": str(loops), "PYTHONHASHSEED": "0"}  # sets in one order
@@ -210,13 +209,13 @@ def _move_loops(loops: Path, made: Path) -> None:
     from hedera.compiled import sources
 
     for state in loops.iterdir():
-        there = made / COMPILED / sources(made, CODE)
-        there.mkdir(parents=True, mode=0o700)
+        loops_of_state = made / COMPILED / sources(made, CODE)
+        loops_of_state.mkdir(parents=True, mode=0o700)
         for package in sorted({path.parent.relative_to(made) for path in made.rglob("*.py")}):
-            modules = (str(at / package / "module.py") for at in (COMPILED_AT, Path(CODE)))
+            modules = (str(at / package / "module.py") for at in (COMPILING_AT, Path(CODE)))
             old, new = map(_CacheLocator.get_suitable_cache_subpath, modules)
             if (state / old).is_dir():
-                shutil.move(state / old, there / new)
+                shutil.move(state / old, loops_of_state / new)
 
 
 def compile_loops() -> None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from harness.doctor import Finding
-    from harness.jobs.job import Circumstances, Job, OnStage
     from harness.network.footprint import Cleaned
+    from harness.run.job import Circumstances, Job, OnStage
 
 LIMIT = 65 << 20
 """Of what root reads in one message."""
@@ -45,7 +45,7 @@ class Root:
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``. RunFailed, UserMistake or UnfitMachine as root says."""
-        from harness.jobs.job import Circumstances
+        from harness.run.job import Circumstances
 
         self._asked(_JOB + job.encoded(), place, on_stage)
         return Circumstances()
@@ -127,9 +127,9 @@ def _end_with(connection: Connection) -> None:
 
 def _answer(question: bytes, connection: Connection, run_as: tuple[int, int] | None) -> object:
     from harness.doctor import examine_as_root
-    from harness.jobs.experiment import run_experiment
-    from harness.jobs.job import decoded
     from harness.network.footprint import remove_leftovers
+    from harness.run.experiment import run_experiment
+    from harness.run.job import decoded
     from record.errors import HarnessError, RunFailed, UserMistake
 
     def deliver(raw: Path) -> None:
@@ -158,7 +158,7 @@ def start() -> None:
         return
     if not sys.flags.isolated:  # nothing is imported from PYTHONPATH or the current folder
         named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        ours = str(Path(__file__).resolve().parents[2])
+        ours = str(Path(__file__).resolve().parents[1])
         foreign = {"", *named, *map(os.path.abspath, named), os.getcwd()} - {ours}
         sys.path[:] = [path for path in sys.path if path not in foreign]
     believed = allowed(os.environ)

@@ -8,17 +8,18 @@ import time
 
 import pytest
 
-from harness.jobs import experiment, root
-from harness.jobs.job import job_of
+from harness import root
 from harness.network import footprint
 from harness.network.processes import wait_until
+from harness.run import experiment
 from harness.run.emulation import Emulation
+from harness.run.job import job_of
 from harness.verdict.result import judged
 from hedera.schemes import scheme
 from record.errors import RunFailed, UserMistake
 from record.spec import RunSpec
 from tests.commands import PATIENCE_S
-from tests.harness.jobs.test_job import SCHEDULER
+from tests.harness.run.test_job import SCHEDULER
 
 
 @pytest.fixture

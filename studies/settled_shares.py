@@ -1,6 +1,6 @@
 """Shares of the control in a window of one's own, two sweeps beside each other: whether what differs lasts.
 
-    python -m studies.steady FROM TO FOLDER OTHER [FOLDER OTHER ...] > steady.csv
+    python -m studies.settled_shares FROM TO FOLDER OTHER [FOLDER OTHER ...] > steady.csv
 
 From second FROM to TO after the traffic began, by the rates that each run.json has of every second. A row for each pair
 of folders and scheme: mean shares in %, and the second's minus the first's in points with a 95 % interval: over seeds,
@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from record.run import Run, mean_over
 from studies.study import interval
 

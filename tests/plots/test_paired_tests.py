@@ -5,15 +5,17 @@ import numpy as np
 import pytest
 from scipy.stats import t, ttest_rel
 
-from plots import trials
-from plots.load import load_sweep
+from plots import paired_tests
+from plots.stored_sweep import load_sweep
 from record.published import FIGURE_9
 from tests.plots.sweeps import run_document, store, store_rates
 
 
 def test_it_is_the_paired_t_test(tmp_path):
     a, b = [90.0, 95.0, 88.0, 91.0], [60.0, 70.0, 55.0, 66.0]
-    compared = trials.compare_all(store_rates(tmp_path, {("stride:4", "hedera-sa"): a, ("stride:4", "ecmp"): b}))[0]
+    compared = paired_tests.compare_all(store_rates(tmp_path, {("stride:4", "hedera-sa"): a, ("stride:4", "ecmp"): b}))[
+        0
+    ]
     (row,) = compared.patterns
     reference = ttest_rel(a, b)
     interval = reference.confidence_interval(0.95)
@@ -21,12 +23,12 @@ def test_it_is_the_paired_t_test(tmp_path):
     assert row.p == pytest.approx(reference.pvalue)
     assert (row.low, row.high) == pytest.approx((interval.low, interval.high))
     assert row.adjusted == row.p
-    assert row.verdict == trials.SUPPORTED
+    assert row.verdict == paired_tests.SUPPORTED
 
 
 def test_trials_are_paired_by_their_number_and_only_valid_ones_count(tmp_path):
     rates = {("stride:4", "hedera-sa"): [90.0, None, 80.0, 85.0], ("stride:4", "ecmp"): [60.0, 10.0, 55.0]}
-    row = trials.compare_all(store_rates(tmp_path, rates))[0].patterns[0]
+    row = paired_tests.compare_all(store_rates(tmp_path, rates))[0].patterns[0]
     assert row.pairs == 2
     assert row.mean == pytest.approx((30 + 25) / 2)
 
@@ -36,7 +38,7 @@ def test_over_all_patterns_a_trial_counts_once(tmp_path):
     for i in range(10):  # ten patterns that all say the same in each trial are not thirty observations
         rates[f"stride:{i + 1}", "hedera-sa"] = [90.0, 100.0, 80.0]
         rates[f"stride:{i + 1}", "ecmp"] = [80.0, 80.0, 80.0]
-    compared = trials.compare_all(store_rates(tmp_path, rates))[0]
+    compared = paired_tests.compare_all(store_rates(tmp_path, rates))[0]
     assert (compared.overall.pairs, compared.common) == (3, 10)
     assert compared.overall.mean == 10
     assert compared.overall.p == pytest.approx(ttest_rel([90, 100, 80], [80, 80, 80]).pvalue)
@@ -45,22 +47,22 @@ def test_over_all_patterns_a_trial_counts_once(tmp_path):
 def test_over_all_patterns_only_those_with_every_trial_are_averaged(tmp_path):
     rates = {("stride:1", s): [10.0 * k, 11.0 * k, 12.0 * k] for s, k in (("hedera-sa", 2), ("ecmp", 1))}
     rates |= {("stride:2", "hedera-sa"): [None, 500.0, 500.0], ("stride:2", "ecmp"): [1.0, 1.0, 1.0]}
-    compared = trials.compare_all(store_rates(tmp_path, rates))[0]
+    compared = paired_tests.compare_all(store_rates(tmp_path, rates))[0]
     assert compared.common == 1
     assert compared.overall.mean == pytest.approx(11)
 
 
 def test_holm_by_its_definition():
-    rows = [trials.Difference(str(p), 3, 1.0, 0.0, 1.0, p, p) for p in (0.01, 0.04, 0.03, 0.005)]
-    rows.append(trials.Difference("silent", 1, 1.0))
-    adjusted = [row.adjusted for row in trials.holm(rows)]
+    rows = [paired_tests.Difference(str(p), 3, 1.0, 0.0, 1.0, p, p) for p in (0.01, 0.04, 0.03, 0.005)]
+    rows.append(paired_tests.Difference("silent", 1, 1.0))
+    adjusted = [row.adjusted for row in paired_tests.holm(rows)]
     assert adjusted[:4] == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert adjusted[4] is None
 
 
 def test_equal_differences_need_no_division_by_zero():
-    assert trials.difference("x", [2.0, 2.0, 2.0]).p == 0
-    assert trials.difference("x", [0.0, 0.0, 0.0]).p == 1
+    assert paired_tests.difference("x", [2.0, 2.0, 2.0]).p == 0
+    assert paired_tests.difference("x", [0.0, 0.0, 0.0]).p == 1
 
 
 def gaining(folder):
@@ -80,19 +82,19 @@ def gaining(folder):
 
 def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv(tmp_path):
     sweep = gaining(tmp_path)
-    said = trials.in_a_sentence(sweep)
+    said = paired_tests.in_a_sentence(sweep)
     own = {("stride:1", "mine.py:Mine"): [8.0, 9.0, 10.1], ("stride:1", "hedera-gff"): [5.0, 6.0, 7.0]}
     beside = store_rates(tmp_path / "own", own)
-    assert trials.in_a_sentence(beside).endswith("+2.9 to +3.2, for certain.")
+    assert paired_tests.in_a_sentence(beside).endswith("+2.9 to +3.2, for certain.")
     few = store_rates(tmp_path / "few", {key: rates[:2] for key, rates in own.items()})
-    assert "takes 3 valid trials" in trials.in_a_sentence(few)
-    assert trials.in_a_sentence(store_rates(tmp_path / "one", dict([*own.items()][:1]))) == ""
+    assert "takes 3 valid trials" in paired_tests.in_a_sentence(few)
+    assert paired_tests.in_a_sentence(store_rates(tmp_path / "one", dict([*own.items()][:1]))) == ""
     assert "hedera-sa in 1 of 3 patterns, below in 1 (with invalid runs counted 0 and 1 of 3)." in said
-    rows = list(csv.DictReader(io.StringIO(trials.csv_text(sweep))))
-    assert tuple(rows[0]) == trials.CSV_COLUMNS
+    rows = list(csv.DictReader(io.StringIO(paired_tests.csv_text(sweep))))
+    assert tuple(rows[0]) == paired_tests.CSV_COLUMNS
     keys = [(row["over"], row["pattern"]) for row in rows]
     patterns = ["stride:1", "stride:2", "stride:3", "stride:4", "all"]
-    assert keys == [(over, pattern) for over in (trials.VALID, trials.ALL_TRIES) for pattern in patterns]
+    assert keys == [(over, pattern) for over in (paired_tests.VALID, paired_tests.ALL_TRIES) for pattern in patterns]
     valid, every = rows[0], rows[5]
     assert (valid["pairs"], valid["mean_mbps"], valid["verdict"]) == ("3", "20.0000", "supported")
     assert float(valid["holm_p"]) == pytest.approx(3 * float(valid["p"]), rel=1e-3)
@@ -113,14 +115,14 @@ def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv
 )
 def test_what_is_asked_first_of_any_list_of_schemes(tmp_path, schemes, asked):
     sweep = store_rates(tmp_path, {("stride:3", scheme): 90.0 for scheme in schemes.split()})
-    found = trials.asked_first(trials.compare_all(sweep))
+    found = paired_tests.asked_first(paired_tests.compare_all(sweep))
     assert [f"{each.first}-{each.second}" for each in found] == asked.split()
 
 
 def rows_of_seeds(sweep):
     return {
         (row["measure"], row["pattern"], row["scheme"], row["beyond"]): row
-        for row in csv.DictReader(io.StringIO(trials.seeds_csv(sweep)))
+        for row in csv.DictReader(io.StringIO(paired_tests.seeds_csv(sweep)))
     }
 
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.jobs import guests, world
-from harness.jobs.job import job_of
-from harness.jobs.publish import run
-from harness.run.source import EMULATOR
+from harness.jobs import guest_files, guests
+from harness.jobs.carry_out import run_job
+from harness.run.job import EMULATOR, job_of
 from record.spec import RunSpec
 from tests.commands import hedera
 from tests.harness.jobs.made import SPEC
@@ -29,26 +28,26 @@ def test_another_kernel_is_another_emulator_unless_it_changes_no_share():
 
 
 def test_a_guest_sees_code_packages_and_the_system_at_fixed_places(tmp_path):
-    made = world.world(tmp_path)
-    assert {"/usr", world.CODE, world.PACKAGES} <= {*made.folders}
-    assert made.folders[world.CODE] == tmp_path
+    made = guest_files.world(tmp_path)
+    assert {"/usr", guest_files.CODE, guest_files.PACKAGES} <= {*made.folders}
+    assert made.folders[guest_files.CODE] == tmp_path
     assert not {"/", "/home", "/tmp", "/root", os.getcwd()} & {*made.folders}
-    links = made.folders[world.PACKAGES]
+    links = made.folders[guest_files.PACKAGES]
     assert {"numpy", "msgspec", "mininet"} <= {*os.listdir(links)}
     assert not {"pytest", "mypy"} & {*os.listdir(links)}
     assert all(str(link.readlink()).startswith(("/opt/", "/usr/")) for link in links.iterdir())
     own = tmp_path / "own.py"
     own.write_text("class Mine:\n    def __init__(self, *_): pass\n    def place(self, flows): return {}\n")
-    assert made.command(SPEC)[-1] == f"{world.CODE}:{world.PACKAGES}"
+    assert made.command(SPEC)[-1] == f"{guest_files.CODE}:{guest_files.PACKAGES}"
     assert made.command(RunSpec(f"{own}:Mine", "stride:4", time="virtual"))[-1].startswith(made.command(SPEC)[-1] + ":")
 
 
 @pytest.mark.parametrize("platform", ["pox", "os-ken"])
 def test_a_guest_has_pox_where_the_controller_is_on_it(platform, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(world, "find_pox", lambda: Path("pox"))
-    seen = world.World({}, "python", ()).of_run(RunSpec("ecmp", "stride:4", time="virtual", platform=platform))
-    assert seen == ({world.POX: tmp_path / "pox"} if platform == "pox" else {})
+    monkeypatch.setattr(guest_files, "find_pox", lambda: Path("pox"))
+    seen = guest_files.World({}, "python", ()).of_run(RunSpec("ecmp", "stride:4", time="virtual", platform=platform))
+    assert seen == ({guest_files.POX: tmp_path / "pox"} if platform == "pox" else {})
 
 
 def test_the_code_of_guests_is_made_once_for_a_state_of_the_sources(tmp_path, monkeypatch):
@@ -59,15 +58,15 @@ def test_the_code_of_guests_is_made_once_for_a_state_of_the_sources(tmp_path, mo
     source = tmp_path / "sources" / "hedera" / "loop.py"
     source.parent.mkdir(parents=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(world, "ROOT", tmp_path / "sources")
-    monkeypatch.setattr(world.subprocess, "run", compiles)
+    monkeypatch.setattr(guest_files, "ROOT", tmp_path / "sources")
+    monkeypatch.setattr(guest_files.subprocess, "run", compiles)
     found = []
     for text in ("a = 1", "a = 22"):
         source.write_text(text)
-        found += [world.code_of_runs(print), world.code_of_runs(print)]
+        found += [guest_files.code_of_runs(print), guest_files.code_of_runs(print)]
     assert found[0] == found[1] != found[2] == found[3]
-    assert (found[0] / "hedera" / "loop.py").stat().st_mtime == world.WRITTEN_S
-    assert (found[0] / world.COMPILED).is_dir()
+    assert (found[0] / "hedera" / "loop.py").stat().st_mtime == guest_files.WRITTEN_S
+    assert (found[0] / guest_files.COMPILED).is_dir()
 
 
 def test_the_code_of_guests_has_the_same_sizes_wherever_a_user_keeps_it(tmp_path, monkeypatch):
@@ -77,12 +76,12 @@ def test_the_code_of_guests_has_the_same_sizes_wherever_a_user_keeps_it(tmp_path
     source.with_name("__init__.py").touch()
     source.write_text("import numba\n\n@numba.njit(cache=True)\ndef add(number):\n    return number + 1\n")
     folder = "import os, sys; os.environ['NUMBA_CACHE_DIR'] += '/state'; sys.path[:1] = sys.argv.pop(1).split(':'); "
-    monkeypatch.setattr(world, "ROOT", tmp_path / "sources")
-    monkeypatch.setattr(world, "COMPILE", folder + "from hedera.loop import add; add(1)")
+    monkeypatch.setattr(guest_files, "ROOT", tmp_path / "sources")
+    monkeypatch.setattr(guest_files, "COMPILE", folder + "from hedera.loop import add; add(1)")
     sizes = []
     for home in ("a", "another/one"):
-        monkeypatch.setattr(world.cache, "folder", lambda name, home=home: _made(tmp_path / home / name))
-        code = world.code_of_runs(print)
+        monkeypatch.setattr(guest_files.cache, "folder", lambda name, home=home: _made(tmp_path / home / name))
+        code = guest_files.code_of_runs(print)
         sizes.append({path.relative_to(code): path.stat().st_size for path in code.rglob("*") if path.is_file()})
     assert sizes[0] == sizes[1]
     assert [path for path in sizes[0] if path.suffix == ".nbc"]
@@ -112,10 +111,10 @@ def test_a_run_in_a_copy_of_a_guest_is_the_run_in_a_guest_of_its_own(tmp_path, m
     jobs = {traffic: job_of(replace(SPEC, traffic=traffic, scheme="hedera-sa")) for traffic in ("stride:1", "randbij")}
     with where.keeping(jobs.values()):
         for traffic, job in jobs.items():
-            assert run(job, tmp_path / "copied" / traffic, where).valid
+            assert run_job(job, tmp_path / "copied" / traffic, where).valid
     assert len(copied) == len(jobs)
     for traffic, job in jobs.items():
-        run(job, tmp_path / "own" / traffic, where)
+        run_job(job, tmp_path / "own" / traffic, where)
         assert told(tmp_path / "own" / traffic) == told(tmp_path / "copied" / traffic)
     assert len(copied) == len(jobs)
 

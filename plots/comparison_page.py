@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plots.compare_sweeps import Comparison
+from plots.paired_tests import difference
 from plots.pictures import empty, save
 from plots.report import page_templates
 from plots.style import DASHES, INK, MUTED, house_style, image, label, setting_text, short
 from plots.summary import pattern_order
-from plots.trials import difference
 from record.files import write_whole
 from record.options import Pictures, drawing
 
 if TYPE_CHECKING:
-    from plots.drawing import Drawing
+    from plots.printable_figure import Drawing
 
 NAME, PAGE = "compare", "compare.html"
 _COLOURS = ("#8a8a8a", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442")

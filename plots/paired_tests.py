@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.load import Sweep
 from plots.published import published_share
+from plots.stored_sweep import Sweep
 from plots.style import EXPECTED_ORDER, scheme_order
 from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, in_all_trials, pattern_order
 from traffic.flowfile import file_of_own

@@ -11,18 +11,19 @@ from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 
-from harness.jobs.job import CODE, COMPILED, decoded
+from harness.network import deadline
 from harness.network.footprint import run_folder, sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
-from harness.network.processes import deadline
+from harness.run.job import CODE, COMPILED, decoded, described
 from harness.run.observation import Observation, Say, write_seen
-from harness.run.source import described
 from hedera.schemes import file_of
 from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, is_full, one_line, status_of
 from record.files import full, require_room
 from record.spec import RunSpec, longest_s
 
-NETWORK, GIVEN, OUT = (Path("/run/guest") / name for name in ("files/network.json", "files/job.json", "results"))
+NETWORK_FILE, JOB_FILE, OUT = (
+    Path("/run/guest") / name for name in ("files/network.json", "files/job.json", "results")
+)
 AGAIN = Path("/proc/again")
 """Where there is such a file, writing to it ends in other guests, if there are copies of this one
 (`virtual.guest.Original`)."""
@@ -39,7 +40,7 @@ def _carry_out_given() -> None:
         shutil.copytree(compiled, os.environ["NUMBA_CACHE_DIR"], copy_function=shutil.copyfile)
     if sys.version_info >= (3, 12):  # Mininet wants distutils, and only setuptools has it
         import setuptools  # noqa: F401
-    job = decoded(NETWORK.read_bytes())
+    job = decoded(NETWORK_FILE.read_bytes())
     os.chdir("/run")
     if (path := file_of(job.spec.scheme)) is not None and str(path) in job.files:
         # Where its name says, for the controller, which is another process; what is written stays in this memory.
@@ -47,18 +48,21 @@ def _carry_out_given() -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     run_experiment(
-        job.spec, lambda raw: shutil.copytree(raw, OUT / "run"), lambda stage: print(stage, flush=True), given=_given
+        job.spec,
+        lambda raw: shutil.copytree(raw, OUT / "run"),
+        lambda stage: print(stage, flush=True),
+        later_spec=_read_later_spec,
     )
 
 
-def _given() -> RunSpec:
-    """The whole run, of which until here only the network was known (`harness.jobs.job.Job.network`)."""
+def _read_later_spec() -> RunSpec:
+    """The whole run, of which until here only the network was known (`harness.run.job.Job.network`)."""
     if AGAIN.exists():
         AGAIN.write_text("\n")
         for number, name in enumerate(("stdout", "stderr"), start=1):  # these are the other guest's
             os.close(number)
-            os.open(GIVEN.parents[1] / name, os.O_WRONLY | os.O_APPEND)
-    return decoded(GIVEN.read_bytes()).spec
+            os.open(JOB_FILE.parents[1] / name, os.O_WRONLY | os.O_APPEND)
+    return decoded(JOB_FILE.read_bytes()).spec
 
 
 def run_experiment(
@@ -66,11 +70,11 @@ def run_experiment(
     deliver: Callable[[Path], object],
     say: Say = lambda stage: None,
     run_as: tuple[int, int] | None = None,
-    given: Callable[[], RunSpec] | None = None,
+    later_spec: Callable[[], RunSpec] | None = None,
 ) -> None:
     """Carry out a run, whose spec has no ``auto``, and ``deliver`` the folder of its files, which is gone afterwards.
-    ``run_as``: the user and group of the controller, which runs a user's scheduler; None: ours. ``given``: asked for
-    the run's own spec when its network is ready.
+    ``run_as``: the user and group of the controller, which runs a user's scheduler; None: ours. ``later_spec``: asked
+    for the run's own spec when its network is ready.
 
     A run that fails on the way, for whatever reason, is delivered too, with the reason. It waits until no other run
     uses the machine. Raises UserMistake or UnfitMachine before anything is built, RunFailed when the disk is full.
@@ -83,15 +87,15 @@ def run_experiment(
         raw = place / "raw"
         raw.mkdir(mode=0o700)
         require_room(raw)
-        seen = Observation(started=datetime.now(timezone.utc).replace(microsecond=0))
-        seen.environment = {**machine(), **described()}
+        observation = Observation(started=datetime.now(timezone.utc).replace(microsecond=0))
+        observation.environment = {**machine(), **described()}
         clock = time.monotonic()
         try:
-            _emulate(spec, seen, raw, place, say, run_as, given)
-            seen.timing["total_s"] = time.monotonic() - clock
-            sending_s = min(spec.seconds, seen.timing.get("traffic_s", 0.0))
-            seen.timing["overhead_s"] = seen.timing["total_s"] - sending_s
-            write_seen(seen, raw)
+            _emulate(spec, observation, raw, place, say, run_as, later_spec)
+            observation.timing["total_s"] = time.monotonic() - clock
+            sending_s = min(spec.seconds, observation.timing.get("traffic_s", 0.0))
+            observation.timing["overhead_s"] = observation.timing["total_s"] - sending_s
+            write_seen(observation, raw)
             require_room(raw)
             say("publishing")
             deliver(raw)
@@ -101,21 +105,21 @@ def run_experiment(
 
 def _emulate(
     spec: RunSpec,
-    seen: Observation,
+    observation: Observation,
     raw: Path,
     place: Path,
     say: Say,
     run_as: tuple[int, int] | None,
-    given: Callable[[], RunSpec] | None,
+    later_spec: Callable[[], RunSpec] | None,
 ) -> None:
-    """The first thing that fails, whatever it is, is noted in ``seen`` as the reason why there is no result.
+    """The first thing that fails, whatever it is, is noted in ``observation`` as the reason why there is no result.
 
     What stops the sweep as well is raised: Ctrl-C, a full disk, and what would stop the next run just so.
     """
     # Mininet, which sweeps in virtual time need in the guest alone.
     from harness.run.emulation import Emulation
 
-    emulation = Emulation(spec, seen, raw, place, say, run_as, given)
+    emulation = Emulation(spec, observation, raw, place, say, run_as, later_spec)
     try:
         longest = longest_s(spec)
         with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
@@ -125,22 +129,22 @@ def _emulate(
         if not isinstance(first, Exception) or is_full(first) or isinstance(first, (UserMistake, UnfitMachine)):
             raise first from None
         (raw / TRACEBACK).write_text("".join(traceback.format_exception(last)))
-        seen.failed = one_line(in_words(first), most=1000)
+        observation.failed = one_line(in_words(first), most=1000)
 
 
 def first_of(error: BaseException) -> BaseException:
     """The exception that began it, where a tear-down that failed as well has put another one over it. A Ctrl-C goes
     before all others: it may have come in the tear-down of what had failed."""
-    seen: list[BaseException] = []
+    visited: list[BaseException] = []
     left: list[BaseException | None] = [error]
     while left:
-        one = left.pop()
-        if one is None or any(one is each for each in seen):
+        exception = left.pop()
+        if exception is None or any(exception is each for each in visited):
             continue
-        if isinstance(one, (KeyboardInterrupt, SystemExit)):
-            return one
-        seen.append(one)
-        left += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+        if isinstance(exception, (KeyboardInterrupt, SystemExit)):
+            return exception
+        visited.append(exception)
+        left += [exception.__cause__, exception.__context__, *getattr(exception, "exceptions", ())]
     while error.__context__ is not None and not error.__suppress_context__:
         error = error.__context__
     return error

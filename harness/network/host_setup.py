@@ -12,7 +12,7 @@ from pathlib import Path
 
 from harness.network import machine, netlink
 from harness.network.netlink import inside
-from harness.network.processes import run
+from harness.network.processes import run_program
 from record.errors import RunFailed, UnfitMachine
 from record.spec import ONLY_RACK
 
@@ -78,7 +78,7 @@ def write_settings(settings: Sequence[str]) -> None:
         Path("/proc/sys", *name.split(".")).write_text(value)
 
 
-def set_up(name: str, namespace: int, interface: str, ip: str, neighbours: Mapping[str, str], tcp: Tcp) -> None:
+def set_up_host(name: str, namespace: int, interface: str, ip: str, neighbours: Mapping[str, str], tcp: Tcp) -> None:
     """Make a host of a namespace; IPv6 off, and its neighbours known, so that nothing floods. RunFailed names it.
 
     ``neighbours``: the MAC of each address, its own as well.
@@ -90,10 +90,10 @@ def set_up(name: str, namespace: int, interface: str, ip: str, neighbours: Mappi
         index = netlink.index_of(interface, namespace)
         others = [netlink.neighbour(index, to, mac) for to, mac in neighbours.items() if to != ip]
         at = [netlink.hardware_address(index, neighbours[ip]), netlink.address(index, ip, 8)]
-        netlink.tell(namespace, [netlink.up(netlink.LOOPBACK), *at, netlink.up(index), *others])
+        netlink.send(namespace, [netlink.up(netlink.LOOPBACK), *at, netlink.up(index), *others])
         if tcp.of_route:
             route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {ip}"
-            run(["ip", "route", "change", *route.split(), *tcp.of_route], namespace=namespace)
+            run_program(["ip", "route", "change", *route.split(), *tcp.of_route], namespace=namespace)
     except (OSError, RunFailed) as error:
         raise RunFailed(f"host {name} could not be configured: {error}") from None
 
@@ -144,6 +144,6 @@ def restore(run_folder: Path) -> bool:
         return False
     added, now = note.read_text()[:100], (machine.SYSCTL / ALLOWED).read_text().split()
     if added in now and len(now) > 1:
-        (machine.SYSCTL / ALLOWED).write_text(" ".join(one for one in now if one != added))
+        (machine.SYSCTL / ALLOWED).write_text(" ".join(algorithm for algorithm in now if algorithm != added))
     note.unlink()
     return True

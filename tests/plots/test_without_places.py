@@ -10,8 +10,8 @@ import zipfile
 import pytest
 
 from plots.export import export, keep
-from plots.handed_out import without_places
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
+from plots.without_places import without_places
 from record.run import ARCHIVE
 from tests.commands import HEDERA, ROOT, hedera, ran
 from tests.plots.sweeps import run_document, store

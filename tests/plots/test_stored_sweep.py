@@ -7,7 +7,7 @@ from click.testing import CliRunner
 
 from harness.cli.report import report
 from plots.export import export, keep
-from plots.load import load_sweep
+from plots.stored_sweep import load_sweep
 from plots.summary import summarise
 from record.run import ARCHIVE
 from tests.harness.test_cli import ROOT, asked, assert_one_sentence

@@ -2,7 +2,7 @@
 help uses nothing of them, nor of our own modules that work with them. While one is printed, or a word completed, empty
 ones stand in their places.
 
-What is printed is the same: tests/harness/test_light.py compares the help of every command.
+What is printed is the same: tests/harness/test_help_stubs.py compares the help of every command.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 HEAVY = frozenset((
     "numpy", "numba", "llvmlite", "scipy", "pandas", "matplotlib", "networkx", "rich", "jinja2", "hypothesis", "dask",
     "concurrent", "multiprocessing", "xml",
-    "harness.doctor", "harness.network", "hedera.compiled", "plots.load", "plots.pictures", "plots.summary",
-    "plots.trials", "record.files", "record.run", "record.tasks", "studies.hull.packets", "topos.graphs",
+    "harness.doctor", "harness.network", "hedera.compiled", "plots.stored_sweep", "plots.pictures", "plots.summary",
+    "plots.paired_tests", "record.files", "record.run", "record.tasks", "studies.hull.packets", "topos.graphs",
     "traffic.traces",
 ))  # fmt: skip
 """Packages and modules, each with all that is in it."""
@@ -29,7 +29,7 @@ TAKING_COMMANDS = ("guest",)
 """Commands whose words are others' commands."""
 
 
-def asked(words: list[str], environment: Mapping[str, str], cli: Mapping[str, Any]) -> bool:
+def asks_for_help(words: list[str], environment: Mapping[str, str], cli: Mapping[str, Any]) -> bool:
     """Whether a process with these words ends with a help, or with words to complete. ``cli``: by command what it is;
     only words of commands may come before ``--help``, because `hedera guest mn --help` is a help of Mininet's."""
     if environment.get("_HEDERA_COMPLETE", "").endswith("_complete"):
@@ -104,6 +104,6 @@ def stand_in() -> None:
     sys.meta_path.insert(0, _Finder())
 
 
-def settle(cli: Mapping[str, Any]) -> None:
-    if asked(sys.argv[1:], os.environ, cli):
+def stub_if_help(cli: Mapping[str, Any]) -> None:
+    if asks_for_help(sys.argv[1:], os.environ, cli):
         stand_in()

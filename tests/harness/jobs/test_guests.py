@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from harness.jobs.job import job_of
-from harness.jobs.originals import MEMORY_SHARE, Originals
+from harness.jobs.guests import MEMORY_SHARE, Originals
+from harness.run.job import job_of
 from record.errors import WorkerFailed
 from record.spec import RunSpec
 from tests.commands import PATIENCE_S

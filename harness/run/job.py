@@ -1,4 +1,4 @@
-"""A run as a job: its spec, and the contents of the user's files that it names, as JSON.
+"""A run as a job: its spec, and the contents of the user's files that it names, as JSON; and the code that makes it.
 
 Whoever carries it out reads none of the user's files: they are looked up in the job (`traffic.textfile.given`).
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,6 @@ import msgspec
 
 from controllers.pox_main import find_pox, pox_version, too_old
 from harness.network import machine
-from harness.run.source import EMULATOR
 from record.errors import UnfitMachine, UserMistake
 from record.run import Fact
 from record.spec import KNOWN_TO_ALL, RunSpec, lasting, longest_s
@@ -30,6 +31,16 @@ if TYPE_CHECKING:
     from virtual.guest import Progress
     from virtual.limits import Needs
 
+ROOT = Path(__file__).resolve().parents[2]
+EMULATOR = 5
+"""The version of what emulates: the guests' kernel, ports, sinks, what is drawn from a seed. It is raised whenever
+shares of the control may change by more than chance; runs of other versions are not drawn together unsaid. 1 was
+everything before 1.1. Within a version another kernel or other code, which run.json names, may move what one seed
+gives. A test holds which kernel belongs to it."""
+ROOMS = ("topos", "traffic", "hedera", "controllers", "record", "harness/network", "harness/hosts", "harness/run",
+         "harness/verdict")  # fmt: skip
+"""Where the code is that takes part in a run, and the tables that it reads."""
+GIT_S = 20.0
 CODE, COMPILED = "/opt/hedera", "compiled"
 """Where guests see our code, and the folder of machine code in it."""
 MAX_BYTES = 64 << 20
@@ -140,7 +151,7 @@ def _digits(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-def settled(spec: RunSpec, as_root: bool) -> RunSpec:
+def without_auto(spec: RunSpec, as_root: bool) -> RunSpec:
     """With what ``auto`` means for time and platform on this machine; what depends on traffic is left.
 
     ``as_root``: whether a process of ours is root, which real time takes. Raises UserMistake and UnfitMachine.
@@ -155,17 +166,17 @@ def settled(spec: RunSpec, as_root: bool) -> RunSpec:
     return replace(spec, time=time, platform=choose_platform(spec.platform))
 
 
-def choose_platform(asked: str) -> str:
+def choose_platform(platform: str) -> str:
     """``pox`` or ``os-ken`` for ``auto`` (POX when there is one that runs on Python 3), ``pox`` or ``os-ken``."""
-    if asked == "os-ken":
-        return asked
+    if platform == "os-ken":
+        return platform
     try:
         pox = find_pox()
     except ValueError as error:
         raise UserMistake(str(error)) from None
     if pox is not None and not too_old(pox):
         return "pox"
-    if asked == "pox":
+    if platform == "pox":
         old = "" if pox is None else f" ({pox} holds POX {pox_version(pox)}, which needs Python 2)"
         raise UnfitMachine(
             f"POX was not found{old}: setup/install.sh --pox fetches it; or put a checkout of its branch halosaur at "
@@ -180,7 +191,7 @@ def job_of(spec: RunSpec) -> Job:
     UserMistake for what makes no sense or cannot be read, UnfitMachine for what cannot be had.
     """
     if "auto" in (spec.time, spec.platform):
-        spec = settled(spec, as_root=spec.time == "real" or os.geteuid() == 0)
+        spec = without_auto(spec, as_root=spec.time == "real" or os.geteuid() == 0)
     workload = spec.workload()
     spec = spec.for_its_traffic(workload)
     try:
@@ -203,3 +214,64 @@ def decoded(data: bytes) -> Job:
         return Job(msgspec.json.decode(second, type=RunSpec), files)
     except (msgspec.ValidationError, msgspec.DecodeError, RecursionError) as error:
         raise UserMistake(f"this is no job that this revision knows: {error}") from None
+
+
+# --- which code runs are made with ------------------------------------------------------------------------------------
+
+# The harness keeps what it was started with, and a controller is started anew for every run, from the disk. Where that
+# has changed meanwhile, the run does not count (`harness.jobs.carry_out`).
+
+
+@dataclass(frozen=True)
+class Source:
+    """A revision of git (``unknown`` outside a checkout), and a hash of all code that takes part in a run."""
+
+    revision: str
+    fingerprint: str
+
+
+def source() -> Source:
+    return Source(git_revision(), fingerprint(ROOT))
+
+
+@cache
+def first_source() -> Source:
+    return source()
+
+
+def fingerprint(root: Path) -> str:
+    """16 hexadecimal digits that change when a file below ``root`` does that takes part in a run."""
+    digest = hashlib.sha256()
+    for path in parts(root):
+        content = path.read_bytes()
+        digest.update(f"{path.relative_to(root)} {len(content)}\n".encode())
+        digest.update(content)
+    return digest.hexdigest()[:16]
+
+
+def parts(root: Path) -> list[Path]:
+    return sorted(path for room in ROOMS for kind in ("*.py", "*.csv", "*.txtpb") for path in (root / room).glob(kind))
+
+
+def described() -> dict[str, str]:
+    """For the result of a run that starts now: the code on the disk."""
+    now = source()
+    return {"revision": now.revision, "source": now.fingerprint}
+
+
+def git_revision() -> str:
+    """The commit this code is at, with ``+`` when the tree differs from it; ``unknown`` outside a checkout, and where
+    git is missing or takes longer than GIT_S."""
+    if known := machine.known_facts().get("revision"):
+        return str(known)
+    try:
+        head = _git("rev-parse", "--short=12", "HEAD")
+        return head + "+" * bool(_git("status", "--porcelain", "--untracked-files=no"))
+    except (OSError, subprocess.SubprocessError):
+        return "unknown"
+
+
+def _git(*words: str) -> str:
+    git = ["git", "--no-optional-locks", "-c", f"safe.directory={ROOT}", "-C", str(ROOT)]
+    done = subprocess.run([*git, *words], capture_output=True, text=True, check=True, timeout=GIT_S)
+    return done.stdout.strip()

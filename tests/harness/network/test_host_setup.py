@@ -6,9 +6,9 @@ from contextlib import nullcontext
 
 import pytest
 
-from harness.network import hosts, machine, netlink
-from harness.network.hosts import ALLOWED, Tcp, ipv6_off, permitted, require_rack_off, restore, set_up
-from harness.network.processes import run
+from harness.network import host_setup, machine, netlink
+from harness.network.host_setup import ALLOWED, Tcp, ipv6_off, permitted, require_rack_off, restore, set_up_host
+from harness.network.processes import run_program
 from record.errors import UnfitMachine
 
 KNOWN = {"10.0.0.2": "02:00:00:00:00:02", "10.0.0.3": "02:00:00:00:00:03"}
@@ -22,23 +22,25 @@ def test_ipv6_is_switched_off_where_there_is_any(tmp_path):
 
 @pytest.mark.root
 def test_a_host_is_what_it_is_set_up_to_be(pid):
-    run(["ip", "link", "add", "a-eth0", "type", "veth", "peer", "name", "b-eth0"], namespace=pid)
-    set_up("a", pid, "a-eth0", "10.0.0.2", KNOWN, Tcp("reno", 131072, False, False, False, 20, 3, False, True))
-    features = run(["ethtool", "-k", "a-eth0"], namespace=pid)
+    run_program(["ip", "link", "add", "a-eth0", "type", "veth", "peer", "name", "b-eth0"], namespace=pid)
+    set_up_host("a", pid, "a-eth0", "10.0.0.2", KNOWN, Tcp("reno", 131072, False, False, False, 20, 3, False, True))
+    features = run_program(["ethtool", "-k", "a-eth0"], namespace=pid)
     for each in ("tx-tcp-segmentation: off", "tx-tcp6-segmentation: off", "generic-segmentation-offload: off"):
         assert each in features
     assert "tx-checksumming: on" in features
-    (address,) = (one for one in json.loads(run(["ip", "-j", "addr"], namespace=pid)) if one["ifname"] == "a-eth0")
+    (address,) = (
+        one for one in json.loads(run_program(["ip", "-j", "addr"], namespace=pid)) if one["ifname"] == "a-eth0"
+    )
     assert (address["address"], "UP" in address["flags"]) == (KNOWN["10.0.0.2"], True)
     names = ("congestion_control", "notsent_lowat", "sack", "recovery", "early_retrans", "timestamps")
-    settings = run(["cat", *(f"/proc/sys/net/ipv4/tcp_{name}" for name in names)], namespace=pid)
+    settings = run_program(["cat", *(f"/proc/sys/net/ipv4/tcp_{name}" for name in names)], namespace=pid)
     assert settings.split() == ["reno", "131072", "0", "0", "0", "0"]
-    route = run(["ip", "route"], namespace=pid)
+    route = run_program(["ip", "route"], namespace=pid)
     assert route.startswith("10.0.0.0/8 dev a-eth0 proto kernel scope link src 10.0.0.2 ")
     assert " rto_min lock 20ms" in route
     assert " initcwnd 3" in route
     assert " quickack 1" in route
-    (known,) = json.loads(run(["ip", "-j", "neigh"], namespace=pid))
+    (known,) = json.loads(run_program(["ip", "-j", "neigh"], namespace=pid))
     assert known == {"dst": "10.0.0.3", "dev": "a-eth0", "lladdr": "02:00:00:00:00:03", "state": ["PERMANENT"]}
 
 
@@ -54,24 +56,24 @@ def test_a_host_is_what_it_is_set_up_to_be(pid):
 def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_for(changes, sack, rto_ms, window):
     """As the kernel tells of it: `ss` names sack where both ends agreed to it, and the timeout in ms, which is the
     round trip, of next to nothing, and at least the shortest."""
-    pids = {name: netlink.hold() for name in "ab"}
+    pids = {name: netlink.hold_namespace() for name in "ab"}
     try:
         peer = ["peer", "name", "b-eth0", "netns", str(pids["b"])]
-        run(["ip", "link", "add", "a-eth0", "type", "veth", *peer], namespace=pids["a"])
+        run_program(["ip", "link", "add", "a-eth0", "type", "veth", *peer], namespace=pids["a"])
         for name, ip in zip("ab", KNOWN, strict=True):
-            set_up(name, pids[name], f"{name}-eth0", ip, KNOWN, Tcp("reno", *changes))
+            set_up_host(name, pids[name], f"{name}-eth0", ip, KNOWN, Tcp("reno", *changes))
         with netlink.inside(pids["b"], socket.socket) as server, netlink.inside(pids["a"], socket.socket) as client:
             server.bind(("10.0.0.3", 5001))
             server.listen()
             client.connect(("10.0.0.3", 5001))
-            idle = run(["ss", "-tinoH", "dport", "=", ":5001"], namespace=pids["a"])
+            idle = run_program(["ss", "-tinoH", "dport", "=", ":5001"], namespace=pids["a"])
             client.sendall(b"x" * 10_000)
             with server.accept()[0] as accepted:
                 assert accepted.recv(10_000)
-                told = run(["ss", "-tinoH", "dport", "=", ":5001"], namespace=pids["a"])
+                told = run_program(["ss", "-tinoH", "dport", "=", ":5001"], namespace=pids["a"])
     finally:
         for pid in pids.values():
-            netlink.release(pid)
+            netlink.release_namespace(pid)
     assert (" sack " in told) is sack
     assert f" cwnd:{window} " in idle
     assert rto_ms <= float(told.split(" rto:")[1].split()[0]) < rto_ms + 100
@@ -91,7 +93,7 @@ def sysctl(tmp_path, monkeypatch):
     (folder / "tcp_available_congestion_control").write_text("bbr cubic\n")
     (folder / ALLOWED).write_text("bbr\n")
     monkeypatch.setattr(machine, "SYSCTL", folder)
-    monkeypatch.setattr(hosts.subprocess, "run", lambda *_, **__: None)
+    monkeypatch.setattr(host_setup.subprocess, "run", lambda *_, **__: None)
     return folder / ALLOWED
 
 

@@ -1,0 +1,24 @@
+"""What studies need of this machine beside what runs need: rows of `hedera doctor`, which is handed on from here.
+
+A room registers what it needs, so that `harness.doctor` does not have to know who stands above it.
+"""
+
+from __future__ import annotations
+
+from harness.cli.machine import doctor
+from harness.doctor import Finding, optional, register
+from studies.hull import packets
+
+__all__ = ["doctor"]
+
+
+def ns_3() -> Finding:
+    """Whether ns-3, on which `hedera hull` simulates packets, is there in a version that is known."""
+    item, needed = "ns-3 (hedera hull)", f"optional, {packets.known_versions()}"
+    try:
+        return optional(item, packets.version(), needed)
+    except packets.NotInstalled as missing:
+        return optional(item, "not ready", needed, str(missing))
+
+
+register(ns_3)
