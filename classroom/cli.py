@@ -75,7 +75,7 @@ def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
         click.echo("its bandwidth will be measured once these are fixed", err=True)
     elif not quick:
         _, percent, result = measured(submission, quality_cases(seed))
-        click.echo(result.words, err=as_json)
+        click.echo(result.words or result.measured, err=as_json)
     if as_json:
         each = [one.as_json() for one in checks]
         click.echo(json.dumps({"checks": each, "percent_of_bound": percent}, allow_nan=False))

@@ -189,7 +189,11 @@ def _cell(text: str, most: int) -> str:
 
 def _feedback(check: Check, counts: bool) -> str:
     if check.passed:
-        return "" if counts else "Passed, but doing nothing passes this, too: it counts beside other checks only."
+        return (
+            check.measured
+            if counts
+            else "Passed, but doing nothing passes this, too: it counts beside other checks only."
+        )
     text = f"{check.words}\nRead again: {check.section}."
     return f"{text}\nAn input that shows it:\n{check.example}" if check.example else text
 

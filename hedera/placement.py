@@ -65,8 +65,13 @@ class OwnPlacement:
         self._made = made
 
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
+        # Views, as the scheduler goes on with the arrays themselves: a path that is written into them would count as
+        # the one that the flow was on, and no change would be seen.
+        views = {name: getattr(flows, name).view() for name in LargeFlows.__dataclass_fields__}
+        for view in views.values():
+            view.flags.writeable = False
         with running_own_code(self.what):
-            answer: Cores = self._made.place(flows, links)
+            answer: Cores = self._made.place(LargeFlows(**views), links)
             return answer
 
 

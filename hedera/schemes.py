@@ -257,10 +257,14 @@ def scheme(name: str) -> Scheme:
         return Scheme(name, "every flowlet by a path of its own", _ecmp, hidden=True, gap_us=int(gap[1]))
     path = file_of(name)
     if path is None:
+        from traffic.textfile import nearest
+
+        if name.endswith(".py"):
+            raise ValueError(f"there is no scheme {name!r}: name the class in the file as well, {SPELLING}")
         names = ", ".join(SCHEMES)
         raise ValueError(
-            f"there is no scheme {name!r}; the schemes are {names}, {FLOWLETS} (to {MAX_GAP_US}), {HASHED}, "
-            f"and {SPELLING} for your own"
+            f"there is no scheme {name!r}{nearest(name, SCHEMES)}; the schemes are {names}, {FLOWLETS} "
+            f"(to {MAX_GAP_US}), {HASHED}, and {SPELLING} for your own"
         )
     absolute = f"{path.resolve()}:{name.rpartition(':')[2]}"
     cls = _own_class(name, path)

@@ -36,7 +36,7 @@ from traffic.flowfile import file_of_own
 LEVEL = 0.05
 SUPPORTED, ALONE, UNSUPPORTED, SILENT = "supported", "alone", "not supported", "nothing can be said"
 VALID, ALL_TRIES = "valid runs", "all tries"
-BASE, RIVAL = "ecmp", "hedera-gff"
+BASE = "ecmp"
 CSV_COLUMNS = (
     "over", "first", "second", "pattern", "pairs",
     "mean_mbps", "low_mbps", "high_mbps", "p", "holm_p", "verdict",
@@ -86,7 +86,7 @@ class Pair:
 
 def in_a_sentence(sweep: Sweep) -> str:
     """Sentences on how many patterns each scheduler is significantly above BASE in, by valid runs and by all tries, and
-    on how those of the user's own stand beside BASE and RIVAL; empty if these were not run."""
+    on how those of the user's own stand beside BASE and each of Hedera's that were run; empty if these were not run."""
     compared, of_tries = (
         {(pair.first, pair.second): pair for pair in compare_all(sweep, over)} for over in (VALID, ALL_TRIES)
     )
@@ -94,7 +94,7 @@ def in_a_sentence(sweep: Sweep) -> str:
     schemes = [scheme for scheme in scheme_order(run.scheme for run in sweep.runs) if scheme not in static]
     schemes.sort(key=lambda scheme: not is_own(scheme))
     beside_base = [pair for scheme in schemes if (pair := compared.get((scheme, BASE))) and pair.patterns]
-    pairs = [compared.get((own, rival)) for own in filter(is_own, schemes) for rival in (BASE, RIVAL)]
+    pairs = [compared.get((own, rival)) for own in filter(is_own, schemes) for rival in rivals(schemes)]
     beside_rivals = [pair for pair in pairs if pair and pair.patterns]
     rows = [row for pair in (*beside_base, *beside_rivals) for row in pair.patterns]
     if not rows:
@@ -121,12 +121,23 @@ def in_a_sentence(sweep: Sweep) -> str:
 
 
 def _overall(pair: Pair) -> str:
-    """What the trials say of two schemes over the patterns that both have in all of them."""
+    """What the trials say of two schemes: in the mean over the patterns that both have in all trials, and pattern by
+    pattern, as a mean may be that of one pattern alone."""
     row, names = pair.overall, f"{pair.first} minus {pair.second}"
     if row.mean is None or row.low is None:
         return f"{names} takes {FEWEST} valid trials of both with the same seeds; there are {row.pairs}."
     certain = "for certain" if row.low > 0 or (row.high or 0.0) < 0 else "which may be chance"
-    return f"{names}: {row.mean:+.1f} Mb/s, 95 % interval {row.low:+.1f} to {row.high:+.1f}, {certain}."
+    above, below, tested = _certain(pair.patterns)
+    return (
+        f"{names}: {row.mean:+.1f} Mb/s on the wire in the mean of {pair.common} "
+        f"{'pattern' if pair.common == 1 else 'patterns'}, 95 % interval {row.low:+.1f} to {row.high:+.1f}, {certain}; "
+        f"above for certain in {above} of {tested}, below in {below}."
+    )
+
+
+def rivals(schemes: Iterable[str]) -> list[str]:
+    """What a scheduler of the user's own is compared with: BASE, and all of Hedera's."""
+    return [BASE, *(scheme for scheme in schemes if scheme.startswith("hedera-") and not is_own(scheme))]
 
 
 def is_own(scheme: str) -> bool:
@@ -142,10 +153,11 @@ def first_to_last(schemes: Iterable[str]) -> list[str]:
 
 
 def asked_first(compared: Iterable[Pair]) -> list[Pair]:
-    """Of all comparisons those that a reader asks for: the user's own schemes beside BASE and RIVAL, else all schemes
-    beside BASE, else all; never the control, which does not compete."""
+    """Of all comparisons those that a reader asks for: the user's own schemes beside BASE and Hedera's, else all
+    schemes beside BASE, else all; never the control, which does not compete."""
     pairs = [pair for pair in compared if pair.first != CONTROL and pair.patterns]
-    asked = [pair for rival in (BASE, RIVAL) for pair in pairs if is_own(pair.first) and pair.second == rival]
+    order = rivals(scheme_order(pair.second for pair in pairs))
+    asked = [pair for rival in order for pair in pairs if is_own(pair.first) and pair.second == rival]
     return asked or [pair for pair in pairs if pair.second == BASE] or pairs
 
 

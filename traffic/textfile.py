@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -131,11 +131,19 @@ def running_own_code(what: str) -> Iterator[None]:
             raise
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         # Modules of the user's are named by their files.
-        lines = [frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename in sys.modules]
-        where = f" (line {lines[-1]})" if lines else ""
+        frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename in sys.modules]
+        callers = "".join(f", called from line {frame.lineno}" for frame in frames[-2:-1])
+        where = f" (line {frames[-1].lineno} of {Path(frames[-1].filename).name}{callers})" if frames else ""
         raise ValueError(f"{what}: {kind}{' '.join(str(error).split())}{where}") from error
     finally:
         os._exit = os_exit
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """What somebody may have meant who wrote ``word``, to stand behind it in a sentence; empty if nothing is near."""
+    from difflib import get_close_matches
+
+    return "".join(f" (did you mean {one}?)" for one in get_close_matches(word, words, 1))
 
 
 def _refuse_exit(status: int) -> NoReturn:

@@ -44,7 +44,7 @@ from traffic import collectives, flowfile, patterns, poisson
 from traffic.flows import FIRST_PORT, LASTING, NOTHING, Flow, Flows, Matrix, PortCycle, joined, source_ports
 from traffic.graph import MAX_FILE_BYTES, FlowGraph
 from traffic.poisson import Arrivals
-from traffic.textfile import read_bytes, read_text
+from traffic.textfile import nearest, read_bytes, read_text
 from traffic.traces import traces_of
 
 SPELLINGS: dict[str, str] = {
@@ -168,7 +168,9 @@ def workload(
         elif name == "file" or flowfile.file_of_own(text):
             parts.append(_of_file(text, network, seed, seconds, flows_per_host, keep))
         else:
-            raise ValueError(f"there is no traffic pattern {text!r}; traffic is spelled {'  '.join(SPELLINGS)}")
+            spelled = {spelling.partition(":")[0]: spelling for spelling in SPELLINGS}
+            meant = nearest(name, spelled) if name not in spelled else ""
+            raise ValueError(f"there is no traffic pattern {text!r}{meant}; traffic is spelled {'  '.join(SPELLINGS)}")
     return Workload(spec, network.num_hosts, seed, seconds, scale, tuple(parts), *_with_ports(parts, seed))
 
 

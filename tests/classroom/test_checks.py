@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from classroom.cases import NO_FLOWS, cases
-from classroom.checks import earned, run_checks
+from classroom.checks import Check, earned, run_checks
 from classroom.grading import UNTOUCHED
 from classroom.packing import TEMPLATES
 from classroom.submission import NAMES, SCHEDULER, Code
@@ -92,6 +92,12 @@ def test_one_pass_of_the_estimate_earns_what_is_right_in_it():
     (one_pass,) = [mistake for mistake in MISTAKES if "stops after one pass" in mistake.name]
     assert sum(earned(told("demand.py", seeded(one_pass)), *UNTOUCHED["demand"])) == 7
     assert sum(earned(told("demand.py", (TEMPLATES / "demand.txt").read_text()), *UNTOUCHED["demand"])) == 0
+
+
+def test_what_is_measured_stands_below_a_check_that_holds():
+    check = Check("more bandwidth", "section 5.5", measured="it reaches 90 %")
+    assert check.passed
+    assert str(check) == "ok   more bandwidth (section 5.5)\n       it reaches 90 %"
 
 
 def test_other_seeds_ask_other_things_in_the_same_checks():

@@ -14,6 +14,7 @@ from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
+from tests.hedera.reference import NO_FLOWS
 from tests.refused import refused
 from topos.fattree import FatTree
 from traffic.textfile import given
@@ -107,6 +108,30 @@ def test_a_wrong_answer_is_one_sentence(method, answer, words, tmp_path):
         simulate(Config(f"{file}:Wrong", "stride:4", seconds=12.0, tick_s=0.01))
 
 
+def test_what_it_is_given_is_read_only_and_an_error_names_file_and_lines(tmp_path):
+    """A path that is written into the flows' own would count as the one that they were on, and move nothing."""
+    file = tmp_path / "writes.py"
+    file.write_text(
+        "def move(flows):\n    flows.core[0] = 1\n    return flows.core\nclass Writes:\n"
+        "    def __init__(self, *given): pass\n    def place(self, flows, links): return move(flows)\n"
+    )
+    with pytest.raises(ValueError, match=r"read-only \(line 2 of writes\.py, called from line 6\)"):
+        simulate(Config(f"{file}:Writes", "stride:4", seconds=12.0, tick_s=0.01))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("hedera_sa", r"did you mean hedera-sa\?"),
+        ("mine.py", "name the class in the file"),
+        ("zzz", "no scheme 'zzz';"),
+    ],
+)
+def test_a_name_that_is_nearly_one_is_answered_with_that(name, words):
+    with pytest.raises(ValueError, match=words):
+        scheme(name)
+
+
 def test_a_dataclass_is_graded_and_runs(tmp_path):
     code = (
         "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\nclass Kept:\n"
@@ -136,4 +161,4 @@ def test_a_job_carries_the_file(tmp_path, monkeypatch):
     taken = Config(f"{file}:Mine", "stride:4").user_files()
     file.unlink()
     monkeypatch.setitem(given, str(file), taken[str(file)])
-    assert scheme(f"{file}:Mine").placement(FatTree(4), 1).place(None, None) == 7
+    assert scheme(f"{file}:Mine").placement(FatTree(4), 1).place(NO_FLOWS, None) == 7

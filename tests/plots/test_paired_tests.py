@@ -85,7 +85,10 @@ def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv
     said = paired_tests.in_a_sentence(sweep)
     own = {("stride:1", "mine.py:Mine"): [8.0, 9.0, 10.1], ("stride:1", "hedera-gff"): [5.0, 6.0, 7.0]}
     beside = store_rates(tmp_path / "own", own)
-    assert paired_tests.in_a_sentence(beside).endswith("+2.9 to +3.2, for certain.")
+    of_one = (
+        "mine.py:Mine minus hedera-gff: +3.0 Mb/s on the wire in the mean of 1 pattern, 95 % interval +2.9 to +3.2, "
+    )
+    assert paired_tests.in_a_sentence(beside) == of_one + "for certain; above for certain in 1 of 1, below in 0."
     few = store_rates(tmp_path / "few", {key: rates[:2] for key, rates in own.items()})
     assert "takes 3 valid trials" in paired_tests.in_a_sentence(few)
     assert paired_tests.in_a_sentence(store_rates(tmp_path / "one", dict([*own.items()][:1]))) == ""
@@ -103,10 +106,27 @@ def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv
     assert (rows[3]["pairs"], rows[3]["p"], rows[3]["verdict"]) == ("1", "", "nothing can be said")
 
 
+def test_one_of_the_user_s_own_is_beside_all_of_hedera_s_and_a_mean_says_of_how_many_patterns(tmp_path):
+    rates = {
+        ("stride:1", "hedera-gff"): [50.0, 51.0, 52.0],
+        ("stride:1", "hedera-sa"): [69.0, 71.0, 73.0],
+        ("stride:1", "mine.py:Mine"): [70.0, 71.1, 72.0],
+        ("stride:2", "hedera-gff"): [60.0, 62.0, 61.0],
+        ("stride:2", "hedera-sa"): [60.0, 62.0, 61.0],
+        ("stride:2", "mine.py:Mine"): [61.0, 61.0, 61.0],
+    }
+    gff, sa = paired_tests.in_a_sentence(store_rates(tmp_path, rates)).split(" mine.py:Mine minus ")
+    assert gff.startswith("mine.py:Mine minus hedera-gff: +10.0 Mb/s on the wire in the mean of 2 patterns, ")
+    assert gff.endswith("for certain; above for certain in 1 of 2, below in 0.")
+    assert sa.startswith("hedera-sa: +0.0 Mb/s")
+    assert sa.endswith("which may be chance; above for certain in 0 of 2, below in 0.")
+
+
 @pytest.mark.parametrize(
     ("schemes", "asked"),
     [
         ("nonblocking ecmp hedera-gff a.py:A", "a.py:A-ecmp a.py:A-hedera-gff"),
+        ("nonblocking ecmp hedera-sa hedera-gff a.py:A", "a.py:A-ecmp a.py:A-hedera-gff a.py:A-hedera-sa"),
         ("nonblocking spray ecmp flowlet:500", "flowlet:500-ecmp spray-ecmp"),
         ("nonblocking ecmp spanning-tree", "ecmp-spanning-tree"),
         ("nonblocking a.py:A b.py:B", "a.py:A-b.py:B"),

@@ -175,7 +175,7 @@ def test_what_is_long_is_not_made_beforehand():
         ("poisson:web-search", "it is spelled poisson:SIZES,LOAD"),
         ("poisson:web-search,0.5 to nowhere", "there is no traffic pattern 'nowhere'"),
         ("poisson:web-search,0.5 to shuffle:9", "takes turns"),
-        ("stride:4 + strife:1", "there is no traffic pattern 'strife:1'; traffic is spelled stride:I"),
+        ("stride:4 + strife:1", "there is no traffic pattern 'strife:1' .did you mean stride"),
     ],
 )
 def test_mistakes_are_told_before_anything_is_drawn(spec, message):
