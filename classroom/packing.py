@@ -18,7 +18,7 @@ from record.files import write_whole
 
 TEMPLATES = Path(__file__).with_name("templates")
 """Files that already run, with comments on the task."""
-DOCUMENTS = ("assignment/handout.md", "assignment/rubric.md", "own-scheduler.md", "examples/least_loaded.py")
+DOCUMENTS = ("assignment/handout.md", "assignment/rubric.md", "own-scheduler.md", "examples/random_paths.py")
 _LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)([^)#\s]+)[^)\s]*\)")
 SECONDS, TIMEOUT_S = 12, 600
 """Processor seconds for each file in a package: the longest submission takes CLOCK times that for each of four files,

@@ -31,7 +31,7 @@ def test_it_has_what_students_get_and_no_solution(handout):
     assert (len(asked.pop("quality")), asked) == (24, json.loads(json.dumps(cases(PUBLIC))))
     files = {str(path.relative_to(handout)) for path in handout.rglob("*") if path.is_file()}
     modules = {name for name in files if name.startswith("project/")}
-    documents = {"handout.md", "rubric.md", "own-scheduler.md", "least_loaded.py"}
+    documents = {"handout.md", "rubric.md", "own-scheduler.md", "random_paths.py"}
     assert files - modules == {"cases.json", "check.py", *documents, *NAMES}
     named = {name.removeprefix("project/").removesuffix(".py").removesuffix("/__init__") for name in modules}
     assert {name.replace("/", ".") for name in named} == allowed_modules("classroom.checks")
