@@ -143,12 +143,15 @@ def grade(
     of the machine but Python, and no network; time, memory and files are limited. None can affect another's grade.
 
     In --out: grades.csv, feedback/ with a file for each student (both also after an interruption, of those that were
-    graded), and checks.csv, the checks that most students failed first.
+    graded), and checks.csv, the checks that most students failed first. Lines of grades.csv whose students are not
+    graded now stay, so that one student can be graded again (checks.csv then stays as it was).
 
-    Example: hedera grade submissions/ --seed 20261121
+    What you may not read is not graded, and the status is 1.
+
+    Example: hedera grade submissions/ --seed "$(cat my-secret-seed)"
     """
     from classroom.cases import KNOWN, PUBLIC
-    from classroom.grading import FORMATS, Class, failures, feedback, graded
+    from classroom.grading import FORMATS, Class, Table, failures, feedback, graded
     from classroom.intake import hand_ins
     from classroom.sandbox import prepared, require_closed, require_reachable
     from classroom.submission import Unfit
@@ -160,8 +163,15 @@ def grade(
     handed_in, others = hand_ins(folders, single)
     if others:
         click.echo(f"not graded, because they are no submissions: {one_line(', '.join(others))}", err=True)
+    forbidden = [hand_in for hand_in in handed_in if hand_in.forbidden]
+    for hand_in in forbidden:
+        click.echo(f"not graded: {hand_in.name}: you may not read {hand_in.forbidden}", err=True)
+    handed_in = [hand_in for hand_in in handed_in if not hand_in.forbidden]
+    if not handed_in:
+        raise ValueError("there is nothing to grade that you may read")
     make_folder(to_write(out))
     made: dict[int, Grade] = {}
+    table = Table.read(out / "grades.csv", seed)
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(handed_in))
     names = [os.fsdecode(os.fsencode(one.name)[:200]) for one in handed_in]  # short enough for a file's with an ending
 
@@ -179,12 +189,13 @@ def grade(
             for n, one in stack.enter_context(closing(graded(Class(seed, seconds, place), jobs, handed_in))):
                 made[n] = one
                 # After each, so that nothing is lost.
-                write_csv(out / "grades.csv", [made[n].row() for n in sorted(made)])
+                table.write([made[n] for n in sorted(made)])
                 write_whole(out / "feedback" / f"{names[n]}.txt", feedback(one))
                 done(len(made))
         except Unfit as error:
             raise Unfit(f"{error}{'' if unprotected else '; or use --unprotected, if you trust them'}") from None
-    if failed := failures(list(made.values())):
+    failed, kept = failures(list(made.values())), table.kept(list(made.values()))
+    if failed and not kept:
         write_csv(out / "checks.csv", failed)
     for n, one in made.items() if form != "csv" else ():
         text = json.dumps(FORMATS[form](one), indent=1, allow_nan=False)
@@ -195,7 +206,11 @@ def grade(
     else:
         for one in grades:
             click.echo(f"{one.points:5.1f} of 100  {one.submission}  {one_line(one.remarks, most=80)}")
-        for line in failed[:3]:
+        for line in failed[:3] if len(grades) > 1 else ():
             click.echo(f"failed by {line['failed']} of {line['handed_in']}: {line['check']}")
-    written = ("grades.csv", "checks.csv", "feedback", *([form] if form != "csv" else []))
+    if kept:
+        click.echo(f"{len(kept)} more students stay in grades.csv as they were graded before", err=as_json)
+    written = ("grades.csv", *(() if kept else ("checks.csv",)), "feedback", *([form] if form != "csv" else []))
     click.echo("written: " + "  ".join(str(out / name) for name in written), err=as_json)
+    if forbidden:
+        raise SystemExit(1)

@@ -9,6 +9,7 @@ from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from textwrap import indent
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from classroom.intake import HandIn
 from classroom.sandbox import Place, closed, unclosed
 from classroom.submission import NAMES, SCHEDULER, Budget, Code, Start, Submission, Unfit
 from record.errors import one_line
+from record.output import read_csv, write_csv
 from record.tasks import workers
 
 PARTS = {file.removesuffix(".py"): file for file in NAMES if file != SCHEDULER} | {"contract": SCHEDULER}
@@ -26,6 +28,11 @@ UNTOUCHED = {"demand": ((NO_FLOWS, ORDER), (FIGURE, ONE_PASS)), "contract": (tup
 """By part: checks that an untouched template or constant answers pass, and those beside which they count."""
 POINTS = {"demand": 20.0, "first_fit": 20.0, "annealing": 20.0, "contract": 10.0, "quality": 30.0}
 """The points of each part, of 100 (docs/assignment/rubric.md)."""
+COLUMNS = (
+    "submission", "points", *(f"{part}_points" for part in (*PARTS, "quality")),
+    "percent_of_bound", "seconds", "files", "remarks", "seed",
+)  # fmt: skip
+"""Of grades.csv."""
 CALL_S = 20.0
 CLOCK = 10.0
 """Real seconds allowed for each second of processor time: a busy machine is not the submission's fault."""
@@ -240,6 +247,33 @@ def failures(graded: Sequence[Grade]) -> list[dict[str, Any]]:
                 handed_in[name] += 1
                 failed[name] += points < most - 1e-9
     return [{"check": name, "failed": failed[name], "handed_in": handed_in[name]} for name, _ in failed.most_common()]
+
+
+@dataclass(frozen=True)
+class Table:
+    """grades.csv of a class: ``before`` are its lines as they were, by student. ``seed`` is that of what is graded
+    now."""
+
+    path: Path
+    seed: int
+    before: dict[str, dict[str, Any]]
+
+    @classmethod
+    def read(cls, path: Path, seed: int) -> Table:
+        """ValueError, one sentence, where there is a table with other columns."""
+        before = read_csv(path) if path.exists() else []
+        if before and list(before[0]) != list(COLUMNS):
+            raise ValueError(f"{path} has other columns than this version's: choose another --out")
+        return cls(path, seed, {line["submission"]: dict(line) for line in before})
+
+    def kept(self, grades: Sequence[Grade]) -> list[dict[str, Any]]:
+        """The lines of those that are not graded now."""
+        now = {grade.row()["submission"] for grade in grades}
+        return [line for name, line in self.before.items() if name not in now]
+
+    def write(self, grades: Sequence[Grade]) -> None:
+        lines = {**self.before, **{(row := grade.row())["submission"]: row | {"seed": self.seed} for grade in grades}}
+        write_csv(self.path, [*lines.values()])
 
 
 FORMATS = {"gradescope": gradescope, "prairielearn": prairielearn}

@@ -6,6 +6,7 @@ hand-in is read in a process of its own, so that whatever is in one affects its 
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import re
@@ -45,12 +46,14 @@ _CANVAS = re.compile(r"(?P<who>[^_]+)_(?:LATE_)?(?P<id>\d+)_(?P<order>\d+)_(?P<f
 @dataclass(frozen=True)
 class HandIn:
     """One student's work. ``files``: by the names that are expected, the code or, as text, why it is not read.
-    ``found``: the names of all files that were seen. ``remarks``: what was not as expected, a sentence each."""
+    ``found``: the names of all files that were seen. ``remarks``: what was not as expected, a sentence each.
+    ``forbidden``: what of it this user may not read, which is no fault of the student's; empty if nothing is."""
 
     name: str
     files: dict[str, Code | str]
     found: tuple[str, ...]
     remarks: tuple[str, ...] = ()
+    forbidden: str = ""
 
 
 class _Seen(NamedTuple):
@@ -99,7 +102,7 @@ def hand_ins(folders: Sequence[Path], single: bool = False) -> tuple[list[HandIn
         counted = [one for one in theirs if one.attempt == attempts[-1]]
         remarks = [f"of {len(attempts)} attempts the last counts: {counted[0].place.name}"] if len(attempts) > 1 else []
         made.append(_apart(f"{who}_{number}" if number and names.count(who) > 1 else who, counted, remarks))
-    if not single and not any(one.files for one in made):
+    if not single and not any(one.files or one.forbidden for one in made):
         raise ValueError(f"{folders[0]} has no submission: that would be {', '.join(NAMES)}, or some of these")
     return made, others
 
@@ -142,6 +145,8 @@ def _apart(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
         try:
             with ProcessPoolExecutor(1, get_context("fork"), _limit) as child:
                 return child.submit(_taken, name, parts, remarks).result()
+        except PermissionError as error:
+            return HandIn(name, {}, (), tuple(remarks), forbidden=one_line(str(error.filename)))
         except Exception:  # noqa: BLE001, whatever it is that it ended of
             limits = f"{READ_S} s of processor time and {READ_BYTES >> 20} MiB of memory"
             return HandIn(name, {}, (), (*remarks, f"what it holds cannot be read within {limits}"))
@@ -195,7 +200,7 @@ def _files(part: _Part, remarks: list[str]) -> Iterator[_Seen]:
     """Everything in a part that is no folder. Of archives it says why one is not read."""
     if not part.place.is_dir():
         yield from _opened(part.place, part.name or part.place.name, remarks, part.order)
-    for folder, inside, names in os.walk(part.place):
+    for folder, inside, names in os.walk(part.place, onerror=_require_readable):
         below = Path(folder).relative_to(part.place)
         odd = [name for name in inside if _expected(name)]
         inside[:] = [n for n in sorted(inside) if n[0] not in "._" and n not in odd and len(below.parts) < DEEPEST]
@@ -204,7 +209,15 @@ def _files(part: _Part, remarks: list[str]) -> Iterator[_Seen]:
                 yield from _opened(Path(folder, name), str(below / name), remarks)
 
 
+def _require_readable(of: OSError | Path) -> None:
+    """PermissionError for what this user may not read: a grade of 0 would be for the machine's settings."""
+    path = of.filename if isinstance(of, OSError) else of
+    if not os.path.islink(path) and not os.access(path, os.R_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+
 def _opened(path: Path, shown: str, remarks: list[str], order: int = 0) -> Iterator[_Seen]:
+    _require_readable(path)
     yield _Seen(shown, path, order)
     if not shown.lower().endswith(_PACKED):
         return

@@ -150,3 +150,57 @@ def test_each_gets_what_the_rubric_says(rows, who):
     assert float(row["points"]) or row["remarks"] in row["output"]
     assert sum(test["max_score"] for test in row["tests"]) == 100
     assert sum(test["score"] for test in row["tests"]) == pytest.approx(float(row["points"]), abs=0.01)
+
+
+# --- twice, and what may not be read ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def four(tmp_path, monkeypatch):
+    """A class of four, each with a right demand.py, and a command that grades folders of it."""
+    monkeypatch.setattr(grading, "Submission", lambda start, code, *_: Direct(code))
+    monkeypatch.setattr(grading, "graded", lambda course, _, made: iter_grades(made, course))
+    for who in ("s0", "s1", "s2", "s3"):
+        (tmp_path / "all" / who).mkdir(parents=True)
+        (tmp_path / "all" / who / "demand.py").write_text((SOLUTIONS / "demand.py").read_text())
+
+    def command(folder, seed="7"):
+        words = ["grade", str(tmp_path / folder), "--seed", seed, "--jobs", "1", "--unprotected"]
+        done = CliRunner().invoke(cli, [*words, "--out", str(tmp_path / "out")])
+        with (tmp_path / "out/grades.csv").open() as file:
+            return done, {row["submission"]: (row["points"], row["seed"]) for row in csv.DictReader(file)}
+
+    return tmp_path, command
+
+
+def test_one_student_again_leaves_the_other_lines_and_the_checks_of_the_class(four):
+    place, command = four
+    done, _ = command("all")
+    assert done.exit_code == 0, done.output
+    before = (place / "out/checks.csv").read_text()
+    (place / "all/s2/demand.py").write_text("def estimate_demands(*_):\n    return None\n")
+    done, rows = command("all/s2", seed="8")
+    assert done.exit_code == 0, done.output
+    assert "3 more students stay in grades.csv" in done.output
+    assert rows == {"s0": ("20", "7"), "s1": ("20", "7"), "s2": ("0", "8"), "s3": ("20", "7")}
+    assert (place / "out/checks.csv").read_text() == before
+
+
+def test_what_may_not_be_read_is_named_and_no_zero(four, monkeypatch):
+    place, command = four
+    forbidden = place / "all/s1/demand.py"
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda path, mode, **how: Path(path) != forbidden and allowed(path, mode, **how))
+    done, rows = command("all")
+    assert (done.exit_code, set(rows)) == (1, {"s0", "s2", "s3"})
+    assert f"not graded: s1: you may not read {forbidden}" in done.output
+
+
+def test_a_table_of_another_version_is_left_alone(four):
+    place, command = four
+    (place / "out").mkdir()
+    (place / "out/grades.csv").write_text("submission,points,seed\nann,3,1\n")
+    done, rows = command("all")
+    assert done.exit_code == 2
+    assert "choose another --out" in done.output
+    assert rows == {"ann": ("3", "1")}
