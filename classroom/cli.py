@@ -97,7 +97,7 @@ def assignment() -> None:
 @click.option("--seed", type=click.IntRange(0), help="Seed of grading.  [default: random]")
 @in_words
 def pack(folder: Path, service: str | None, seed: int | None) -> None:
-    """Make FOLDER/handout for students (templates, checks, documents; no solutions), and FOLDER/grader.
+    """Make FOLDER/handout for students (templates, checks, documents; no solutions), and with --for FOLDER/grader.
 
     The grader contains the solutions and the seed: keep it from students.
     """
@@ -120,7 +120,10 @@ def pack(folder: Path, service: str | None, seed: int | None) -> None:
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--seed", required=True, type=click.IntRange(0), envvar=SEED, help=f"Fixes all draws; keep it secret. Or {SEED}."
+    "--seed",
+    type=click.IntRange(0),
+    envvar=SEED,
+    help=f"Fixes all draws; keep it secret. Or {SEED}.  [default: that of the table in --out, or a random one]",
 )
 @click.option(
     "--seconds", default=120.0, show_default=True, type=click.FloatRange(1, 3600), help="Processor time for each file."
@@ -133,8 +136,8 @@ def pack(folder: Path, service: str | None, seed: int | None) -> None:
 @json_option
 @in_words
 def grade(
-    folders: tuple[Path, ...], seed: int, seconds: float, jobs: int | None, form: str, single: bool, unprotected: bool,
-    out: Path, as_json: bool,
+    folders: tuple[Path, ...], seed: int | None, seconds: float, jobs: int | None, form: str, single: bool,
+    unprotected: bool, out: Path, as_json: bool,
 ) -> None:  # fmt: skip
     """Grade submissions: folders with demand.py, first_fit.py, annealing.py and scheduler.py, or some of
     them; or one folder that holds such folders, zips and tars, also as Moodle, Canvas and Gradescope name them.
@@ -148,7 +151,7 @@ def grade(
 
     What you may not read is not graded, and the status is 1.
 
-    Example: hedera grade submissions/ --seed "$(cat my-secret-seed)"
+    Example: hedera grade submissions/ --out grades
     """
     from classroom.cases import KNOWN, PUBLIC
     from classroom.grading import FORMATS, Class, Table, failures, feedback, graded
@@ -172,6 +175,7 @@ def grade(
     make_folder(to_write(out))
     made: dict[int, Grade] = {}
     table = Table.read(out / "grades.csv", seed)
+    seed = table.seed
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(handed_in))
     names = [os.fsdecode(os.fsencode(one.name)[:200]) for one in handed_in]  # short enough for a file's with an ending
 
@@ -210,6 +214,7 @@ def grade(
             click.echo(f"failed by {line['failed']} of {line['handed_in']}: {line['check']}")
     if kept:
         click.echo(f"{len(kept)} more students stay in grades.csv as they were graded before", err=as_json)
+    click.echo(f"seed: {seed}, which students must not know; grades.csv has it", err=as_json)
     written = ("grades.csv", *(() if kept else ("checks.csv",)), "feedback", *([form] if form != "csv" else []))
     click.echo("written: " + "  ".join(str(out / name) for name in written), err=as_json)
     if forbidden:

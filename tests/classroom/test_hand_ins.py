@@ -164,8 +164,8 @@ def four(tmp_path, monkeypatch):
         (tmp_path / "all" / who).mkdir(parents=True)
         (tmp_path / "all" / who / "demand.py").write_text((SOLUTIONS / "demand.py").read_text())
 
-    def command(folder, seed="7"):
-        words = ["grade", str(tmp_path / folder), "--seed", seed, "--jobs", "1", "--unprotected"]
+    def command(folder, *seed):
+        words = ["grade", str(tmp_path / folder), *seed, "--jobs", "1", "--unprotected"]
         done = CliRunner().invoke(cli, [*words, "--out", str(tmp_path / "out")])
         with (tmp_path / "out/grades.csv").open() as file:
             return done, {row["submission"]: (row["points"], row["seed"]) for row in csv.DictReader(file)}
@@ -175,14 +175,14 @@ def four(tmp_path, monkeypatch):
 
 def test_one_student_again_leaves_the_other_lines_and_the_checks_of_the_class(four):
     place, command = four
-    done, _ = command("all")
+    done, _ = command("all", "--seed", "7")
     assert done.exit_code == 0, done.output
     before = (place / "out/checks.csv").read_text()
     (place / "all/s2/demand.py").write_text("def estimate_demands(*_):\n    return None\n")
-    done, rows = command("all/s2", seed="8")
+    done, rows = command("all/s2")
     assert done.exit_code == 0, done.output
     assert "3 more students stay in grades.csv" in done.output
-    assert rows == {"s0": ("20", "7"), "s1": ("20", "7"), "s2": ("0", "8"), "s3": ("20", "7")}
+    assert rows == {"s0": ("20", "7"), "s1": ("20", "7"), "s2": ("0", "7"), "s3": ("20", "7")}
     assert (place / "out/checks.csv").read_text() == before
 
 
@@ -194,6 +194,14 @@ def test_what_may_not_be_read_is_named_and_no_zero(four, monkeypatch):
     done, rows = command("all")
     assert (done.exit_code, set(rows)) == (1, {"s0", "s2", "s3"})
     assert f"not graded: s1: you may not read {forbidden}" in done.output
+
+
+def test_a_seed_that_nobody_gave_is_drawn_and_another_is_told_in_the_table(four):
+    _, command = four
+    _, rows = command("all/s0")
+    (_, drawn) = rows["s0"]
+    assert int(drawn) > 10**9, "one in a thousand million is shorter"
+    assert command("all/s1", "--seed", "8")[1] == {"s0": ("20", drawn), "s1": ("20", "8")}
 
 
 def test_a_table_of_another_version_is_left_alone(four):
