@@ -1,12 +1,16 @@
 """What acknowledgements on a flow's links take of it, from the runs of sweeps (docs/acknowledgements.md).
 
     python -m studies.acknowledgements FOLDER [FOLDER ...] > flows.csv
+    python -m studies.acknowledgements --queues FOLDER [FOLDER ...] > queues.csv
 
 Of each valid run's last third, when paths have settled: the flows that share none of their links with another flow's
 data, by the most streams of acknowledgements that one of their links between switches carries; what they received of
 what the control's flows did in the same seconds, in %; how full their fullest link between switches was in the run's
 steady window (`FullLinks`), in % of its rate; and which share of them crosses a link between switches that dropped
 packets, in %. Only runs say it whose flows last and that have `ack_paths`.
+
+With --queues, of runs that were traced (``--trace``) and whose raw files are there: of the same flows and seconds, how
+many cross a link between switches whose queue was full, that is within a packet of its room, in %.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots.stored_sweep import load_sweep
-from record.run import FlowRecord, Run
+from record.run import QUEUES, FlowRecord, Run, read
 from studies.study import interval
 from topos.arrays import Int32
 from topos.fattree import FatTree
@@ -35,12 +39,14 @@ MOST = 3
 class LoneFlow(NamedTuple):
     """A flow between pods that shares no link with another's data: the most streams of acknowledgements on one of its
     links between switches; its rate in the last third of the run, Mb/s; the rate of the fullest of these links in the
-    steady window, Mb/s (NaN where none was measured); and whether one of them dropped packets."""
+    steady window, Mb/s (NaN where none was measured); whether one of them dropped packets; and the sending ports of
+    these links."""
 
     streams: int
     mbps: float
     fullest_mbps: float
     is_lossy: bool
+    ports: frozenset[str]
 
 
 def rows(folder: Path) -> Iterator[dict[str, object]]:
@@ -92,7 +98,8 @@ def lone_flows(run: Run) -> list[LoneFlow]:
             carried = [mbps for link in between if (mbps := link_mbps.get(ports[link])) is not None]
             dropped = any(run.queue_drops.get(ports[link], 0) for link in between)
             fullest = max(carried, default=float("nan"))
-            lone.append(LoneFlow(int(loads[1][between].max()), float(rates[number]), fullest, dropped))
+            names = frozenset(ports[link] for link in between)
+            lone.append(LoneFlow(int(loads[1][between].max()), float(rates[number]), fullest, dropped, names))
     return lone
 
 
@@ -110,8 +117,34 @@ def _rates(run: Run) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.array([np.mean(flow.per_second_mbps[begin:end] or (0.0,)) for flow in run.flows])
 
 
+def queue_rows(folder: Path) -> Iterator[dict[str, object]]:
+    """A row for each scheme and number of streams, of traced runs below a folder."""
+    full: dict[tuple[str, int], list[bool]] = defaultdict(list)
+    for path in sorted(folder.rglob(QUEUES)):
+        run = read(path.parent / "run.json")
+        if run.valid:
+            overfull = full_ports(run, path)
+            for flow in lone_flows(run):
+                full[run.scheme, min(flow.streams, MOST)].append(bool(flow.ports & overfull))
+    for (scheme, streams), flows in sorted(full.items()):
+        percent = f"{100 * np.mean(flows):.1f}"
+        yield {"scheme": scheme, "streams": streams, "flows": len(flows), "full": percent}
+
+
+def full_ports(run: Run, queues: Path) -> set[str]:
+    """The ports whose queue had no room for one more packet at a moment of the last third of a run."""
+    room = (run.spec.queue - 1) * run.spec.mtu
+    with queues.open(encoding="utf-8") as file:
+        return {
+            row["port"]
+            for row in csv.DictReader(file)
+            if float(row["t"]) >= run.spec.seconds * 2 / 3 and int(row["bytes"]) > room
+        }
+
+
 def main(folders: Sequence[str]) -> None:
-    every = [row for folder in folders for row in rows(Path(folder))]
+    told = queue_rows if folders[0] == "--queues" else rows
+    every = [row for folder in folders if folder != "--queues" for row in told(Path(folder))]
     writer = csv.DictWriter(sys.stdout, every[0], lineterminator="\n")
     writer.writeheader()
     writer.writerows(every)
