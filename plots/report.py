@@ -36,6 +36,8 @@ PRINT = "print"
 PAGE = "report.html"
 RELOADED_AFTER_S = 15
 """A page about a sweep that goes on loads itself again, so often."""
+FEW_SEEDS = 10
+"""So many are listed one by one."""
 PARTS = ("polled", "compute", "install", "total")
 """Of a scheduling round's time."""
 QUANTILES = {"low": 5, "median": 50, "high": 95, "maximum": 100}
@@ -253,10 +255,16 @@ def _patterns(sweep: Sweep) -> Iterator[dict[str, Any]]:
 
 
 def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
-    """The settings that all these runs share, by their options, and the measured window."""
+    """The settings that all these runs share, by their options; their seeds, the measured window, and what emulated
+    them, of which results may differ."""
     a, b = runs[0].window_s
     named = [(option_name(name), setting_text(value)) for name, value in settings_of(runs[0]).items()]
-    return [*named, ("measured window", f"second {a:.3g} to {b:.3g}")]
+    seeds = sorted({run.seed for run in runs})
+    listed = ", ".join(map(str, seeds)) if len(seeds) <= FEW_SEEDS else f"{seeds[0]} to {seeds[-1]} ({len(seeds)})"
+    emulators = ", ".join(sorted({run.emulated_by for run in runs}))
+    return [
+        *named, ("seeds", listed), ("measured window", f"second {a:.3g} to {b:.3g}"), ("emulator", emulators),
+    ]  # fmt: skip
 
 
 def environment(runs: Sequence[Run]) -> list[tuple[str, list[tuple[str, int]]]]:

@@ -146,7 +146,10 @@ def _htsim(config: Config, flows: Flows) -> dict[str, str]:
         head += ["Tiers 2", f"Podsize {network.num_hosts}"]
         tiers = [(below, spines, below // spines), (leaves, 0, 1)]
     else:
-        raise ValueError("htsim's networks are fat-trees, and leaf-spines of one rate: without --oversubscribe")
+        raise ValueError(
+            "htsim's networks are fat-trees, and --topology leaf-spine:LEAVES,SPINES,HOSTS without --oversubscribe; a "
+            "network from a file is neither"
+        )
     for number, (down, up, over) in enumerate(tiers):
         head += ["", f"Tier {number}", f"Downlink_speed_Gbps {int(gbps)}", f"Radix_Down {down}"]
         head += [f"Radix_Up {up}"] * bool(up) + [f"Oversubscribed {over}"] * (over > 1)

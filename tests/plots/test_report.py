@@ -72,6 +72,8 @@ def test_a_whole_sweep_s_page_is_complete_and_needs_nothing_but_itself(tmp_path)
     write_sweep(tmp_path, ["published:stride4", "published:stag0(0.2,0.3)"], schemes, trials=3)
     page = page_of(tmp_path)
     assert "18 runs: 2 traffic patterns, 3 schemes, 3 trials" in page.text
+    assert "seeds1, 2, 3measured window" in page.text
+    assert f"emulator{load_sweep(tmp_path).runs[0].emulated_by}" in page.text
     sections = [attrs["id"] for attrs in page.all("section")]
     assert " ".join(sections) == ("summary bars explorer runs trials overhead published validity environment")
     assert len(page.all("h1")) == len(page.all("main")) == 1

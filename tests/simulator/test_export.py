@@ -123,10 +123,10 @@ def test_htsims_files_read_back_are_the_flows_and_say_what_the_tree_is(tmp_path)
         ("simgrid", {"scheme": "spray"}, "moves flows"),
         ("hpcc", {"fail": ("switch:4_1_1@1",)}, "know no failures"),
         ("htsim", {}, "whole numbers of Gb/s, and --bw 100 is none"),
-        ("htsim", {"link_mbps": 1000.0, "oversubscribe": 2.0}, "fat-trees, and leaf-spines of one rate"),
+        ("htsim", {"link_mbps": 1000.0, "oversubscribe": 2.0}, "without --oversubscribe"),
         ("htsim", {"link_mbps": 1000.0, "topology": "leaf-spine:4,3,4"}, "not 4 for 3"),
-        ("htsim", {"link_mbps": 1000.0, "topology": "docs/examples/four_ring.py:Ring"}, "fat-trees, and leaf-spines"),
-        ("htsim", {"link_mbps": 1000.0, "scheme": "nonblocking"}, "fat-trees, and leaf-spines"),
+        ("htsim", {"link_mbps": 1000.0, "topology": "docs/examples/four_ring.py:Ring"}, "a network from a file is neither"),
+        ("htsim", {"link_mbps": 1000.0, "scheme": "nonblocking"}, "a network from a file is neither"),
     ],
 )
 def test_what_other_programs_files_cannot_say_is_one_sentence(tmp_path, to, fields, words):
