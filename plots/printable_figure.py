@@ -52,7 +52,7 @@ _SETS = ("o", ".", "D", "s")
 """Marks that show a series. Others, such as the ends of whiskers and crosses, have a meaning of their own."""
 
 
-class Drawing(Figure):
+class PrintableFigure(Figure):
     """A figure that is saved in the house's style, whoever saves it: text in a PDF or PostScript file is TrueType
     (type 42), and the same numbers give the same file. ``caption``: what stood in the heading, after `for_print`."""
 
@@ -65,8 +65,8 @@ class Drawing(Figure):
         """As a figure's; its entries are kept, because a legend cannot be laid out anew."""
         made = super().legend(*args, **settings)
         handles, labels = args if args else (settings["handles"], [h.get_label() for h in settings["handles"]])
-        there = [entry for entry in self._entries if entry[0] in self.legends]
-        self._entries = [*there, (made, list(handles), list(labels), settings.get("title") or "")]
+        kept_entries = [entry for entry in self._entries if entry[0] in self.legends]
+        self._entries = [*kept_entries, (made, list(handles), list(labels), settings.get("title") or "")]
         return made
 
     def savefig(self, fname: Any, **settings: Any) -> None:
@@ -118,8 +118,8 @@ class Drawing(Figure):
             _without_colliding(axes)
         for _ in range(2):  # what is beside the panels gets its room in addition
             self.draw_without_rendering()
-            least = min(axes.get_position().height for axes in panels) * self.get_figheight()
-            self.set_figheight(min(self.get_figheight() + rows * (high - least), 30.0))
+            lowest = min(axes.get_position().height for axes in panels) * self.get_figheight()
+            self.set_figheight(min(self.get_figheight() + rows * (high - lowest), 30.0))
 
     def _without_heading(self) -> str:
         """Take the heading and the quiet lines away, and give them back as a sentence or two."""
@@ -148,9 +148,9 @@ class Drawing(Figure):
 
     def _without_legends(self) -> list[tuple[Any, str]]:
         """Take all legends away, and give their entries, each label once. A legend's title belongs to the caption."""
-        found: dict[str, Any] = {}
+        handle_of: dict[str, Any] = {}
         for _, handles, labels, title in self._entries:
-            found |= {label: handle for handle, label in zip(handles, labels, strict=True)}
+            handle_of |= {label: handle for handle, label in zip(handles, labels, strict=True)}
             if title:
                 self.caption = f"{self.caption.strip()} {' '.join(title.split()).rstrip('.')}."
         for legend in list(self.legends):
@@ -158,9 +158,11 @@ class Drawing(Figure):
         for axes in self.axes:
             if (inside := axes.get_legend()) is not None:
                 handles, labels = axes.get_legend_handles_labels()
-                found |= {label: handle for handle, label in zip(handles, labels, strict=True) if label not in found}
+                handle_of |= {
+                    label: handle for handle, label in zip(handles, labels, strict=True) if label not in handle_of
+                }
                 inside.remove()
-        return [(handle, label) for label, handle in found.items()]
+        return [(handle, label) for label, handle in handle_of.items()]
 
     def _new_legend(self, entries: Sequence[tuple[Any, str]], width_in: float) -> None:
         """Below the panels, in as many columns as have room."""
@@ -300,7 +302,7 @@ def _is_number(text: str) -> bool:
 # --- grey ---------------------------------------------------------------------------------------------------
 
 
-def _keep_apart_in_grey(figure: Drawing) -> None:
+def _keep_apart_in_grey(figure: PrintableFigure) -> None:
     """Give every colour of areas and lines a hatch, a dash and a mark of its own, in the legends' entries too."""
     known = [colour for colour in COLOURS.values() if colour != "#000000"]
     place: dict[str, int] = {colour: number for number, colour in enumerate(known)}

@@ -20,7 +20,7 @@ from record.published import COLUMNS, FIGURE_9
 from record.run import Run
 
 _PUBLISHED_K = 4
-STATIC = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
+MAYBE_PUBLISHED_ECMP = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
 """Our schemes that the published ECMP might be."""
 FEWEST_FOR_CORRELATION = 3
 

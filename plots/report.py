@@ -185,7 +185,7 @@ def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
         "figure_9": image(charts[-1], "Bars by pattern and scheme; the numbers are in the table below"),
         "has_published": any(share(pattern, CONTROL) for pattern in bars.patterns),
         "matches": [each for scheme in schemes if len((each := published.match(bars, scheme)).rows)],
-        "static": published.STATIC,
+        "static": published.MAYBE_PUBLISHED_ECMP,
         "of_figure_9": of_figure_9,
     }
 
@@ -193,12 +193,12 @@ def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
 def _title(sweep: Sweep, schemes: Sequence[str], of_figure_9: int) -> str:
     """What the page is about: schemes of the user's own, the published figure, or whatever was run."""
     patterns = summarise(sweep).patterns
-    what = label(patterns[0]) if len(patterns) == 1 else f"{len(patterns)} traffic patterns"
+    subject = label(patterns[0]) if len(patterns) == 1 else f"{len(patterns)} traffic patterns"
     if labels := [label(scheme) for scheme in schemes if paired_tests.is_own(scheme)]:
-        return f"{' and '.join(labels)} on {what}"
+        return f"{' and '.join(labels)} on {subject}"
     if of_figure_9 == len(patterns):
-        return "Hedera’s Figure 9, reproduced" if of_figure_9 > 1 else f"{what} of Hedera’s Figure 9, reproduced"
-    return f"{', '.join(summarise(sweep).schemes)} on {what}"
+        return "Hedera’s Figure 9, reproduced" if of_figure_9 > 1 else f"{subject} of Hedera’s Figure 9, reproduced"
+    return f"{', '.join(summarise(sweep).schemes)} on {subject}"
 
 
 def _differences(sweep: Sweep) -> dict[str, Any]:
@@ -209,7 +209,7 @@ def _differences(sweep: Sweep) -> dict[str, Any]:
     }
     return {
         "comparisons": paired_tests.compare_all(sweep),
-        "asked_first": paired_tests.asked_first(paired_tests.compare_all(sweep)),
+        "of_interest": paired_tests.comparisons_of_interest(paired_tests.compare_all(sweep)),
         "certain": paired_tests.in_a_sentence(sweep),
         "of_all_tries": of_tries if any(not run.valid for run in sweep.tries) else {},
         "verdicts": (paired_tests.SUPPORTED, paired_tests.ALONE, paired_tests.UNSUPPORTED, paired_tests.SILENT),

@@ -173,13 +173,13 @@ def house_style() -> AbstractContextManager[None]:
     return context(_SETTINGS, after_reset=True)
 
 
-def logarithmic(axes: Axes, which: Literal["x", "y"] = "y") -> None:
+def logarithmic(axes: Axes, dimension: Literal["x", "y"] = "y") -> None:
     """A logarithmic axis with plain numbers, as many as fit its decades. Matplotlib's own numbers would be
     mathematical text, which is not parsed here."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axes.set(**{f"{which}scale": "log"})
-    axis = getattr(axes, f"{which}axis")
+    axes.set(**{f"{dimension}scale": "log"})
+    axis = getattr(axes, f"{dimension}axis")
     low, high = axis.get_view_interval()
     decades = math.log10(high / low) if low > 0 else math.inf
     subs = (1.0,) if decades > 2 else (1.0, 2.0, 5.0) if decades > 0.8 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)

@@ -98,14 +98,14 @@ def _bars(tries: Any) -> Any:
     from pandas import DataFrame
 
     counted, every = tries[tries.counts], tries.groupby(BAR)
-    valid, bad = (counted[counted.valid == which].groupby(BAR) for which in (True, False))
+    valid, bad = (counted[counted.valid == is_valid].groupby(BAR) for is_valid in (True, False))
     verdicts = counted.groupby([*BAR, "verdict"]).size().unstack(fill_value=0)
     spreads = {
-        f"{name}_{what}": valid[what].quantile(share)
-        for what in ("mbps", "ratio", "payload_mbps")
+        f"{name}_{measure}": valid[measure].quantile(share)
+        for measure in ("mbps", "ratio", "payload_mbps")
         for name, share in (("median", 0.5), ("p5", 0.05), ("p95", 0.95))
     }
-    ends = [whiskers(valid[what]).add_suffix(f"_{what}") for what in ("ratio", "payload_mbps")]
+    ends = [whiskers(valid[measure]).add_suffix(f"_{measure}") for measure in ("ratio", "payload_mbps")]
     bars = DataFrame(
         {
             "trials": counted.groupby(BAR).size(),

@@ -220,7 +220,7 @@ def in_seeds(seeds: int) -> str:
     return f"{seeds} seeds, 95 % intervals" if seeds > 2 else f"{seeds} seed{'s' * (seeds > 1)}"
 
 
-def numbers(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:
+def number_list(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:
     """The numbers above 0 in a comma-separated list, each once; ValueError, which names the option, for others."""
     try:
         values = [kind(part) for part in text.split(",")]

@@ -13,7 +13,7 @@ from record.spec import RunSpec
 from traffic.patterns import split_specs
 
 if TYPE_CHECKING:
-    from plots.compare_sweeps import Sweeps
+    from plots.compare_sweeps import VariedSweep
     from record.run import Run
 
 PATTERN = "published:stride4"
@@ -131,7 +131,7 @@ def _outcome(result: Run) -> str:
 @field_options(RunSpec, "topology oversubscribe")
 @cluster_option
 @click.option("--jobs", type=click.IntRange(1), help="Guests at once in virtual time (default: one per core).")
-def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ...], **arguments: Any) -> Sweeps:
+def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ...], **arguments: Any) -> VariedSweep:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
 
     On two processors the first two take 3 minutes and 1.5 hours in virtual time, in real time 30 minutes and 12 hours.
@@ -176,7 +176,7 @@ def _vary(texts: tuple[str, ...]) -> dict[str, list[str]]:
 @field_options(RunSpec, "time seed")
 @_results
 @quiet_option
-def demo(time: str, seed: int, results: Path) -> Sweeps:
+def demo(time: str, seed: int, results: Path) -> VariedSweep:
     """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.
 
     The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.

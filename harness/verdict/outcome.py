@@ -173,7 +173,7 @@ class Outcome:
         late = [sent.start - sent.asked for flow in self.observation.flows if (sent := flow.sent) and sent.start]
         if late and float(np.median(late)) > LATE_S:
             reasons.append(f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more")
-        unknown = sum(not one.routed.paths and bool(one.intervals) for one in self.flows)
+        unknown = sum(not flow.routed.paths and bool(flow.intervals) for flow in self.flows)
         if self.topo.num_cores > 1 and self.spec.chosen.gap_us is None and unknown > 0.01 * len(self.flows):
             reasons.append(f"the controller does not know the paths of {unknown} of {len(self.flows)} flows")
         return reasons
@@ -181,14 +181,14 @@ class Outcome:
     @property
     def completion(self) -> tuple[Completion, ...]:
         each = zip(self.flows, self._alone_bytes_per_s.tolist(), strict=True)
-        rows = [row for one, alone in each if (row := self._sized(one, alone)) is not None]
+        rows = [row for flow, alone in each if (row := self._sized(flow, alone)) is not None]
         size, durations, ended, per_s = np.array(rows).reshape(-1, 4).T
         sent = [flow.sent for flow in self.observation.flows if flow.sent is not None]
-        shakes = [one.connected - one.start for one in sent if one.connected is not None and one.start is not None]
+        shakes = [end.connected - end.start for end in sent if end.connected is not None and end.start is not None]
         alone = size / per_s + 1.5 * min(shakes, default=0.0)
         # The classes are those of links of 1 Gb/s.
         classes = by_class(size / self.workload.size_scale, durations, alone, ended.astype(bool))
-        return tuple(one for one in classes if one.flows)
+        return tuple(row for row in classes if row.flows)
 
     def _sized(self, measured: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
         """Bytes, seconds, whether it ended, and what it has ``alone``, bytes per second: of a flow that has a size and

@@ -124,7 +124,7 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
         rates=Rates(
             t=_rounded(counters.times),
             total_mbps=_rounded(counters.total_mbps),
-            hosts={name: _rounded(one.out_mbps[: counters.samples]) for name, one in counters.received.items()},
+            hosts={name: _rounded(port.out_mbps[: counters.samples]) for name, port in counters.received.items()},
         ),
         links={name: round(rate, 3) for name, rate in sorted(ports.items())},
         ack_streams={

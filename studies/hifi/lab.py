@@ -33,7 +33,7 @@ from harness.run.trace import Packets
 from record.files import temporary_folder
 from record.spec import RunSpec
 from studies import star
-from studies.hifi.scene import Done, Look, Packet, Scene, Seen
+from studies.hifi.scene import Done, Look, Observed, Packet, Scene
 from topos.fattree import port_name
 from topos.network import NonBlocking
 from traffic.flows import SERVER_PORT
@@ -44,7 +44,7 @@ WATCHED = port_name(NonBlocking.SWITCH, 1)
 ETH_P_IP = 0x0800
 
 
-def play(scene: Scene, folder: Path) -> Seen:
+def play(scene: Scene, folder: Path) -> Observed:
     topo = NonBlocking(1 + scene.senders)
     options = FabricOptions(scene.shape, Tcp(scene.congestion_control, min_rto_ms=scene.rto_min_ms))
     with (
@@ -79,12 +79,12 @@ def play(scene: Scene, folder: Path) -> Seen:
         transfers.collect()
         ended = [(flow, flow.sent.how if flow.sent else "not started") for flow in transfers.flows]
         # A flow that lasts may wait for a retransmission as the scene ends, and be cut off.
-        failed = [f"{flow} ({how})" for flow, how in ended if how not in ("done", "cut off")]
+        failed = [f"{flow} ({outcome})" for flow, outcome in ended if outcome not in ("done", "cut off")]
         if failed or transfers.troubles:
             raise RuntimeError("; ".join([*failed, *transfers.troubles]))
         done = [_done(flow, looking.begin, looking.begin + scene.seconds) for flow in transfers.flows]
         packets = arriving.between(begin, *scene.window) if arriving else ()
-        return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops, packets)
+        return Observed(scene, tuple(done), tuple(looking.looks), dict(tcp), drops, packets)
 
 
 def _build(scene: Scene, topo: NonBlocking, fabric: Fabric, folder: Path) -> None:
@@ -140,9 +140,9 @@ class Looking(Sampler):
             return
         queue = count_ports(self._switch, EPORT)[WATCHED]
         rtt_ms = {
-            number: 1e3 * one.rtt_s
+            number: 1e3 * connection.rtt_s
             for number, host in enumerate(self._hosts, start=1)
-            for one in host.connections(SERVER_PORT)
+            for connection in host.connections(SERVER_PORT)
         }
         self.looks.append(Look(t, queue.queued, rtt_ms, queue.sent))
 

@@ -134,7 +134,7 @@ class Packet(msgspec.Struct, frozen=True, array_like=True):
     bytes: int
 
 
-class Seen(msgspec.Struct, frozen=True):
+class Observed(msgspec.Struct, frozen=True):
     """All that was seen. ``tcp``: the kernel's counters. ``drops``, at the receiver's port. ``packets``: to it."""
 
     scene: Scene
@@ -185,7 +185,7 @@ class Seen(msgspec.Struct, frozen=True):
         return (last.sent_bytes - first.sent_bytes) * 8e-6 / self.scene.mbps / (last.t - first.t)
 
 
-def played(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Seen]:
+def play_scenes(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Observed]:
     """What is seen of scenes: from ``kept``, or now, all that are missing.
 
     WorkerFailed, with what it said, when a guest fails.
@@ -197,7 +197,7 @@ def played(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Seen]:
         tell_user(f"{missing[0].name} and {len(missing) - 1} more ...")
     for n in range(0, len(missing), OF_A_GUEST):
         _play(missing[n : n + OF_A_GUEST], kept)
-    return [msgspec.json.decode(_place(scene, kept).read_bytes(), type=Seen) for scene in scenes]
+    return [msgspec.json.decode(_place(scene, kept).read_bytes(), type=Observed) for scene in scenes]
 
 
 def _place(scene: Scene, kept: Path) -> Path:
@@ -229,6 +229,6 @@ def _play(scenes: Sequence[Scene], kept: Path) -> None:
             path = guest.results / f"{scene.name}.json"
             if ended.status and not path.exists():
                 raise WorkerFailed(f"{scene.name}: {ended.stderr.strip()[-2000:]}")
-            seen = read_regular(path, MOST_BYTES)
-            msgspec.json.decode(seen, type=Seen)
-            write_whole(_place(scene, kept), seen)
+            content = read_regular(path, MOST_BYTES)
+            msgspec.json.decode(content, type=Observed)
+            write_whole(_place(scene, kept), content)

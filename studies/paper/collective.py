@@ -127,10 +127,10 @@ def _over_the_control(answers: dict[Case, list[Row]]) -> Rows:
     """Each simulation beside the control with the same flows."""
     rows = [row for (row,) in answers.values()]
     for same in grouped(rows, *_FLOWS, "seed").values():
-        least = next(row["completion_s"] for row in same if row["scheme"] == CONTROL)
+        control_s = next(row["completion_s"] for row in same if row["scheme"] == CONTROL)
         for row in same:
-            if least is not None and row["completion_s"] is not None:
-                row["over_control"] = row["completion_s"] / least
+            if control_s is not None and row["completion_s"] is not None:
+                row["over_control"] = row["completion_s"] / control_s
     return {"collectives": rows}
 
 
