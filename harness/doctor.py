@@ -16,7 +16,7 @@ from virtual import kernel, limits
 from virtual.guest import Guest, memory_folder
 
 SMALLEST = limits.Needs(processes=48, memory_mib=1024)
-"""Of a run of k = 4 (`harness.run.job.Job.needs`)."""
+"""What the guest of a run with k = 4 takes (`harness.run.job.Job.needs`)."""
 
 
 @dataclass(frozen=True)

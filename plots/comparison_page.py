@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 NAME, PAGE = "compare", "compare.html"
 _COLOURS = ("#8a8a8a", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442")
-"""Of folders; the first, which the others are compared with, is grey."""
+"""The colours of folders. The first folder, with which the others are compared, is grey."""
 _PATTERN_IN, _PANEL_IN = 0.62, 1.7
 _MOST_IN = 13.0
 

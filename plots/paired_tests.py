@@ -43,7 +43,7 @@ CSV_COLUMNS = (
 )  # fmt: skip
 SEEDS_COLUMNS = ("measure", "pattern", "scheme", "beyond", "patterns", "seeds", "mean", "low", "high")
 COSTS = ("retransmitted_segments", "needless_retransmissions", "segments_out_of_order", "timeouts", "moves")
-"""Of a run's ``costs``: how many."""
+"""Entries of a run's ``costs`` that are numbers of events."""
 COMPLETION = ("median", "p99")
 TURNS = ("shuffle_s", "host_completion_s", "goodput_mbytes_per_s")
 BASES = ("ecmp", "spanning-tree", "hedera-sa")

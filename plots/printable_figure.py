@@ -29,23 +29,24 @@ from matplotlib.transforms import IdentityTransform, blended_transform_factory
 from plots.style import COLOURS, INK, MUTED, house_style
 
 POINTS = 8.0
-"""Of all text on a printed page."""
+"""The size of all text on a printed page."""
 _CHARACTER_IN = 0.0585
 """A character of such text is so wide on average, inches."""
 _NARROWEST_IN = 1.45
-"""Of panels beside each other, with the numbers of their axes."""
+"""Panels beside each other are at least so wide, with the numbers of their axes."""
 _LOWEST_IN, _HIGHEST_IN = 1.0, 2.1
 """A panel's height is `_FLATNESS` of its width, within these."""
 _FLATNESS = 0.62
 _PAGE_IN = 7.0
-"""Of a page's height, what all panels together may have if they are many."""
+"""Many panels may have so much of a page's height together."""
 _HATCHES = ("", "////", "\\\\\\\\", "//..", "xxxx", "....", "----", "", "||||", "oo", "++++", "**")
 _MARKS = ("", "o", "s", "p", "^", "D", "v", "P", "X", "<", ">", "*")
 _LINES: tuple[Any, ...] = (
     "-", "-", (0, (5, 1.5)), (0, (3, 3)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (3, 1, 1, 1, 1, 1)), "-",
     (0, (8, 2)), (0, (2, 2)), (0, (6, 1, 1, 1)), (0, (1, 2)),
 )  # fmt: skip
-"""By the place of a colour in COLOURS; then of further ones, by their order in the picture."""
+"""The first of these belong to the colours in COLOURS, by their places there. Further colours get the others, in the
+order in which they come in the picture."""
 _MARKS_ON_A_LINE = 8
 STILL = IdentityTransform()
 _SETS = ("o", ".", "D", "s")
@@ -185,7 +186,8 @@ _QUIET: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
     "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
 }
-"""By format, what a file says of its making unless it is told not to."""
+"""By format, what keeps a file from saying when and by what it was made. Without it the same numbers would not give the
+same file."""
 
 
 # --- panels -------------------------------------------------------------------------------------------------

@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from plots.stored_sweep import Sweep
 
 Empty = Callable[[int], "tuple[PrintableFigure, list[Axes]]"]
-"""Gives a figure with that number of panels."""
+"""A function that makes a figure with that number of panels."""
 _COLUMNS = 3
 _PANEL, _LONE_PANEL, _GAP = (3.55, 1.75), (6.2, 2.6), (0.25, 0.42)  # inches, as are the margins
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.65, 0.15, 0.86, 0.55
 _WINDOW = "#e9f0f7"
 _DOWN = "#fbe3cf"
 FULLEST = 5
-"""Ports whose queues are drawn: those with the most on average."""
+"""So many ports have their queues drawn: those that hold the most on average."""
 
 
 def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:

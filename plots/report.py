@@ -35,11 +35,11 @@ PRINT = "print"
 """The folder in it for pictures of a given format or width."""
 PAGE = "report.html"
 RELOADED_AFTER_S = 15
-"""A page about a sweep that goes on loads itself again, so often."""
+"""The page of a sweep that goes on loads itself again so often."""
 PARTS = ("polled", "compute", "install", "total")
-"""Of a scheduling round's time."""
+"""The parts of a scheduling round's time."""
 QUANTILES = {"low": 5, "median": 50, "high": 95, "maximum": 100}
-"""In percent."""
+"""The quantiles that the page shows, in percent."""
 
 
 def write_all(sweep: Sweep) -> list[Path]:

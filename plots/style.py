@@ -59,7 +59,7 @@ EXPECTED_ORDER = (
 """Schemes in the order expected from the paper."""
 
 Value = bool | int | float | str | tuple[str, ...] | None
-"""Of a setting."""
+"""The value of a setting."""
 
 INVALID = "#b00020"
 INK = "#222222"
@@ -70,7 +70,7 @@ MUTED = "#6b6b6b"
 _LONGEST_LABEL = 30
 _OTHER = ("#882255", "#94b83a", "#bfa37a", "#0b4d2c")  # schemes added later, in the order of their names
 _DARKER = (0.85, 0.72, 0.6, 0.48)
-"""By the fields of a hash."""
+"""How much darker a colour is, by the fields of a hash."""
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "font.size": 9,

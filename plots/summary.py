@@ -31,8 +31,8 @@ WINDOWS = {
     "after_median_ratio": "after it",
 }
 FEWEST, ENOUGH = 3, 10
-"""Trials from which on there is an interval (with two, t = 12.7 and it depends on normality alone), and from which on
-percentiles of them say more."""
+"""From the first number of trials on there is an interval: with two trials t is 12.7, and the interval depends on
+normality alone. From the second on, percentiles of the trials say more."""
 COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials", "median_mbps", "p5_mbps", "p95_mbps",
     "median_ratio", "p5_ratio", "p95_ratio", "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",

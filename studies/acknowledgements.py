@@ -29,7 +29,7 @@ from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links, sending_ports
 
 MOST = 3
-"""From so many streams on they are told together."""
+"""Flows with at least so many streams of acknowledgements on a link are counted together."""
 
 
 class LoneFlow(NamedTuple):

@@ -99,7 +99,7 @@ def fault_of(claim: Row, root: Path | None = None) -> str:
 
 KEPT = "results/figure9"
 TRIALS, SECONDS, INTERVAL_S = 5, 60, 5
-"""Of the paper (sections 6.1 and 5.4)."""
+"""What the paper had (sections 6.1 and 5.4)."""
 COMMAND = f"./test.sh {TRIALS} {SECONDS} --suite figure9 --time virtual --bw 10"
 FIGURE = "docs/figure9.md"
 PICTURE = "docs/figure9.png"
@@ -113,9 +113,10 @@ COLUMNS = {
 }
 """Of the table by family, and its cells; what the paper calls ECMP has a column of its own, the last."""
 LEAST_POINTS = 5
-"""By so many points of the control a bar must be below the published one to be listed."""
+"""A bar is listed if it is so many points of the control below the published one."""
 EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
-"""Expected from the paper under patterns where every host sends to one and receives from one."""
+"""The order that the paper lets one expect under patterns in which every host sends to one host and receives from
+one."""
 NOTICEABLE = 0.01
 """A rate lower by less than this share does not break the order: a link's limit is not known more exactly."""
 

@@ -20,7 +20,7 @@ READ = Path("results/read.csv")
 PAGES = ("README.md", "docs/**/*.md", "results/*/README.md")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w])")
 _AROUND = 40
-"""Characters on either side of a number that tell which it is."""
+"""So many characters on either side of a number tell which one it is."""
 Row = Mapping[str, str]
 
 
@@ -87,11 +87,11 @@ TRIPLES = (
     ("percent", "low", "high"), ("over_ecmp", "low", "high"), ("percent", "lowest_percent", "highest_percent"),
     ("ours", "lowest", "highest"), ("median_mbps", "p5_mbps", "p95_mbps"), ("mean_mbps", "lowest_mbps", "highest_mbps"),
 )  # fmt: skip
-"""Columns of a number and of the two that stand in brackets behind it."""
+"""The columns of a number, and of the two that stand in brackets behind it."""
 _SPELLED = r"[+-]?\d+(?:,\d{3})*(?:\.\d+)?"
 _WITH_INTERVAL = re.compile(rf"(?<![\w.])\**({_SPELLED})\** \(({_SPELLED}) to ({_SPELLED})\)")
 _FEW = 6
-"""A row is named by so many columns at most."""
+"""A row is named by at most so many of its columns."""
 
 
 class Source(NamedTuple):

@@ -31,7 +31,7 @@ from traffic.patterns import REPLICATION
 COMMAND = "./test.sh 5 60 --suite replication"
 _PATTERN = "replication:"
 _ROWS = ("stag stride", "random randbij")
-"""Families of a picture's upper and lower half."""
+"""The families of patterns in the upper and in the lower half of a picture."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def workloads(report_picture: Picture) -> list[str]:
 
 
 Values = Mapping[tuple[str, str], Mapping[int, float]]
-"""Mb/s by trial, of each workload and scheme."""
+"""By workload and scheme, Mb/s in each trial."""
 
 
 def runs_of(report_picture: Picture, runs: Sequence[Run]) -> list[Run]:

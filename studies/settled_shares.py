@@ -24,9 +24,9 @@ from studies.study import interval
 
 Window = tuple[float, float]
 LEAST = 3
-"""With fewer seeds an interval is over patterns."""
+"""With fewer seeds than this an interval is over patterns."""
 Key = tuple[str, str, int]
-"""Pattern, scheme, trial."""
+"""A pattern, a scheme and a trial."""
 
 
 def shares(folder: Path, window: Window) -> dict[Key, float]:

@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 Row = dict[str, Any]
 Rows = Mapping[str, Sequence[Row]]
-"""Rows by the name of their CSV file; those named SHOWN are in no file."""
+"""Rows, by the name of the CSV file that they go into. Those under the name SHOWN go into no file."""
 SHOWN = ""
 Parts: TypeAlias = "list[Table | str]"
-"""What the terminal shows."""
+"""What is shown on the terminal, in this order."""
 
 
 @dataclass(frozen=True)

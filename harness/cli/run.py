@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from record.run import Run
 
 PATTERN = "published:stride4"
-"""Of the demo: every flow crosses the core, and the paper has bars for it, which are marked beside ours."""
+"""The demo's pattern. Every flow of it crosses the core, and the paper has bars for it, which are marked beside
+ours."""
 SCHEMES = "nonblocking,ecmp,hedera-sa"
 SECONDS = 15.0
-"""Long enough for seven rounds of scheduling; the first one is before the measured part."""
+"""How long the demo's traffic lasts. It is enough for seven rounds of scheduling, of which the first is before the
+measured part."""
 SUITES = ("figure9", "replication", "several-flows", "dynamic", "table2", "all")
-"""Of `harness.sweep.SUITES`, which is not imported for a help."""
+"""The names in `harness.sweep.SUITES`. They are written here again because a help must not wait for that module."""
 
 _results = click.option(
     "--results",

@@ -246,6 +246,9 @@ def outgoing_socket(address: str, port: int) -> socket.socket:
     """A socket that is to send from there; OSError when it cannot have that."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     try:
+        # A flow may have the port of one that has just ended, which Linux keeps for a minute (TIME_WAIT). A short last
+        # segment does not wait for acknowledgements of those before it (Nagle's algorithm): it would count as time of
+        # the network.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.IPPROTO_TCP, NOTSENT_LOWAT, UNSENT_BYTES)

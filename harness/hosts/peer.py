@@ -39,9 +39,9 @@ from harness.hosts.connections import IN, OUT, Flow, Incoming, Outgoing, outgoin
 
 BACKLOG = 4096
 CONNECT_S, AGAIN_S = 30.0, 0.05
-"""How long to try to connect, and how often: the others listen when they are there."""
+"""For how long a host tries to connect, and after how long it tries again: the other hosts may not listen yet."""
 GOODBYE_S = 0.2
-"""After END nobody goes for so long: what is cut off ends at both its hosts by itself."""
+"""Every host stays so long after END, so that what is cut off has ended at both its hosts before one of them goes."""
 
 
 class Peer:

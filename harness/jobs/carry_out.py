@@ -169,6 +169,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         require_room(partial)
         yield partial
         require_room(partial)
+        # A rename happens or does not: whoever looks, and whatever is killed, there is a whole run or none.
         if was_lost(folder):
             shutil.rmtree(folder)
         os.rename(partial, folder)
@@ -186,7 +187,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 LOOK_EVERY_S = 0.5
 Doing = Mapping[Planned, tuple[str, "Progress | None"]]
-"""At which stage each run is that is under way, and how far its guest is."""
+"""The runs that are under way: the stage of each, and how far its guest is."""
 
 
 class Carrier(Protocol):
@@ -221,6 +222,8 @@ def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda
             circumstances = carrier.carry(job, place, on_stage)
             on_stage("judging", None)
             result = _judged(job, place, circumstances)
+            # The controller is read from the disk when the run begins. Code that was edited since this command began
+            # would make runs that look like the others and are not.
             if result.environment.get("source") != first_source().fingerprint:
                 raise WorkerFailed("what came was made with other code: it has changed since this command began")
         except WorkerFailed as reason:

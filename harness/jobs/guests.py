@@ -35,7 +35,8 @@ from virtual.results import copy_results, read_small
 
 ENVIRONMENT = {"TMPDIR": "/run", "TZ": "UTC", "NUMBA_CACHE_DIR": "/run/compiled"}
 SLOWEST = 400.0
-"""Real seconds per second of a guest's after which that is taken to hang; 31 were measured at 1 Gb/s, k = 4."""
+"""A guest that takes more real seconds than this for one second of its own clock is taken to hang. Thirty-one were
+measured at 1 Gb/s with k = 4."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ def prepare(say: Callable[[str], None], job: Job | None = None) -> GuestImage:
 # run in a copy is, byte for byte, the run in a guest of its own.
 
 MEMORY_SHARE = 4
-"""They take this part of the machine's memory at most, each half of what it may: twice of what was measured."""
+"""All waiting guests together take this part of the machine's memory at most. Each is counted with half of the memory
+that it may take, which is twice what was measured."""
 _Key = tuple[bytes, limits.Needs]
 
 

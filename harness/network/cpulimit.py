@@ -20,12 +20,13 @@ from record.errors import RunFailed, UnfitMachine, UserMistake
 
 MOUNTS = Path("/proc/self/mounts")
 PERIOD_US, LEAST_QUOTA_US, LONGEST_PERIOD_US = 100_000, 1000, 1_000_000
-"""Mininet's period; and the kernel's bounds (max_cfs_quota_period and its least quota, kernel/sched/core.c)."""
+"""The first is Mininet's period. The others are the kernel's bounds, the least quota and max_cfs_quota_period
+(kernel/sched/core.c)."""
 PREFIX = "hedera-"
-"""A run's group is called so, with its owner's name behind it (`record.files.owner_name`)."""
+"""The name of a run's group is this and the name of its owner (`record.files.owner_name`)."""
 HANDED_DOWN = "cgroup.subtree_control"
 GONE_S = 2.0
-"""For how long a group may still hold processes that were ended."""
+"""A group may hold processes that were ended for so long."""
 
 
 def quota(share: float, processors: int) -> tuple[int, int]:

@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CONTROLLER_ADDRESS, SWITCHES_ADDRESS = "169.254.77.1", "169.254.77.10"
-"""Where the controller listens: link-local, on the loopback of a namespace of its own (the control network); and from
-where Open vSwitch calls it."""
+"""Where the controller listens, and from where Open vSwitch calls it. Both are link-local addresses of the control
+network, in which no host is."""
 
 
 COUNTS_PROCESSORS_S = 10.5
-"""How long after boot ovs-vswitchd may be started (see `OpenVSwitch.start`)."""
+"""ovs-vswitchd may be started so long after boot (`OpenVSwitch.start` says why)."""
 COUNTERS_MS = 500
-"""How often Open vSwitch itself looks at the kernel's counters."""
+"""Open vSwitch looks at the kernel's counters so often, unless it is told to do so more often."""
 PORTS_AT_ONCE = 5120
-"""In one transaction, as many as k = 16 has: a program may be given 2 MB of arguments."""
+"""The ports of one transaction, as many as k = 16 has: a program may be given 2 MB of arguments."""
 DAEMON_SOCKET_S = 10.0
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where the daemons find what they start."""
+"""Where the daemons find the programs that they start."""
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 
 
@@ -76,6 +76,8 @@ class Fabric:
 
     def __enter__(self) -> Fabric:
         self.control_namespace = self._namespace()
+        # The controller is in a network of its own, as in the paper's testbed: what it says takes no room on the links
+        # that are measured.
         _ip("link set lo up", f"addr add {CONTROLLER_ADDRESS}/32 dev lo", namespace=self.control_namespace)
         self.open_vswitch = OpenVSwitch(self._namespace(), self._directory / "openvswitch")
         return self
@@ -105,6 +107,8 @@ class Fabric:
         Mininet.init()
         self.net = Mininet(topo=None, controller=None, host=FabricHost, switch=FabricSwitch, link=LaidLink)
         for host, name in enumerate(self.topo.hosts):
+            # All hosts are in one subnet, so that none of them needs a gateway: switches alone decide where a packet
+            # goes.
             self.net.addHost(name, ip=f"{self.topo.host_ip(host)}/8", mac=self.topo.host_mac(host))
         for name in self.topo.switches:
             self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", namespace=self.open_vswitch.namespace)
@@ -146,10 +150,13 @@ class Fabric:
                 ends.append((interface, self.pid_of(name)))
             cables.append(ends)
         shaping.lay_cables(shape.carrier, cables, shape.mtu)
+        # An eport without a limit carries nothing, and each change of a link later on would have ovs-vswitchd read all
+        # links. So eports are shaped before Open vSwitch is started.
         if shape.carrier == EPORT:
             self._each_namespace(partial(shaping.shape_ports, self.shapes))
         for link in self.topo.links():
             self.net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port)
+        # IPv6 would send packets of its own over the links that are measured.
         netlink.inside(self.open_vswitch.namespace, partial(write_settings, ipv6_off()))
         _ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.open_vswitch.namespace)
 
@@ -183,6 +190,8 @@ class Fabric:
         """Make the bridges, connected to the controller's ``port``; then see that every port has its limit."""
         bridges = [Bridge(name, self.topo.dpid(name), self.ports[name]) for name in self.topo.switches]
         self.open_vswitch.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}", self.options.counters_ms)
+        # Open vSwitch may take a qdisc away when it takes a port. So veths are shaped only now, and all ports are
+        # looked at afterwards.
         if self.options.shape.carrier == VETH:
             self._each_namespace(partial(shaping.shape_ports, self.shapes))
         self.verify()
@@ -342,6 +351,9 @@ def _settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
         for interface in bridge.ports.values():
             words += ["--", "add-port", bridge.name, interface]
     for bridge in bridges:
+        # A switch that has lost its controller forwards nothing on its own (secure): it would learn addresses, and
+        # packets would go round the loops of a fat-tree. OpenFlow 1.0 is what both controllers speak, POX no other. The
+        # controller has a network of its own, so switches need no hidden entries to reach it (in-band).
         words += ["--", "set", "Bridge", bridge.name, "datapath_type=system", "fail_mode=secure"]
         words += [
             "protocols=OpenFlow10",

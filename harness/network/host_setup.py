@@ -18,7 +18,7 @@ from record.spec import ONLY_RACK
 
 ALLOWED = "tcp_allowed_congestion_control"
 LOADED_S = 20.0
-"""A module that takes longer to load is left to the kernel, where no signal may reach it."""
+"""A module that takes longer to load is left to the kernel, because a signal may not reach what waits for it."""
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def set_up_host(name: str, namespace: int, interface: str, ip: str, neighbours: 
 
 
 HYSTART = Path("/sys/module/tcp_cubic/parameters/hystart")
-"""CUBIC's setting of the whole machine, so that only a guest's is written."""
+"""A setting of CUBIC that the whole machine shares. Therefore it is written in guests alone."""
 
 
 def require_rack_off(release: str) -> None:

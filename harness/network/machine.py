@@ -43,11 +43,12 @@ TOOLS = (
     Tool("ethtool", "ethtool", ("6.1", "6.14.2")),
     Tool("setpriv", "util-linux", ("2.38.1", "2.41.5")),
 )
-"""As Debian 12 and Debian 13 have them (docs/notes/footprint.md). Every run.json has the versions of its own run."""
+"""The programs of a run. The versions are those of Debian 12 and 13 (docs/notes/footprint.md); every run.json has those
+of its own run."""
 PYTHONS, KERNELS = ("3.11", "3.13"), ("6.18", "7.2")
 
 RIGHTS = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21}
-"""Capabilities that real time takes beside those that engines of containers leave to root, by their bits."""
+"""Capabilities that real time takes and that engines of containers do not leave to root, with their bits."""
 NO_MININET = (
     "Mininet was not found. It is a system package (apt-get install mininet), seen by environments made with "
     "python3 -m venv --system-site-packages; setup/install.sh does both"

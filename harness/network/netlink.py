@@ -24,7 +24,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 PATIENCE_S = 10.0
-"""Asked for a family, the kernel looks for its module first, and loads it."""
+"""The kernel may take so long to answer whether it has a family, because it looks for the module first, and loads
+it."""
 _GENERIC, _SOCK_DIAG = 16, 4
 _REQUEST, _ACKNOWLEDGE, _DUMP, _REPLACE, _NEW = 0x1, 0x4, 0x300, 0x500, 0x600
 _ERROR, _DONE = 2, 3
@@ -52,7 +53,8 @@ _COUNTED, _PEER = 3, 1
 _RATE, _LIMIT, _DELAY, _MARK_MIN, _MARK_MAX, _DRAIN, _PHANTOM = 2, 3, 4, 5, 6, 7, 8
 _EPORT_COUNTERS = struct.Struct("=QQQQQ")
 VETH, EPORT = "veth", "eport"
-"""Kinds of devices that come in pairs: Linux's, and that of our guests, which has a rate and a queue of its own."""
+"""Kinds of devices that come in pairs. The first is Linux's. The second is of our guests' kernel, and has a rate and a
+queue of its own."""
 
 _PACER_WIDE, _PACER_LAST = (7, 8, 9), 9
 _PACER_COUNTERS, _STATISTICS_OF_ITS_OWN = struct.Struct("=10Q"), 4
@@ -64,10 +66,10 @@ _NEW_NEIGHBOUR, _TO, _AT, _PERMANENT = 28, 1, 2, 0x80
 LOOPBACK = 1
 """The index of `lo` in every namespace."""
 MESSAGES = 1000
-"""So many are sent at once."""
+"""So many messages are sent to the kernel at once."""
 _ETHTOOL = 0x8946
 OFFLOADS = {"tx": 0x17, "sg": 0x19, "tso": 0x1F, "gso": 0x24}
-"""ethtool's names, and what sets them."""
+"""The names that ethtool has for offloads, and the numbers by which the kernel is told to set them."""
 
 _BY_FAMILY = 20
 _TCP_INFO = 2

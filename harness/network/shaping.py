@@ -24,17 +24,17 @@ from record.spec import Phantom, RunSpec
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 
 BUCKET_S = 0.015
-"""What a port may send at once after it was idle in real time, as time at its rate: a machine that is busy wakes it
-late. Mininet's 15 kB are 12 ms at 10 Mb/s. Eports have no bucket: they store and forward."""
+"""How much a port on veth may send at once after it was idle, as time at its rate. A busy machine wakes it late, and it
+has to make up for that. Mininet's 15 kB are 12 ms at 10 Mb/s. Eports have no bucket, because they store and forward."""
 HOST_PACKETS = 1000
-"""Room in a host's own port, as Linux gives it (``txqueuelen``): TCP keeps itself from filling it, and a packet that
-its own host drops is none that a network lost."""
+"""Room in a host's own port, as Linux gives it (``txqueuelen``). TCP keeps itself from filling it. A packet that its
+own host dropped would not be one that a network lost."""
 MOST_DELAYED = 100_000
-"""Packets on their way through a cable: netem's own 1000 are fewer than a fast link's."""
+"""How many packets may be on their way through a cable. A fast link holds more than netem's usual 1000."""
 MARK_PACKETS = 20
-"""DCTCP's K (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
+"""DCTCP's K, from which on a queue marks (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
 PACED_MBPS = 1000.0
-"""The rate of links that a pacer's times are given for; on others they scale as packets' do."""
+"""A pacer's times are given for links of this rate. On other links they scale as the time of a packet does."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,9 @@ class Shape:
         every 32 us and a first one of a tenth of the link's."""
         if self.pacer is None:
             return None
+        # Of 2^32, the weight of a new rate and the probability that an echo associates its flow are an eighth each;
+        # beta is 16 per second, of 2^16; an association lasts 10 ms. These are for 1 Gb/s, and times scale with the
+        # rate.
         slower = PACED_MBPS / self.mbps
         return Pacer(
             limit=self.queue_packets, depth=max(3000, self.mtu + ETHERNET_HEADER), eta=1 << 29,

@@ -27,12 +27,14 @@ from record.spec import OPEN
 from virtual import TIED
 
 PORT = 6653
+"""The number that IANA gives OpenFlow. It is free: the controller has a namespace of its own."""
 LOG = "controller.jsonl"
-"""The file of its events."""
+"""The file into which the controller writes its events."""
 START_S = 120.0
-"""Seconds a controller may take to say the first word: as a user for whom nothing is compiled yet, a minute."""
+"""A controller may take so long to say its first word: where nothing is compiled yet for its user, it takes a
+minute."""
 SILENCE_S = 4.0
-"""Seconds without a word (it says one every second) after which it is taken to be frozen."""
+"""The controller says a word every second. After so many seconds without one it is taken to be frozen."""
 _LAST_BYTES = 4096
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,7 +53,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     | dict.fromkeys(("polled_s", "compute_s", "install_s"), Real),
     "error": {"message": str},
 }
-"""What is read of each kind of event, text as one line; kinds that are not here are kept as they are."""
+"""What is read of each kind of event. Text is made one line. Events of other kinds are kept as they are."""
 
 
 class _Any(Struct):
@@ -93,7 +95,7 @@ def _python(module: str) -> list[str]:
 
 
 KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "POX_DIR", "PYTHONDONTWRITEBYTECODE", "NUMBA_CACHE_DIR")
-"""The variables of root's environment that a controller of somebody else's gets."""
+"""Of root's environment, the variables that the controller of another user gets."""
 
 
 def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:

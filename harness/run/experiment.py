@@ -25,8 +25,8 @@ NETWORK_FILE, JOB_FILE, OUT = (
     Path("/run/guest") / name for name in ("files/network.json", "files/job.json", "results")
 )
 AGAIN = Path("/proc/again")
-"""Where there is such a file, writing to it ends in other guests, if there are copies of this one
-(`virtual.guest.Original`)."""
+"""A guest that may be copied has this file. Writing to it returns in each copy, where the rest of a run is then carried
+out (`virtual.guest.Original`)."""
 
 
 def in_guest() -> None:
@@ -85,6 +85,7 @@ def run_experiment(
         raise UnfitMachine("time is real here: virtual time is for hedera run and sweep")
     with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as place:
         raw = place / "raw"
+        # Nobody else reads or writes here while root does.
         raw.mkdir(mode=0o700)
         require_room(raw)
         observation = Observation(started=datetime.now(timezone.utc).replace(microsecond=0))
@@ -94,6 +95,7 @@ def run_experiment(
             _emulate(spec, observation, raw, place, say, run_as, later_spec)
             observation.timing["total_s"] = time.monotonic() - clock
             sending_s = min(spec.seconds, observation.timing.get("traffic_s", 0.0))
+            # The overhead is what a user waits for beside the seconds of traffic that were asked for.
             observation.timing["overhead_s"] = observation.timing["total_s"] - sending_s
             write_seen(observation, raw)
             require_room(raw)

@@ -39,20 +39,21 @@ everything before 1.1. Within a version another kernel or other code, which run.
 gives. A test holds which kernel belongs to it."""
 ROOMS = ("topos", "traffic", "hedera", "controllers", "record", "harness/network", "harness/hosts", "harness/run",
          "harness/verdict")  # fmt: skip
-"""Where the code is that takes part in a run, and the tables that it reads."""
+"""The folders of the code that takes part in a run, and of the tables that it reads."""
 GIT_S = 20.0
 CODE, COMPILED = "/opt/hedera", "compiled"
 """Where guests see our code, and the folder of machine code in it."""
 MAX_BYTES = 64 << 20
-"""Of a job; one file of flows may have 20 MB."""
+"""A job is not larger. One file of flows may have 20 MB."""
 OnStage = Callable[[str, "Progress | None"], None]
 """Called with the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
 files_lock = RLock()
-"""Whose files are in `traffic.textfile.given`: one job's at a time."""
+"""`traffic.textfile.given` holds the files of one job at a time: whoever puts them there holds this lock."""
 PROGRAMS, SPARE_MIB = 16, 512
-"""Of a run beside what hosts have: 9 were measured."""
+"""What a run takes of processes and memory beside what its hosts take. Nine programs were measured."""
 LEAST_MIB = 1024
-"""From here on TCP's buffers have Linux's usual limits; they follow from a machine's memory."""
+"""A guest has at least so much memory. TCP's buffers follow from a machine's memory, and from here on they have Linux's
+usual limits."""
 NOT_VIRTUAL = "its time was not virtual: the guest's clock ran with this machine's"
 
 

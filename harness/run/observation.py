@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from harness.network import Fabric
 
 Say = Callable[[str], None]
-"""Hears which stage a run is at."""
+"""A function that is told which stage a run is at."""
 SEEN, SAMPLES = "seen.json", "bwm-ng.csv"
-"""Files of a run: what was seen of it, but for bwm-ng's samples and the controller's log, which are files too."""
+"""Files of a run. The first has what was seen of it; bwm-ng's samples are the second, and the controller's log is a
+third."""
 MAX_BYTES = 1 << 30
 READINGS = 5
-"""Of two clocks: one of so many is not interrupted."""
+"""Two clocks are read so often, one after the other, as one of so many readings is not interrupted."""
 COUNTERS = {
     "RetransSegs": "retransmitted_segments",
     "TCPOFOQueue": "segments_out_of_order",
@@ -40,7 +41,8 @@ COUNTERS = {
     "TCPTimeouts": "timeouts",
     "TCPDeliveredCE": "segments_marked",
 }
-"""The kernel's names (Tcp and TcpExt in /proc/net/snmp and netstat; snmp_counter.rst), and ours."""
+"""The kernel's names of its counters (Tcp and TcpExt in /proc/net/snmp and netstat; snmp_counter.rst), and our names
+for them."""
 _Sampler = TypeVar("_Sampler", bound="Sampler")
 
 

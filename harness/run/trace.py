@@ -21,12 +21,12 @@ from traffic.flows import SERVER_PORT
 
 ETH_P_ALL, SO_RCVBUFFORCE, SO_TIMESTAMPNS, SOL_PACKET, PACKET_STATISTICS = 3, 33, 35, 263, 6
 ROOM = 1 << 26
-"""For packets that wait to be read, bytes."""
+"""Packets that wait to be read may take so many bytes."""
 SNAP_BYTES = 128
-"""Of each packet, as much as headers take."""
+"""A capture has so many bytes of each packet, which headers do not exceed."""
 LINKTYPE_ETHERNET = 1
 MOST_BYTES = 256 << 20
-"""Of a capture: 2 million packets."""
+"""A capture is not larger, which is 2 million packets."""
 
 
 @contextmanager

@@ -49,8 +49,9 @@ if TYPE_CHECKING:
 LOOK_S = 0.25
 """How often a run looks whether its programs have ended."""
 REPORT_S = 0.25
-"""How much later iperf's timers may end: its reporting thread sleeps 16 ms at a time, a third of all calls of a guest's
-kernel at 10 Mb/s, and has room for 10,000 writes, which take 1 s at 10 Gb/s. No other timer of a client matters."""
+"""The timers of iperf's clients may end so much later than they are set. Its reporting thread sleeps 16 ms at a time,
+which makes a third of all calls of a guest's kernel at 10 Mb/s. It has room for 10,000 writes, which take 1 s at 10
+Gb/s, and no other timer of a client matters."""
 
 
 def let_timers_be_late() -> None:
@@ -209,10 +210,10 @@ class Traffic(ABC):
 
 
 BLOCK_BYTES = 128 << 10
-"""What iperf writes at once."""
+"""iperf writes so many bytes at once."""
 SINK = str(Path(__file__).parents[1] / "hosts" / "sink.py")
 HELD_S = 0.02
-"""For how long a client may have to wait for a processor, seconds."""
+"""A client may have to wait so long for a processor, seconds."""
 
 
 def unsent_bytes(mbps: float) -> int:
@@ -336,12 +337,12 @@ def listens_on(proc_net_tcp: str, port: int) -> bool:
 
 PROGRAM = Path(peer.__file__).resolve()
 LEAD_S = 0.5
-"""From telling the programs when to begin until then: all must have heard it."""
+"""The programs are told to begin so much later, because all of them must have heard it by then."""
 WAKE_S = 0.01
-"""For how long a flow at full rate may arrive before its receiver is woken."""
+"""What a flow at full rate brings in this time wakes its receiver; less does not."""
 LINGER_FACTOR = 4
-"""A lasting flow that has written all has so many times as long as it needs alone for what still waits, in its socket
-and in a queue."""
+"""A lasting flow that has written everything gets so many times as long as what still waits, in its socket and in a
+queue, takes when it is alone."""
 
 
 class Transfers(Traffic):

@@ -30,7 +30,7 @@ from traffic.flows import SERVER_PORT
 Window = tuple[float, float]
 """Beginning and end, seconds since the traffic started."""
 SAME_MOMENT_S = 1e-9
-"""Flows that end within so short a time end together: floating point would have it go on for ever."""
+"""Flows whose ends are no further apart end together. Otherwise rounding could have them take turns for ever."""
 
 
 @dataclass(frozen=True)

@@ -35,19 +35,19 @@ from topos.wire import (
 from traffic.workload import Workload
 
 LONG_FLOW_S = 0.5
-"""Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts."""
+"""A flow that takes at least so long shows whether the machine kept up. A shorter one shows how TCP starts."""
 CONNECTION_BYTES = 2 * SYN_FRAME + 5 * BARE_FRAME
-"""What a connection brings to both its hosts besides data and acknowledgements: SYN, SYN-ACK, ACK; the sink's FIN,
-its ACK, the sender's FIN, its ACK."""
+"""What a connection brings to its two hosts besides data and acknowledgements: SYN, SYN-ACK and ACK; the sink's FIN and
+its ACK, the sender's FIN and its ACK."""
 REORDERED_BYTES = BARE_FRAME + 28
-"""An acknowledgement that a segment out of order causes, which names three blocks that came (RFC 2018)."""
+"""The acknowledgement that a segment out of order causes. It names three blocks that came (RFC 2018)."""
 ANSWER_BYTES = 2 * BARE_FRAME + NUMBER.size
-"""What a message of a collective brings besides: its receiver's answer, and the acknowledgement of that."""
+"""What a message of a collective brings besides its data: the receiver's answer, and the acknowledgement of that."""
 CLOCK_S = 0.25
-"""The epoch's clock, which tells when counters were read and paths changed, may gain or lose this much during a run: it
-runs 0.05 % fast at most, and is set by more."""
+"""The epoch's clock tells when counters were read and paths changed. It may gain or lose this much during a run: it
+runs at most 0.05 % fast, and who sets it moves it by more."""
 LATE_S = 0.1
-"""A sender may open a connection this long after it was due; the median flow is meant."""
+"""The median flow's sender may open its connection so much later than it was due."""
 
 
 @dataclass(frozen=True)
@@ -239,7 +239,7 @@ class Outcome:
 
 
 STAYED_S = 2.0
-"""A flow that comes and goes is asked how it fared after a failure when it was there so long after it."""
+"""Of flows that come and go, those that were there for so long after a failure tell how they fared."""
 
 
 class Recovery:

@@ -26,9 +26,9 @@ from topos.network import Network
 from traffic.programs import Series
 
 COUNTED = ("processor_s", "packet_ins", "packet_outs", "flow_mods", "statistics_requests", "statistics_bytes")
-"""What a controller counts of itself."""
+"""What a controller counts of its own work."""
 OF_ONE_RUN = ("scheme", "traffic", "trial", "seed")
-"""Of a run's spec: what stands beside the settings in run.json, as it differs between the runs of a sweep."""
+"""Fields of a spec that differ between the runs of a sweep. They stand beside the settings in run.json."""
 
 
 def unmeasured(spec: RunSpec) -> Run:

@@ -41,9 +41,10 @@ def hifi() -> None:
 # then reorders packets of a burst, which no switch does, so here it does not.
 
 FRAMES = 425
-"""Full packets that fit in the queue."""
+"""So many full packets fit in the queue."""
 RAMP = (35_000 - 30_000) / 1500
-"""Packets from the first mark until all are marked, as in the original's RED (min 30000, max 35000)."""
+"""So many packets are between the first mark and the length from which on all are marked, as in the original's RED (min
+30000, max 35000)."""
 MARKS = {10.0: 20, 100.0: 20, 1000.0: 65}
 LENGTH_S = {10.0: 60.0, 100.0: 60.0, 1000.0: 6.0}
 QUICK_SHARE = 0.25
@@ -159,11 +160,11 @@ def dctcp(bw: str, seeds: int | None, quick: bool) -> Study:
 # A link's scheduling (sections 3.4 and 5.1): the time between packets of a full link against what their bits take.
 
 BINS = (0, *(digit * 10.0**power for power in range(-2, 3) for digit in (1, 2, 5)), math.inf)
-"""How far it is from the ideal, %."""
+"""Bounds of the histogram: how far a gap is from the ideal, in percent."""
 RATES = {10.0: "#009e73", 100.0: "#0072b2", 1000.0: "#d55e00"}
-"""Mb/s, and their colours."""
+"""The rates of the links, in Mb/s, and their colours."""
 GAPS = 25_000
-"""Packets, as many as Mininet-HiFi kept at 100 Mb/s."""
+"""So many packets are looked at, as many as Mininet-HiFi kept at 100 Mb/s."""
 HIFI_GAPS: dict[float, tuple[int, dict[float, int]]] = {
     100.0: (24_850, {1: 7628, 2: 3641, 5: 868, 10: 48, 20: 19, 50: 3, 100: 0}),
     1000.0: (45_536, {10: 18_871, 20: 15_012, 50: 10_185, 100: 5665, 200: 4050, 500: 3141}),
@@ -287,9 +288,9 @@ class Link(NamedTuple):
 
 
 HIFI = Link("hifi", 62.5, 87.0)
-"""Los Angeles to Houston; RTT C is 453 packets."""
+"""The path from Los Angeles to Houston, whose product of round trip and rate, RTT C, is 453 packets."""
 APPENZELLER = Link("appenzeller", 155.0, 99.94)
-"""Figure 15's OC3: RTT C is 1,291 packets."""
+"""The OC3 link of Appenzeller's Figure 15. RTT C is 1,291 packets."""
 
 
 SEARCH, ONE_FLOW, CELLS, QUICK = (30.0, 30.0), (60.0, 180.0), (10.0, 20.0), (8.0, 12.0)

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 KEPT = Path("results/runs/hifi")
 ROOT = Path(__file__).resolve().parents[2]
 OF_A_GUEST = 8
-"""Scenes, at most."""
+"""One guest plays so many scenes at most."""
 LONGEST_S = 1800.0
-"""Of ours, for the scenes of one guest."""
+"""The scenes of one guest may take so many of our seconds."""
 MOST_BYTES = 1 << 28
 
 

@@ -28,7 +28,8 @@ HEDERA = ("hedera-gff", "hedera-sa", "hedera-clos")
 FAILING = ("ecmp", "ecmp-x4", "planned", "planned-x4", "spray", *HEDERA)
 PERIODS_S = (5.0, 1.0, 0.1, 0.01)
 LINKS = {"": "", "core": "link:0_4_1-8_1_1@0.000001", "edge": "link:0_0_1-0_4_1@0.000001"}
-"""What fails: nothing; a link of 16 between a pod and the cores above one of its switches; one of four of an edge."""
+"""What fails: nothing; one of 16 links between a pod and the cores above one of its switches; one of four links of an
+edge switch."""
 MICE = "poisson:web-search,0.1"
 _TICKS = 15_000
 _LONGEST = 15
@@ -138,7 +139,7 @@ _FLOWS = ("collective", "mbytes", "repeats", "placement", "k", "mice")
 
 
 _PERIOD_S = 5.0
-"""Of the schedulers in the picture."""
+"""The period of the schedulers in the picture."""
 
 
 def draw(rows: Rows, path: Path) -> None:

@@ -39,7 +39,7 @@ HASHED = {
 ROUTINGS = {TREE: "spanning tree", **HASHED}
 """The routings to try, by their schemes."""
 OURS = ("salted", "unsalted")
-"""Functions of which each seed is another one; of all others it is the ports that a seed draws."""
+"""The functions whose seed makes another function. Of all others a seed draws only the flows' ports."""
 PREDICTED_S = 6.0
 PANELS = ("spanning tree", "unsalted:edge-pair", "unsalted:5-tuple", "salted:5-tuple")
 
@@ -266,10 +266,10 @@ def explain_gff(seeds: int, tick_s: float, large_flows: str = KEPT_RULE) -> Stud
 
 PER_HOST, PER_FLOW = "hedera-sa", "hedera-flow-sa"
 COUNTS = (1_000, 10_000, 100_000)
-"""Iterations per round in simulations."""
+"""So many iterations the simulations have in each round."""
 FLOWS_PER_HOST = 2
 GAIN = 20.0
-"""Published: percent more bandwidth."""
+"""How many percent more bandwidth the paper reports."""
 
 
 def gains(rows: Sequence[Row], engine: str, count: int) -> Float64:

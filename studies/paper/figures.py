@@ -61,7 +61,7 @@ _STYLES = {
     "max-min": ("#e69f00", "s", "max-min fair rates"),
 }
 MAX_MIN_FLOWS = 3_000_000
-"""Above this number of flows the max-min model is left out: it has every flow's path in memory."""
+"""With more flows there is no max-min model, because it holds every flow's path in memory."""
 
 
 @dataclass(frozen=True)
@@ -387,7 +387,7 @@ def figure_10(schemes: Sequence[str], engines: Sequence[str], seeds: int, **fiel
 
 
 STEP_S = 0.5
-"""Figure 11's bandwidth is averaged over so long."""
+"""Figure 11 shows the bandwidth of steps of this length."""
 
 
 @dataclass(frozen=True)

@@ -191,7 +191,8 @@ def flows_per_host(
 # need (left open in sections 6.3 and 6.4).
 
 MAX_UPDATES = 1.5e9
-"""Flow-updates in which flows only pile up, some minute of processor time: what takes more is not simulated."""
+"""A simulation in which flows only pile up is not made if it takes more updates of flows than this, which is about a
+minute of processor time."""
 
 
 def loaded_cases(

@@ -277,7 +277,7 @@ SWITCH_S = 10e-6
 CONTROL_PORTS = 48
 MEASURED_ROUNDS = 7
 ASSUMED_COMPUTATION_S = 0.1
-"""The paper's assumption for demand estimation and scheduling."""
+"""What the paper assumes that demand estimation and scheduling take."""
 
 
 def message_s(tree: FatTree, flows_per_host: int) -> float:
@@ -352,7 +352,8 @@ def table_6(seeds: int) -> Study:
 # rates under every scheme, as ratios to the control, beside the published ratios.
 
 MB = 2**20
-"""Bytes. Only with this value do the published columns agree with each other (`record.published.TABLE_2`)."""
+"""The bytes of the paper's megabyte. The published columns agree with each other only with this value
+(`record.published.TABLE_2`)."""
 QUANTITIES = {
     "shuffle": ("shuffle_s", "shuffle time [s]"),
     "host_completion": ("host_completion_s", "host completion [s]"),
@@ -503,11 +504,11 @@ def table_2(folder: Path | None, simulated: bool, schemes: Sequence[str], seeds:
 # draw of the receivers cancels out.
 
 PERIOD_S = 5.0
-"""The testbed's period, the shortest its switches allow (section 5.4); the simulator's is not published."""
+"""The testbed's period, the shortest that its switches allow (section 5.4). The simulator's period is not published."""
 FINAL_S = 5.0
-"""The last seconds of the measuring window, which count as final."""
+"""What is seen in the last seconds of the measuring window, so many, counts as final."""
 MAX_WORK = 400_000
-"""Iterations in a simulated second beyond which a cell is left out: 2,000,000 in 5 s, the table's last row."""
+"""Cells with more iterations in a simulated second are not measured. The last row of the table has 2,000,000 in 5 s."""
 
 
 def window_and_end(case: Config) -> tuple[float, float]:

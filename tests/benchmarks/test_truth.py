@@ -102,7 +102,7 @@ def test_a_scene_in_a_guest_is_as_arithmetic_says(tmp_path):
 def test_links_alone_make_a_row_of_each_scene_and_of_each_incast(tmp_path, monkeypatch):
     seen = [SimpleNamespace(scene=SimpleNamespace(name=name)) for name in ("one-10-1", "incast-1000-2-5ms")]
     monkeypatch.setattr(truth, "scenes", lambda: [seen])
-    monkeypatch.setattr(truth, "played", lambda group, kept: group)
+    monkeypatch.setattr(truth, "play_scenes", lambda group, kept: group)
     monkeypatch.setattr(truth, "lasting", lambda one: {"kind": one.scene.name})
     monkeypatch.setattr(truth, "incasts", lambda one: [{"time": 1}, {"time": 2}])
     alone, at_once = truth.make_theory(tmp_path, tmp_path)

@@ -111,7 +111,7 @@ def asked(monkeypatch):
         wanted.extend(scenes)
         return [seen(one, [0, 0, 0], 1.0 if one.frames_that_fit >= needed[len(one.flows)] else 0.9) for one in scenes]
 
-    monkeypatch.setattr(experiments, "played", played)
+    monkeypatch.setattr(experiments, "play_scenes", played)
     return wanted, needed
 
 
