@@ -21,8 +21,8 @@ from record.run import Run
 
 _PUBLISHED_K = 4
 MAYBE_PUBLISHED_ECMP = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
-"""Those of our schemes that the published ECMP might be. Its bars are not what hashing 5-tuples gives, and the paper
-names more than one way."""
+"""Those of our schemes that the published ECMP might be. Its bars are not what hashing 5-tuples gives, and
+section 6.2 says that the testbed hashed destinations."""
 FEWEST_FOR_CORRELATION = 3
 
 

@@ -70,7 +70,7 @@ MUTED = "#6b6b6b"
 _LONGEST_LABEL = 30
 _OTHER = ("#882255", "#94b83a", "#bfa37a", "#0b4d2c")  # schemes added later, in the order of their names
 _DARKER = (0.85, 0.72, 0.6, 0.48)
-"""How much darker a colour is, by the fields of a hash."""
+"""The factors by which a colour is darkened, one for each choice of a hash's fields."""
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "font.size": 9,

@@ -138,7 +138,7 @@ def told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     full = [0.99, 1.01, 1.2, 1.0]
     monkeypatch.setattr(
-        experiments, "played", lambda scenes: [with_gaps(seen(one, [20, 20, 20]), *full) for one in scenes]
+        experiments, "play_scenes", lambda scenes: [with_gaps(seen(one, [20, 20, 20]), *full) for one in scenes]
     )
 
     def run(*words):
