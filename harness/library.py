@@ -253,7 +253,7 @@ def simulate(scheme: str | type, traffic: str | Flows, *, hash: str | None = Non
 
 
 def plot(result: Run | Result | VariedSweep, width: str | float | None = None) -> Figure:
-    """A matplotlib figure: of a run or a simulation the rate over time, of a sweep what `Sweeps.plot` draws.
+    """A matplotlib figure: of a run or a simulation the rate over time, of a sweep what `VariedSweep.plot` draws.
 
     ``width``: for a printed page, in inches or as "84mm": text has 8 points, colours have dashes and hatches, and
     ``savefig("x.pdf")`` embeds TrueType fonts.

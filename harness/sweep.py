@@ -22,8 +22,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from harness.jobs import Carrier, Doing, Planned, carry_out
 from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
-from plots.stored_sweep import Sweep, load_sweep
-from plots.style import setting_text, short
+from plots import Sweep, load_sweep, short
+from plots.style import setting_text
 from record import notebook
 from record.errors import UserMistake, one_line
 from record.files import read_json, remove_partial, write_whole

@@ -13,6 +13,7 @@ Patterns share their seeds, so they are not repetitions.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,14 @@ _APART = 3.0  # points between the marks of two schemes
 
 
 # --- the sweeps of one command ------------------------------------------------------------------------------
+
+
+def __getattr__(name: str) -> Any:
+    """`Sweeps`, as `VariedSweep` was called until 2.0: it is there for one more release, and says so."""
+    if name != "Sweeps":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("plots.compare_sweeps.Sweeps is called VariedSweep now", DeprecationWarning, stacklevel=2)
+    return VariedSweep
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.stored_sweep import load_sweep
+from plots import load_sweep
 from record.run import FlowRecord, Run
 from studies.study import interval
 from topos.arrays import Int32

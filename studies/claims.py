@@ -23,11 +23,9 @@ import click
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots import figure9
+from plots import Sweep, figure9, load_sweep, short
 from plots.paired_tests import in_a_sentence, seeds_csv
 from plots.published import Family, bijective, everything, families, match, our_share, published_bars
-from plots.stored_sweep import Sweep, load_sweep
-from plots.style import short
 from plots.summary import Summary, summarise
 from record.files import write_whole
 from record.output import read_csv, write_csv

@@ -18,10 +18,8 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
+from plots import DASHES, INK, MUTED, colour, load_sweep, picture, scheme_label
 from plots.paired_tests import in_a_sentence
-from plots.pictures import picture
-from plots.stored_sweep import load_sweep
-from plots.style import DASHES, INK, MUTED, colour, scheme_label
 from record.options import field_options
 from record.run import Run
 from simulator.config import Config

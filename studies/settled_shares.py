@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.stored_sweep import load_sweep
+from plots import load_sweep
 from record.run import Run, mean_over
 from studies.study import interval
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 import numpy as np
 
+from plots import named
 from plots.paired_tests import Difference, difference
-from plots.pictures import named
 from plots.style import rounded
 from record.options import (
     OUT,

@@ -13,8 +13,7 @@ import click
 import msgspec
 import numpy as np
 
-from plots.pictures import picture
-from plots.style import DASHES, INK, MUTED, logarithmic
+from plots import DASHES, INK, MUTED, logarithmic, picture
 from record.output import plain_table
 from studies.hifi.scene import KEPT, Flow, Observed, Scene, packets_for, play_scenes
 from studies.study import Parts, Row, Rows, Study, column, grouped, study

@@ -12,8 +12,7 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
-from plots.pictures import picture
-from plots.style import colour, logarithmic, scheme_label
+from plots import colour, logarithmic, picture, scheme_label
 from simulator.config import Config
 from studies.paper import KEPT_RULE
 from studies.study import Parts, Row, Rows, Study, column, grouped, means, study, table

@@ -14,8 +14,7 @@ import numpy as np
 
 from hedera.hashes import HASHES, hash_of
 from hedera.schemes import CONTROL
-from plots.pictures import picture
-from plots.style import MUTED
+from plots import MUTED, picture
 from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import ENGINES, Config

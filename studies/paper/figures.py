@@ -15,8 +15,7 @@ from msgspec import Meta
 
 from hedera.compiled import below, bits, choice_links, compiled
 from hedera.maxmin import max_min_rates
-from plots.pictures import picture
-from plots.style import INK, MUTED, colour, scheme_label, scheme_order
+from plots import INK, MUTED, colour, picture, scheme_label, scheme_order
 from record.options import Command, field_options, options
 from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL, TESTBED_ALONE
 from record.spec import described

@@ -15,9 +15,8 @@ from typing import Any
 import click
 
 from hedera.schemes import CONTROL
+from plots import colours, logarithmic, picture, scheme_label
 from plots.completion import over_seeds
-from plots.pictures import picture
-from plots.style import colours, logarithmic, scheme_label
 from record.completion import CLASSES
 from record.options import field_options
 from simulator.config import Config, bounded

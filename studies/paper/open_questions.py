@@ -15,9 +15,8 @@ from msgspec import structs
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
+from plots import colour, logarithmic, picture, scheme_label, scheme_order
 from plots.completion import PERCENTILES, over_seeds, percentiles
-from plots.pictures import picture
-from plots.style import colour, logarithmic, scheme_label, scheme_order
 from record.completion import CLASSES, members
 from record.options import field_options
 from record.run import Completion

@@ -24,7 +24,7 @@ from hedera.placement import LargeFlows
 from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.schemes import CONTROL
 from hedera.simulated_annealing import SimulatedAnnealing
-from plots.stored_sweep import load_sweep
+from plots import load_sweep
 from record.options import field_options
 from record.published import TABLE_2, TABLE_2_BYTES, TABLE_3, TABLE_4, TABLE_5, TABLE_6
 from record.run import Run

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
+from plots import compare_sweeps
 from plots.compare_sweeps import VariedSweep, by_value, compare
 from plots.paired_tests import difference
 from tests.plots.pictures import texts
@@ -146,3 +147,8 @@ def test_two_options_and_values_without_a_number_or_a_run_and_no_control(tmp_pat
     assert figure.axes[0].get_xticklabels()[0].get_text() == "leaf-spine:2,2,4"
     assert [line.get_ydata().tolist() for ax in figure.axes for line, _, _ in ax.containers] == [[0.75] * 3] * 2
     assert by_value(parts[-1:]) is None
+
+
+def test_the_name_that_it_had_before_is_there_for_one_release():
+    with pytest.warns(DeprecationWarning, match="VariedSweep"):
+        assert compare_sweeps.Sweeps is compare_sweeps.VariedSweep
