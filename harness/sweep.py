@@ -339,7 +339,7 @@ def show(part: Part, sweep: Sweep) -> None:
 
 
 def not_counted(part: Part) -> str:
-    """A sentence on the runs of a part that do not count; empty if all do."""
+    """A sentence that says how many runs of a part do not count, and why; empty if all of them count."""
     counts = Counter[str](run.verdict for _, run in _not_valid(part))
     if not counts:
         return ""

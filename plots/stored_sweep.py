@@ -119,7 +119,7 @@ def settings_of(run: Run) -> dict[str, Any]:
 
 
 def _replaced(runs: Mapping[Path, Run]) -> list[Skipped]:
-    """All tries of a trial except the one that counts; ``runs`` has the first try first."""
+    """The tries that do not count, because another try of their trial does. In ``runs`` the first try comes first."""
     counts: dict[tuple[str, str, int], Path] = {}
     replaced = []
     for path, run in runs.items():

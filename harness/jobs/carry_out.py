@@ -149,7 +149,7 @@ def was_lost(folder: Path) -> bool:
 
 
 def _free(folder: Path) -> Path:
-    """A path like that one that nothing has yet."""
+    """A path like this one, with a number behind it where something has that name already."""
     names = (folder, *(folder.with_name(f"{folder.name}.{n}") for n in range(2, 1000)))
     return next(path for path in names if not os.path.lexists(path))
 
@@ -241,7 +241,7 @@ def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda
 
 
 def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
-    """WorkerFailed where what came tells of no run."""
+    """The result of a run whose files are in ``place``. WorkerFailed where these do not tell of a run."""
     try:
         with job.files_given():
             result = judged(job.spec, place)

@@ -78,7 +78,8 @@ _Key = tuple[bytes, limits.Needs]
 
 
 class Originals:
-    """Those of the jobs that `kept` was told of, each from its first job's run to the end of its last one's."""
+    """The waiting guests for the jobs that `kept` was told of. One is booted for the first of its jobs, and ended after
+    the last."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -101,7 +102,8 @@ class Originals:
 
     @contextlib.contextmanager
     def of(self, job: Job, boot: Callable[[], Original]) -> Iterator[Original | None]:
-        """The job's, while it is carried out: booted now if it is the first of several. None: it has none."""
+        """The waiting guest of a job, while the block runs. It is booted now if the job is the first of several with
+        this network. None: the job has a guest of its own."""
         key, booting = _key(job), None
         with self._lock:
             if key not in self._booted and self._left[key] > 1 and len(self._booted) < self._most:

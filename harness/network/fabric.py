@@ -161,7 +161,7 @@ class Fabric:
         _ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.open_vswitch.namespace)
 
     def not_ports(self) -> list[str]:
-        """All other interfaces beside the switches' ports."""
+        """The interfaces in Open vSwitch's namespace that are not ports of switches."""
         lines = Path(f"/proc/{self.open_vswitch.namespace}/net/dev").read_text().splitlines()
         return sorted({line.partition(":")[0].strip() for line in lines[2:]}.difference(self.switch_ports))
 
@@ -197,7 +197,8 @@ class Fabric:
         self.verify()
 
     def lost_packets(self) -> dict[str, int]:
-        """Packets lost outside every queue, by place, since this was last asked; places without any left out."""
+        """Packets that were lost outside every queue since the last call, by place. Places that lost none are not
+        named."""
         lost = {"upcalls to ovs-vswitchd": self.open_vswitch.lost_upcalls()}
         for group in self._each_namespace(shaping.dropped_elsewhere):
             lost |= {f"port {name}": count for name, count in group.items()}

@@ -138,7 +138,8 @@ def permitted(name: str, run_folder: Path) -> Iterator[None]:
 
 
 def restore(run_folder: Path) -> bool:
-    """Take off the list what a run has put on it; whether there was something. OSError when it cannot be."""
+    """Take off the kernel's list what a run has put on it, and return whether there was something. OSError when the
+    list cannot be written."""
     note = run_folder / ALLOWED
     if note.is_symlink() or not note.is_file():
         return False

@@ -257,7 +257,8 @@ def index_of(interface: str, namespace: int) -> int:
 
 
 def send(namespace: int | None, messages: Sequence[bytes]) -> None:
-    """Have the kernel do all this in a namespace (None: our own). Raises OSError at what it refuses."""
+    """Send messages to the kernel in a namespace (None: our own). Raises OSError for the first thing that it
+    refuses."""
     with inside(namespace, partial(_opened, socket.NETLINK_ROUTE)) as opened:
         for at in range(0, len(messages), MESSAGES):
             *some, last = messages[at : at + MESSAGES]

@@ -167,7 +167,8 @@ def as_kernel_can(shape: Shape) -> Shape:
 
 
 def lay_cables(carrier: str, cables: Sequence[Sequence[tuple[str, int]]], mtu: int) -> None:
-    """Make cables of the names and namespaces of their ends. RunFailed where the kernel refuses."""
+    """Make cables. Each is told by its two ends, an interface's name and its namespace. RunFailed where the kernel
+    refuses."""
     try:
         send(None, [netlink.pair(carrier, ends, mtu) for ends in cables])
     except OSError as error:
@@ -175,7 +176,7 @@ def lay_cables(carrier: str, cables: Sequence[Sequence[tuple[str, int]]], mtu: i
 
 
 def shape_ports(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int) -> None:
-    """Limit interfaces. RunFailed when the kernel refuses."""
+    """Give interfaces of a namespace their rates, queues, delays and pacers. RunFailed when the kernel refuses."""
     messages, by_tc = [], ""
     for interface in interfaces:
         shape = shapes[interface]
@@ -219,7 +220,7 @@ def wrong_veths(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: 
 
 
 def wrong_eports(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: Sequence[Eport]) -> list[str]:
-    """The interfaces that are no eport of their shape, with what they are told."""
+    """The interfaces that are not eports of their shape, each with what the kernel has in its place."""
     settings = {
         port.name: port._replace(queued=0, drops=0, marked=0, phantom_marked=0, waited=0, sent=0) for port in ports
     }
@@ -264,7 +265,7 @@ class PortCounts(NamedTuple):
 
 
 def count_ports(kernel: Netlink, carrier: str) -> dict[str, PortCounts]:
-    """Of each port of a namespace."""
+    """What the queue of each port of a namespace counts, by port."""
     if carrier == EPORT:
         return {port.name: PortCounts(port.queued, port.drops, port.sent) for port in kernel.eports()}
     qdiscs = kernel.qdiscs()
@@ -281,7 +282,8 @@ def dropped_in_queue(carrier: str, interfaces: Sequence[str], namespace: int) ->
 
 
 def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
-    """Packets that the kernel has dropped at each interface outside its queue; interfaces without any left out."""
+    """Packets that the kernel has dropped at each interface, outside its queue. Interfaces that dropped none are not
+    named."""
     ours = set(interfaces)
     with contextlib.closing(Netlink(namespace)) as kernel:
         return {link.name: link.dropped for link in kernel.links() if link.name in ours and link.dropped}

@@ -197,7 +197,8 @@ class Controller:
                 os.close(number)
 
     def read(self) -> None:
-        """Take in what has been logged since; a line still being written waits for the next call."""
+        """Take in what has been logged since the last call. A line that is still being written waits for the next
+        call."""
         with self._log.open("rb") as log:
             log.seek(self.log_bytes)
             text = log.read()
@@ -270,8 +271,8 @@ class Controller:
 
 
 def parse_events(text: bytes) -> list[Event]:
-    """The events in whole lines of a log. What is no event, such as half a line that a controller was ended in, is
-    left out."""
+    """The events in the whole lines of a log. Lines that are not events are skipped: a controller that was ended leaves
+    half a line."""
     events = []
     for line in text.split(b"\n"):
         try:

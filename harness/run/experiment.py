@@ -30,7 +30,7 @@ out (`virtual.guest.Original`)."""
 
 
 def in_guest() -> None:
-    """What a guest carries out: the job that it was given; a line of output for each stage, a folder of results."""
+    """Carry out the job that this guest was given. Each stage is a line of output; results are files in a folder."""
     sys.exit(status_of(_carry_out_given))
 
 
@@ -56,7 +56,8 @@ def _carry_out_given() -> None:
 
 
 def _read_later_spec() -> RunSpec:
-    """The whole run, of which until here only the network was known (`harness.run.job.Job.network`)."""
+    """The spec of the whole run. Until here only its network was known (`harness.run.job.Job.network`), so that several
+    runs could share what came before."""
     if AGAIN.exists():
         AGAIN.write_text("\n")
         for number, name in enumerate(("stdout", "stderr"), start=1):  # these are the other guest's

@@ -157,14 +157,14 @@ class ProcessorWatch(Sampler):
 def clock_offset() -> float:
     """The epoch's clock minus the monotonic one, seconds: the best of some readings, as whoever reads two clocks may
     have to wait for a processor in between."""
-    best, taken = math.inf, 0.0
+    shortest_s, offset_s = math.inf, 0.0
     for _ in range(READINGS):
         before = time.monotonic()
         epoch = time.time()
         after = time.monotonic()
-        if after - before < best:
-            best, taken = after - before, epoch - (before + after) / 2
-    return taken
+        if after - before < shortest_s:
+            shortest_s, offset_s = after - before, epoch - (before + after) / 2
+    return offset_s
 
 
 def processor_ticks(stat: str) -> tuple[int, int]:
@@ -189,7 +189,8 @@ def tcp_counters(fabric: Fabric) -> Counter[str]:
 
 
 def parse_counters(text: str) -> Counter[str]:
-    """The counters in a text of pairs of lines, names and numbers; those that a kernel lacks are left out."""
+    """The counters in a text of pairs of lines, of which the first has names and the second numbers. Counters that the
+    kernel does not have are missing in the result."""
     lines = [line.split() for line in text.splitlines()]
     counters: Counter[str] = Counter()
     for names, values in zip(lines[::2], lines[1::2], strict=False):

@@ -80,8 +80,9 @@ class Trace(Sampler):
 
 
 class Packets(Sampler):
-    """Every packet of a protocol (ETH_P_...) in a namespace, or at one ``port`` of it: `heard` is told the moment at
-    which the kernel had it (packet(7)), in ns since the epoch. ``missed``: how many were not seen, at the end."""
+    """Hears every packet of a protocol (ETH_P_...) in a namespace, or at one ``port`` of it. `heard` is called with
+    each packet, and with the moment at which the kernel had it (packet(7)), in ns since the epoch. ``missed``: at the
+    end, how many packets were not heard."""
 
     period_s = 0.01
     missed = 0

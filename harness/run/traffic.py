@@ -99,7 +99,7 @@ class _Line(msgspec.Struct):
 
 
 def read_records(outputs: Iterable[Path]) -> tuple[dict[int, Sent], dict[int, Arrived]]:
-    """The records of both ends by the flows' numbers; what is no line of a record is left out."""
+    """The records of both ends, by the numbers of their flows. Lines that are not records are skipped."""
     sent, arrived = {}, {}
     decoder = msgspec.json.Decoder(_Line)
     for output in outputs:
@@ -108,7 +108,8 @@ def read_records(outputs: Iterable[Path]) -> tuple[dict[int, Sent], dict[int, Ar
                 try:
                     record = decoder.decode(line)
                 except msgspec.DecodeError:
-                    continue  # of a process that was ended while it wrote
+                    # A process that was ended while it wrote leaves half a line.
+                    continue
                 if record.sent is not None:
                     sent[record.sent.number] = record.sent
                 if record.arrived is not None:

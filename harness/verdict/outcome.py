@@ -104,8 +104,9 @@ class Outcome:
     @cached_property
     def progress(self) -> float | None:
         """How long the flows that take long (of a collective, whose connections stay, all flows) should have taken, all
-        together, over how long they took; None when there was none. One that was cut off took the time it had at
-        least. Together, because TCP does not share a link fairly: what one flow has less, another has more."""
+        together, over how long they took; None when no flow took so long. A flow that was cut off took at least the
+        time that it had. Together, because TCP does not share a link fairly: what one flow has less, another has
+        more."""
         fair_durations_s = durations_s = 0.0
         minimum_s = LONG_FLOW_S if self.workload.graph is None else 0.0
         for flow, end in zip(self.flows, self.fair.end.tolist(), strict=True):

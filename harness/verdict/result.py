@@ -257,7 +257,8 @@ class Counters:
 
 
 def costs(observation: Observation, flows: Sequence[MeasuredFlow], seconds: float) -> dict[str, float]:
-    """By name, for the result; what could not be seen is left out. ``seconds``: how long the traffic lasted."""
+    """What scheduling cost, by name, for run.json. Costs that could not be observed are missing. ``seconds``: how long
+    the traffic lasted."""
     costs_by_name: dict[str, float] = {
         **_controller(observation.events, observation.begin, seconds),
         **{name: int(count) for name, count in sorted(observation.tcp.items())},
@@ -269,7 +270,8 @@ def costs(observation: Observation, flows: Sequence[MeasuredFlow], seconds: floa
 
 
 def _controller(events: Sequence[Event], begin: float, seconds: float) -> dict[str, float]:
-    """What the controller did while the traffic ran. One that was started again has counted from 0 again."""
+    """What the controller did while the traffic ran: percent of a processor, and events per second. A controller that
+    was started again counted from 0 again."""
     alive = [
         event
         for event in events
