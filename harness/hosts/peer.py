@@ -156,7 +156,7 @@ class Peer:
     # --- what happens -------------------------------------------------------------------------------------
 
     def start(self, flow: Flow, due_s: float, on: int | None) -> None:
-        flow.asked = due_s
+        flow.due = due_s
         if on is not None:
             outgoing = self.standing[on]
             outgoing.queue.append(flow)

@@ -61,31 +61,31 @@ def let_timers_be_late() -> None:
         slack.write(b"%d" % round(REPORT_S * 1e9))
 
 
-class Sent(msgspec.Struct, frozen=True):
-    """One flow as its sender saw it.
+class Sent(msgspec.Struct, frozen=True, rename={"due": "asked", "outcome": "how"}):
+    """One flow as its sender saw it, in a line that calls ``due`` asked and ``outcome`` how.
 
-    ``asked``: when it was due; ``start``: when it asked for a connection, or was first written to one that stood, None
+    ``due``: when it was due; ``start``: when it asked for a connection, or was first written to one that stood, None
     when it could not even do that; ``connected``: when it had one of its own; ``end``: when the receiver had confirmed
-    it. ``how``: ``done``, ``cut off`` by the end of the run, or what went wrong, in the system's words. ``rtt_us``:
+    it. ``outcome``: ``done``, ``cut off`` by the end of the run, or what went wrong, in the system's words. ``rtt_us``:
     the smoothed round-trip time at the end.
     """
 
     number: int
-    asked: float
+    due: float
     start: float | None
     connected: float | None
     end: float
-    how: str
+    outcome: str
     retransmissions: int
     rtt_us: int
 
 
-class Arrived(msgspec.Struct, frozen=True):
+class Arrived(msgspec.Struct, frozen=True, rename={"outcome": "how"}):
     """One flow as its receiver saw it: its ``first`` and ``last`` byte, and ``bins``, the bytes in each
-    `harness.hosts.connections.BIN_S` after ``accepted``. ``how``: ``done``, ``cut off``, or what went wrong."""
+    `harness.hosts.connections.BIN_S` after ``accepted``. ``outcome``: ``done``, ``cut off``, or what went wrong."""
 
     number: int
-    how: str
+    outcome: str
     accepted: float
     first: float
     last: float
@@ -472,7 +472,7 @@ class Transfers(Traffic):
         if self._graph is not None:
             start, end = np.full((2, len(self._graph)), np.nan)
             for number, record in sent.items():
-                if record.start is not None and record.how == "done":
+                if record.start is not None and record.outcome == "done":
                     start[number] = record.start - self._begin
                     end[number] = (arrived[number].last if number in arrived else record.end) - self._begin
             self.collective = completed(self._graph, start, end, self._spec.link_mbps)
@@ -482,9 +482,9 @@ class Transfers(Traffic):
             flow.sent, flow.arrived = sent.get(number), arrived.get(number)
             flow.started = self._epoch(self._begin)
             if flow.sent is not None:
-                flow.started = self._epoch(flow.sent.start or flow.sent.asked)
+                flow.started = self._epoch(flow.sent.start or flow.sent.due)
                 flow.report = _report(topo.host_ip(flow.src), topo.host_ip(flow.dst), flow)
-            outcome = "not started" if flow.sent is None else flow.sent.how
+            outcome = "not started" if flow.sent is None else flow.sent.outcome
             cut = outcome == "cut off" or (outcome == "not started" and not self.troubles)
             if outcome != "done" and (all_must_end or not (cut and flow.size_bytes is not None)):
                 failed.append(f"{flow} ({outcome})")

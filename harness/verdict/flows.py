@@ -180,7 +180,7 @@ class MeasuredFlow:
     def completion_s(self) -> float | None:
         """Seconds from asking for a connection to the last byte's arrival; None when it did not complete."""
         sent, arrived = self.emulated.sent, self.emulated.arrived
-        if sent is None or arrived is None or sent.start is None or not sent.how == arrived.how == "done":
+        if sent is None or arrived is None or sent.start is None or not sent.outcome == arrived.outcome == "done":
             return None
         return arrived.last - sent.start
 
@@ -218,7 +218,7 @@ class MeasuredFlow:
         report, sent, duration = self.emulated.report, self.emulated.sent, self.completion_s
         more: dict[str, Any] = {}
         if sent is not None and sent.start is not None:
-            more = {"late_s": round(sent.start - sent.asked, 6), "rtt_ms": round(sent.rtt_us / 1e3, 3)}
+            more = {"late_s": round(sent.start - sent.due, 6), "rtt_ms": round(sent.rtt_us / 1e3, 3)}
             more |= {"retransmissions": sent.retransmissions}
             if sent.connected is not None:
                 more |= {"connect_s": round(sent.connected - sent.start, 6)}
@@ -235,7 +235,7 @@ class MeasuredFlow:
             ack_paths=_stored(self.acknowledgements.paths),
             size_bytes=self.emulated.size_bytes,
             completion_s=None if duration is None else round(duration, 6),
-            how=sent.how if sent is not None else None if math.isinf(self.end) else "not started",
+            how=sent.outcome if sent is not None else None if math.isinf(self.end) else "not started",
             fluid_s=None if math.isnan(fair_end) else round(fair_end - self.start, 6),
             **more,
         )

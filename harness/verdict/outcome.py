@@ -171,7 +171,7 @@ class Outcome:
             reasons.append(f"this machine's clock was set during the run: it moved by {moved:+.2f} s")
         if self.lasts:
             return reasons
-        late = [sent.start - sent.asked for flow in self.observation.flows if (sent := flow.sent) and sent.start]
+        late = [sent.start - sent.due for flow in self.observation.flows if (sent := flow.sent) and sent.start]
         if late and float(np.median(late)) > LATE_S:
             reasons.append(f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more")
         unknown = sum(not flow.routed.paths and bool(flow.intervals) for flow in self.flows)
@@ -199,12 +199,12 @@ class Outcome:
         size, sent, arrived = measured.emulated.size_bytes, measured.emulated.sent, measured.emulated.arrived
         if size is None or sent is None or sent.start is None:
             return None
-        due_s = sent.asked - (self.observation.begin - self.observation.clock_offset)
+        due_s = sent.due - (self.observation.begin - self.observation.clock_offset)
         if not self.ends_itself and not self.window[0] <= due_s < self.window[1]:
             return None
         if measured.completion_s is not None:
             return size, measured.completion_s, True, alone
-        if sent.how != "cut off":
+        if sent.outcome != "cut off":
             return None
         left = size - (0 if arrived is None else arrived.bytes)
         return size, sent.end - sent.start + left / alone, False, alone

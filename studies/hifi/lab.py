@@ -77,7 +77,7 @@ def play(scene: Scene, folder: Path) -> Observed:
         drops = fabric.queue_drops()[WATCHED]
         transfers.hang_up()
         transfers.collect()
-        ended = [(flow, flow.sent.how if flow.sent else "not started") for flow in transfers.flows]
+        ended = [(flow, flow.sent.outcome if flow.sent else "not started") for flow in transfers.flows]
         # A flow that lasts may wait for a retransmission as the scene ends, and be cut off.
         failed = [f"{flow} ({outcome})" for flow, outcome in ended if outcome not in ("done", "cut off")]
         if failed or transfers.troubles:
