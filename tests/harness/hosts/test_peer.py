@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 
+import msgspec
 import pytest
 
 from harness.hosts import peer
@@ -139,7 +140,7 @@ def test_a_host_that_refuses_and_one_that_dies_are_named(bench):
 
 def test_what_a_killed_process_wrote_is_read_as_far_as_it_goes(tmp_path):
     good = Sent(3, 1.0, 1.0, None, 2.0, "done", 0, 5)
-    line = json.dumps({"sent": {name: getattr(good, name) for name in good.__struct_fields__}})
+    line = json.dumps({"sent": msgspec.to_builtins(good)})
     output = tmp_path / "peer.jsonl"
     output.write_text(f'ready\n{line}\nTraceback\n{{"sent": {{"number": 4}}}}\n{line[:40]}')
     assert read_records([output, tmp_path / "none.jsonl"]) == ({3: good}, {})
