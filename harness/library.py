@@ -200,6 +200,7 @@ def sweep(
             spec = replace(spec, time="virtual")
         base, varied = without_auto(spec, root.may_be_root()), varied_fields(vary or {})
         folder = Path(results) / slug(name or sweeps.name_of(base, varied))
+        # Classes and flows are kept beside the runs that were made of them: the sweep can go on in another process.
         own_files = folder / "given"  # the classes and flows that were given to it
         traffic = None if patterns is None else [traffic_text(each, own_files) for each in patterns]
         names = schemes if isinstance(schemes, str) else [scheme_text(each, own_files) for each in schemes or ()]

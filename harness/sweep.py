@@ -167,6 +167,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
     settings = {name: value for name, value in base.as_json().items() if name not in PER_RUN}
     settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
+    # Runs with other settings would be drawn into the same picture.
     if os.path.lexists(path):
         try:
             stored = dict(read_json(path, MAX_SIZE))

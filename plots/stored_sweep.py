@@ -81,6 +81,8 @@ def load_sweep(folder: str | Path) -> Sweep:
     files = find_files(folder, "run.json")  # not hidden ones, which are being written
     for path in files:
         take(path, partial(read, path))
+    # A folder that was published has its runs in an archive. Where there are files, too, they are what somebody works
+    # on.
     archive = folder / ARCHIVE
     if not files and os.path.lexists(archive):
         try:

@@ -298,6 +298,8 @@ def carry_out_all(
             doing.pop(planned, None)
 
     jobs = list(jobs)
+    # A thread is enough for each run: it waits for a guest, for root or for a worker, and computes nothing until it
+    # judges.
     with carrier.keeping(planned.job for planned in jobs), ThreadPoolExecutor(carrier.at_once) as pool:
         waiting: dict[Future[Run | None], Planned] = {}
         try:

@@ -52,6 +52,7 @@ class GuestImage:
 def prepare(say: Callable[[str], None], job: Job | None = None) -> GuestImage:
     """What guests need, made now where it is missing; before it, the limits that the guest of ``job`` takes are
     checked. UnfitMachine says what to install or raise."""
+    # What this machine cannot hold is said before minutes are spent on fetching and compiling.
     if job is not None:
         limits.require(job.needs)
     kernel = booted_kernel(say)

@@ -92,6 +92,8 @@ class Emulation:
             Fabric(spec.network(), self._options(), self._sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
+            # A guest that several runs share stops here, with its network ready. Each copy goes on with a run of its
+            # own.
             if self._later_spec is not None:
                 self.spec = spec = self._later_spec()
                 self.workload = spec.workload()

@@ -77,6 +77,8 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
     outcome = Outcome(spec, observation)
     topo, flows, window = outcome.topo, outcome.flows, outcome.window
     counters = Counters(topo, observation.series, observation.begin)
+    # The log is a user's controller's, which may say anything: a core that is not there would be an index out of range
+    # below.
     _check_cores(topo, observation.events)
     recovery = Recovery(topo, spec, observation.outages, flows)
     ports = counters.means(window)
@@ -272,6 +274,7 @@ def costs(observation: Observation, flows: Sequence[MeasuredFlow], seconds: floa
 def _controller(events: Sequence[Event], begin: float, seconds: float) -> dict[str, float]:
     """What the controller did while the traffic ran: percent of a processor, and events per second. A controller that
     was started again counted from 0 again."""
+    # The controller tells its counts once a second. Those of a user's controller may lack some, or be no numbers.
     alive = [
         event
         for event in events

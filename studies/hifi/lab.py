@@ -65,11 +65,13 @@ def play(scene: Scene, folder: Path) -> Observed:
         spec = RunSpec("nonblocking", traffic, seconds=scene.seconds, link_mbps=woken_mbps, queue=queue, mtu=scene.mtu)
         transfers = Transfers(fabric, work, spec, folder, children)
         transfers.listen()
+        # The kernel counts from the making of a namespace on; what it counted until here is taken off below.
         before = tcp_counters(fabric)
         with contextlib.ExitStack() as watched:
             looking = watched.enter_context(Looking(fabric, scene))
             arriving = watched.enter_context(Arriving(fabric)) if scene.packets else None
             begin = transfers.start()
+            # The beginning is told by the epoch's clock. Looks are taken by the monotonic one, which nobody sets.
             looking.begin = begin - time.time() + time.monotonic()
             transfers.wait(lambda: None)
         tcp = tcp_counters(fabric)
@@ -89,6 +91,7 @@ def play(scene: Scene, folder: Path) -> Observed:
 
 def _build(scene: Scene, topo: NonBlocking, fabric: Fabric, folder: Path) -> None:
     star.lay(topo, fabric, folder)
+    # All ports have the shape of the receiver's by now. Senders have cables of their own where the scene says so.
     for number, host in enumerate(topo.hosts[1:], start=2):
         _shape_end(scene, port_name(host, 0), fabric.pid_of(host))
         if scene.delay_ms:
@@ -159,6 +162,7 @@ class Arriving(Packets):
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
+        # A packet that was not heard would look like a gap that the port never made.
         if self.missed:
             raise RuntimeError(f"{self.missed} packets were not seen")
 

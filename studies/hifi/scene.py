@@ -203,6 +203,7 @@ def play_scenes(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Observed]:
 def _place(scene: Scene, kept: Path) -> Path:
     from virtual.kernel import shipped
 
+    # The same scene on another kernel is another measurement, and gets a file of its own.
     digest = hashlib.sha256(msgspec.json.encode(scene) + shipped.identity().encode()).hexdigest()
     return kept / f"{scene.name}-{digest[:12]}.json"
 
@@ -230,5 +231,6 @@ def _play(scenes: Sequence[Scene], kept: Path) -> None:
             if ended.status and not path.exists():
                 raise WorkerFailed(f"{scene.name}: {ended.stderr.strip()[-2000:]}")
             content = read_regular(path, MOST_BYTES)
+            # It is decoded before it is kept: a file that cannot be read would end every later command, too.
             msgspec.json.decode(content, type=Observed)
             write_whole(_place(scene, kept), content)
