@@ -129,7 +129,7 @@ def _answer(question: bytes, connection: Connection, run_as: tuple[int, int] | N
     from harness.doctor import examine_as_root
     from harness.network.footprint import remove_leftovers
     from harness.run.experiment import run_experiment
-    from harness.run.job import decoded
+    from harness.run.job import decode_job
     from record.errors import HarnessError, RunFailed, UserMistake
 
     def deliver(raw: Path) -> None:
@@ -139,7 +139,7 @@ def _answer(question: bytes, connection: Connection, run_as: tuple[int, int] | N
     try:
         if not question.startswith(_JOB):
             return remove_leftovers() if question == _CLEAN else examine_as_root()
-        job = decoded(question.removeprefix(_JOB))
+        job = decode_job(question.removeprefix(_JOB))
         if job.spec.time != "real":
             raise UserMistake("root carries out runs in real time")
         run_experiment(job.spec, deliver, connection.send, run_as)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from harness.run import NOT_VIRTUAL, SEEN, Circumstances, Job, OnStage, first_source, job_of
-from harness.verdict import failed_run, judged
+from harness.verdict import failed_run, judge_files
 from record import run as record
 from record.errors import RunFailed, UserMistake, WorkerFailed, is_full
 from record.files import full, make_folder, partial_name, require_room
@@ -244,7 +244,7 @@ def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
     """The result of a run whose files are in ``place``. WorkerFailed where these do not tell of a run."""
     try:
         with job.files_given():
-            result = judged(job.spec, place)
+            result = judge_files(job.spec, place)
     except ValueError as error:
         raise WorkerFailed(str(error)) from None
     environment = {**result.environment, **circumstances.environment}

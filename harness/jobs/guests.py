@@ -20,7 +20,7 @@ from threading import Lock
 
 from harness.jobs.guest_files import POX, World, code_of_runs, world
 from harness.network import machine
-from harness.run import NOT_VIRTUAL, Circumstances, Job, OnStage, decoded, files_lock, first_source
+from harness.run import NOT_VIRTUAL, Circumstances, Job, OnStage, decode_job, files_lock, first_source
 from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from record.files import require_room
 from record.run import Fact
@@ -250,7 +250,7 @@ class Workers:
 def on_worker(data: bytes, fingerprint: str) -> tuple[Circumstances, dict[str, bytes]]:
     require_fit(first_source().fingerprint == fingerprint)
     with files_lock:  # the worker may have threads, each with a job
-        job = decoded(data)
+        job = decode_job(data)
     if job.spec.time != "virtual":
         raise UserMistake("a cluster makes runs in virtual time")
     with TemporaryDirectory(prefix="hedera-worker-") as place:

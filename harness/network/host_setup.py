@@ -111,7 +111,7 @@ def require_rack_off(release: str) -> None:
 
 
 @contextmanager
-def permitted(name: str, run_folder: Path) -> Iterator[None]:
+def permit(name: str, run_folder: Path) -> Iterator[None]:
     """Let namespaces choose ``name`` while the block runs.
 
     Linux refuses an algorithm in a namespace of its own unless it is on the machine-wide list of allowed

@@ -17,14 +17,14 @@ from harness.network import (
     Fabric,
     FabricOptions,
     Tcp,
-    permitted,
+    permit,
     require_rack_off,
     shaping,
 )
 from harness.network.cpulimit import HostGroups
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
-from harness.run.trace import watched
+from harness.run.trace import watch
 from harness.run.traffic import LOOK_S, LastingFlows, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
 from record.errors import RunFailed
@@ -87,7 +87,7 @@ class Emulation:
         # The block is left in the opposite order: namespaces are released, processes are ended, then the kernel's list
         # of algorithms is as it was.
         with (
-            permitted(spec.congestion_control, self._sockets),
+            permit(spec.congestion_control, self._sockets),
             Children() as children,
             Fabric(spec.network(), self._options(), self._sockets, children) as fabric,
         ):
@@ -174,7 +174,7 @@ class Emulation:
         # The kernel counts from the making of a namespace on. What it counted until here is taken off at the end.
         tcp_before = tcp_counters(fabric)
         observation.clock_offset = clock_offset()
-        with ProcessorWatch() as processors, watched(fabric, spec, self._raw) as trace:
+        with ProcessorWatch() as processors, watch(fabric, spec, self._raw) as trace:
             clock = time.monotonic()
             self._say("sending")
             if spec.time == "virtual":

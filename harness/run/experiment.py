@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.network import deadline
 from harness.network.footprint import run_folder, sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
-from harness.run.job import CODE, COMPILED, decoded, described
+from harness.run.job import CODE, COMPILED, decode_job, describe_code
 from harness.run.observation import Observation, Say, write_seen
 from hedera.schemes import file_of
 from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, is_full, one_line, status_of
@@ -40,7 +40,7 @@ def _carry_out_given() -> None:
         shutil.copytree(compiled, os.environ["NUMBA_CACHE_DIR"], copy_function=shutil.copyfile)
     if sys.version_info >= (3, 12):  # Mininet wants distutils, and only setuptools has it
         import setuptools  # noqa: F401
-    job = decoded(NETWORK_FILE.read_bytes())
+    job = decode_job(NETWORK_FILE.read_bytes())
     os.chdir("/run")
     if (path := file_of(job.spec.scheme)) is not None and str(path) in job.files:
         # Where its name says, for the controller, which is another process; what is written stays in this memory.
@@ -63,7 +63,7 @@ def _read_later_spec() -> RunSpec:
         for number, name in enumerate(("stdout", "stderr"), start=1):  # these are the other guest's
             os.close(number)
             os.open(JOB_FILE.parents[1] / name, os.O_WRONLY | os.O_APPEND)
-    return decoded(JOB_FILE.read_bytes()).spec
+    return decode_job(JOB_FILE.read_bytes()).spec
 
 
 def run_experiment(
@@ -90,7 +90,7 @@ def run_experiment(
         raw.mkdir(mode=0o700)
         require_room(raw)
         observation = Observation(started=datetime.now(timezone.utc).replace(microsecond=0))
-        observation.environment = {**machine(), **described()}
+        observation.environment = {**machine(), **describe_code()}
         clock = time.monotonic()
         try:
             _emulate(spec, observation, raw, place, say, run_as, later_spec)

@@ -204,7 +204,7 @@ def job_of(spec: RunSpec) -> Job:
     return job
 
 
-def decoded(data: bytes) -> Job:
+def decode_job(data: bytes) -> Job:
     """A job that came from another process, which believes its files alone from now on. UserMistake if it is none."""
     if len(data) > MAX_BYTES:
         raise UserMistake("this job is too large")
@@ -254,7 +254,7 @@ def parts(root: Path) -> list[Path]:
     return sorted(path for room in ROOMS for kind in ("*.py", "*.csv", "*.txtpb") for path in (root / room).glob(kind))
 
 
-def described() -> dict[str, str]:
+def describe_code() -> dict[str, str]:
     """For the result of a run that starts now: the code on the disk."""
     now = source()
     return {"revision": now.revision, "source": now.fingerprint}

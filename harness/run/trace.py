@@ -30,7 +30,7 @@ MOST_BYTES = 256 << 20
 
 
 @contextmanager
-def watched(fabric: Fabric, spec: RunSpec, raw: Path) -> Iterator[Trace | None]:
+def watch(fabric: Fabric, spec: RunSpec, raw: Path) -> Iterator[Trace | None]:
     """Trace and capture what ``spec`` asks for, while the block runs."""
     with contextlib.ExitStack() as stack:
         for port in spec.pcap:

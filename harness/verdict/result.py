@@ -56,7 +56,7 @@ def failed_run(spec: RunSpec, *reasons: str) -> Run:
     return msgspec.structs.replace(unmeasured(spec), reasons=tuple(one_line(reason, most=1000) for reason in reasons))
 
 
-def judged(spec: RunSpec, folder: Path) -> Run:
+def judge_files(spec: RunSpec, folder: Path) -> Run:
     """The result of a run whose files, as the guest or root's process left them, are in ``folder``. ValueError, one
     sentence, where what was seen cannot be read."""
     observation = read_seen(folder)

@@ -24,7 +24,7 @@ from harness.network import (
     Shape,
     Tcp,
     count_ports,
-    permitted,
+    permit,
     shape_ports,
     verify_shapes,
 )
@@ -48,7 +48,7 @@ def play(scene: Scene, folder: Path) -> Observed:
     topo = NonBlocking(1 + scene.senders)
     options = FabricOptions(scene.shape, Tcp(scene.congestion_control, min_rto_ms=scene.rto_min_ms))
     with (
-        permitted(scene.congestion_control, folder),
+        permit(scene.congestion_control, folder),
         Children() as children,
         Fabric(topo, options, folder, children) as fabric,
     ):
