@@ -44,7 +44,7 @@ def _versioned(item: str, version: str | None, needed: str, fix: str) -> Finding
 
 
 def optional(item: str, value: str, needed: str, fix: str = "") -> Finding:
-    """What has something to mend is not as it should be."""
+    """A finding that is good to have. It has a ``fix`` where something is not as it should be, and is ok otherwise."""
     return Finding(item, value, needed, None if fix else True, fix)
 
 
@@ -83,7 +83,7 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
 
 
 def examine_as_root() -> list[Finding]:
-    """What only root finds out: its rights, and the kernel's features."""
+    """The findings that only root can make: its rights, and the features of the kernel."""
     lacking = machine.lacking_rights()
     rights = _needed("root's rights", not lacking, f"{lacking}: docs/container.md, or --time virtual")
     if lacking:

@@ -70,7 +70,7 @@ class VariedSweep:
         )
 
     def _repr_html_(self) -> str:
-        """For a notebook: a row for each scheme of each part, and the picture of all."""
+        """What a notebook shows: a row for each scheme of each part, and the picture of all."""
         from record import notebook
 
         rows = []

@@ -44,7 +44,8 @@ class Stage(NamedTuple):
 
 
 def tree_of(runs: Sequence[Run]) -> FatTree | None:
-    """The fat-tree of these runs (they have one network); None when it is none, or too large to draw."""
+    """The fat-tree of these runs, which have one network. None when they have another network, or one too large to
+    draw."""
     spec = runs[0].spec
     return FatTree(spec.k) if spec.topology is None and spec.k <= MAX_K else None
 

@@ -240,7 +240,8 @@ def _over_fair(runs: Sequence[Run]) -> str:
 
 
 def unsaid(root: Path) -> list[str]:
-    """Of the section as it is, and of the one that is made, the lines that the other has not."""
+    """The lines that only one of two sections has: the one in the document, and the one that is made from the data.
+    Each is a sentence."""
     now, made = _now(root)[1].splitlines(), section(load_sweep(root / KEPT)).splitlines()
     return [f"{FIGURE} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
 
@@ -260,7 +261,7 @@ def unread(root: Path, now: Mapping[str, Sequence[page_numbers.Number]]) -> list
 
 
 def unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[page_numbers.Number]]:
-    """By page, its numbers that neither a claim holds nor a command makes."""
+    """By page, the numbers that no claim holds and no command makes."""
     by_page = {page: (root / page).read_text(encoding="utf-8") for page in page_numbers.pages(root)}
     made = {FIGURE: _now(root)[1]} if FIGURE in by_page else {}
     return {

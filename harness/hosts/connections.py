@@ -44,7 +44,7 @@ class Flow:
         self.sent_again = 0
 
     def record(self, outcome: str, end: float, again: int = 0, rtt_us: int = 0) -> dict[str, Any]:
-        """How it went, as `harness.run.traffic.Sent`."""
+        """What became of the flow, by the names of a line that `harness.run.traffic.Sent` reads."""
         return {
             "number": self.number,
             "asked": self.due,

@@ -220,7 +220,8 @@ class Peer:
                 self.schedule(flow, on, now)
 
     def wind_up(self) -> None:
-        """It is END: nothing starts any more, what has a size is cut off, what lasts ends, and may still arrive."""
+        """END has come. Nothing starts any more, flows with a size are cut off, and flows that last end; what they have
+        sent may still arrive."""
         self.agenda.clear()
         self.followers.clear()
         for outgoing in list(self.outgoing.values()):

@@ -198,7 +198,8 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
 
 
 def _files(package: Path) -> list[Path]:
-    """What belongs to the program: modules, tables and scripts, no results and nothing that was compiled."""
+    """The files of a package that belong to the program: modules, tables and scripts. Results are not among them, nor
+    is anything that was compiled."""
     modules = [path for path in package.rglob("*.py") if not any(part.startswith(".") for part in path.parts[-3:])]
     return sorted([*modules, *(path for kind in ("csv", "sh", "txtpb") for path in package.glob(f"*.{kind}"))])
 

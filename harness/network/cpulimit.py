@@ -91,8 +91,8 @@ class HostGroups:
         return group / "cgroup.procs"
 
     def read_back(self) -> dict[str, str | int]:
-        """For a result's environment: what the kernel has as the limit of how many hosts. RunFailed names hosts whose
-        limit is not what was asked for."""
+        """For a result's environment: the limit that the kernel has for the hosts, and how many hosts have it.
+        RunFailed names hosts with a limit that was not asked for."""
         has = {path.parent.name: path.read_text().strip() for path in sorted(self._group.glob("*/cpu.max"))}
         if wrong := [f"{host} ({limit})" for host, limit in has.items() if limit != self._limit]:
             raise RunFailed(f"hosts have not the limit of {self._limit}: {', '.join(wrong)}")

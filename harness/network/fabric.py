@@ -180,7 +180,7 @@ class Fabric:
             set_up_host(name, self.pid_of(name), self.ports[name][0], ip, neighbours, self.options.tcp)
 
     def pid_of(self, name: str) -> int:
-        """What stands for the namespace of a node (`harness.network.netlink`)."""
+        """The number that stands for the namespace of a node (`harness.network.netlink`)."""
         assert self.net is not None
         return int(self.net[name].pid)
 
@@ -228,7 +228,7 @@ class Fabric:
             shaping.verify_shapes(self.shapes, ports, self.open_vswitch.namespace)
 
     def verify(self) -> None:
-        """RunFailed names ports whose limit is not what it should be."""
+        """Compare every port with its shape. RunFailed names ports whose limit is not what it should be."""
         self._each_namespace(partial(shaping.verify_shapes, self.shapes))
 
     def queue_drops(self) -> dict[str, int]:
@@ -343,7 +343,7 @@ class OpenVSwitch:
 
 
 def _settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
-    """What ovs-vsctl is told for them, in one transaction."""
+    """The words by which ovs-vsctl makes these bridges, in one transaction."""
     words = []
     # Ports first: after each setting ovs-vsctl reads all bridges and ports anew for the next that it adds.
     for bridge in bridges:
@@ -372,7 +372,7 @@ def _settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
 
 
 def _await(socket: Path, daemon: subprocess.Popen[bytes], name: str) -> None:
-    """RunFailed when a daemon ends, or takes more than DAEMON_SOCKET_S, before it opens a socket."""
+    """Wait for a daemon's socket. RunFailed when the daemon ends first, or takes more than DAEMON_SOCKET_S."""
     wait_until(lambda: socket.exists() or daemon.poll() is not None, DAEMON_SOCKET_S)
     if daemon.poll() is not None:
         raise RunFailed(f"{name} ended at once (status {daemon.returncode})")

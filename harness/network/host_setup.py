@@ -59,7 +59,7 @@ class Tcp:
 
     @property
     def of_route(self) -> list[str]:
-        """What a route says of it, as `ip route` takes it."""
+        """What the only route of a host says of its TCP, in the words of `ip route`."""
         of_route = [] if self.min_rto_ms is None else ["rto_min", f"{self.min_rto_ms}ms"]
         of_route += [] if self.initial_window is None else ["initcwnd", str(self.initial_window)]
         return [*of_route, "quickack", "1"] if self.prompt else of_route

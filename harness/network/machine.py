@@ -129,7 +129,7 @@ def time_travels() -> bool:
 
 
 def require_root() -> None:
-    """UnfitMachine when not root, or naming the rights that root lacks."""
+    """UnfitMachine when this process is not root's, or is root's without some rights, which it names."""
     if os.geteuid() != 0:
         raise UnfitMachine("network namespaces need root: run it with sudo")
     if lacking := lacking_rights():
@@ -139,7 +139,8 @@ def require_root() -> None:
 
 
 def lacking_rights(status: Path = Path("/proc/self/status"), ids: Path = Path("/proc/self/uid_map")) -> str:
-    """What root lacks here of what networks in real time take, as in a container; empty where nothing."""
+    """The rights that networks in real time take and that root does not have here, as in a container. Empty where it
+    has them all."""
     match = re.search(r"^CapEff:\s*([0-9a-f]+)$", status.read_text(), re.MULTILINE)
     has = int(match.group(1), 16) if match else 0
     missing = [name for name, bit in RIGHTS.items() if not has >> bit & 1]
@@ -163,7 +164,7 @@ def require_tools() -> None:
 
 @cache
 def machine() -> dict[str, Any]:
-    """What a result needs to say about where it was measured."""
+    """What a result says of the machine on which it was measured, by the names of its environment."""
     return {
         "kernel": platform.release(),
         "system": _os_release(),

@@ -295,7 +295,8 @@ def pair(kind: str, ends: Sequence[tuple[str, int]], mtu: int) -> bytes:
 
 
 def has_kind(kind: str) -> bool:
-    """Whether the kernel has devices of a kind that come in pairs: it is asked for one without its other end."""
+    """Whether the kernel has devices of a kind that come in pairs. It is asked to make one without its other end, which
+    it refuses with another error where it knows the kind."""
     try:
         send(None, [_message(_NEW_LINK, _NEW, bytes(_LINK.size), (_WHAT, _attribute(_KIND, kind.encode())))])
     except OSError as error:
@@ -429,7 +430,7 @@ def _attributes(data: memoryview) -> Iterator[tuple[int, memoryview]]:
 
 
 def _options(kind: str, data: memoryview | None) -> dict[str, Any]:
-    """What `Qdisc` has of a qdisc of a kind that is ours; of others nothing."""
+    """The fields of `Qdisc` that come from the options of a qdisc. Kinds that we do not use have none."""
     if data is None or kind not in ("bfifo", "tbf", "red", "netem"):
         return {}
     if kind == "bfifo":
@@ -491,5 +492,5 @@ def release_namespace(pid: int) -> None:
 
 
 def inside(pid: int | None, work: Callable[[], T]) -> T:
-    """What ``work`` returns, done in a namespace that we hold; None: in our own."""
+    """Do ``work`` in a namespace that we hold (None: in our own), and return what it returns."""
     return work() if pid is None else _held[pid].submit(work).result()

@@ -31,7 +31,8 @@ def tied() -> list[str]:
 
 @contextlib.contextmanager
 def _whole() -> Iterator[None]:
-    """What signals raise in the block is raised at its end: a process that was started is known, and will be ended."""
+    """Put off what signals raise until the block has ended. So a process that was started is known, and will be
+    ended."""
     handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
     late: list[tuple[int, FrameType | None]] = []
     for number in _RAISING:

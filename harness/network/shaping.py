@@ -98,20 +98,20 @@ class Shape:
 
     @property
     def mark_bytes(self) -> tuple[int, int]:
-        """From where on the queue marks some packets, and from where on all."""
+        """The bytes of the queue from which on it marks some packets, and those from which on it marks all."""
         packets = max(2, min(self.mark_packets, self.queue_packets // 2))
         return packets * self.mtu, round((packets + self.ramp_packets) * self.mtu)
 
     def eport(self, interface: str) -> Eport:
-        """What an eport is told."""
+        """The settings of an interface that is an eport, as the kernel is told them."""
         marks = self.mark_bytes if self.marks else (0, 0)
         drain, phantom = (round(self.rate_bytes * self.phantom.drain), self.phantom.bytes) if self.phantom else (0, 0)
         return Eport(interface, self.rate_bytes, self.queue_bytes, *marks, self.delay_us * 1000, drain, phantom)
 
     @property
     def pacer_settings(self) -> Pacer | None:
-        """What the pacer is told, if there is one: the report's table I, and from its authors' experiments a new rate
-        every 32 us and a first one of a tenth of the link's."""
+        """The settings of the pacer, if there is one. They are those of the report's table I; from the experiments of
+        its authors there are a new rate every 32 us and a first rate of a tenth of the link's."""
         if self.pacer is None:
             return None
         # Of 2^32, the weight of a new rate and the probability that an echo associates its flow are an eighth each;
@@ -242,7 +242,7 @@ def not_paced(shapes: Mapping[str, Shape], interfaces: Sequence[str], pacers: Se
 
 
 def verify_shapes(shapes: Mapping[str, Shape], interfaces: Sequence[str], namespace: int) -> None:
-    """RunFailed names the ports of the namespace that do not have their shape."""
+    """Compare the ports of a namespace with their shapes. RunFailed names those that differ."""
     by_carrier = {
         carrier: [interface for interface in interfaces if shapes[interface].carrier == carrier]
         for carrier in (VETH, EPORT)
@@ -302,8 +302,8 @@ def marked_and_paced(interfaces: Sequence[str], namespace: int) -> dict[str, int
 
 
 def require_shape(shape: Shape) -> None:
-    """UnfitMachine when the kernel has no queue that marks, delays no packets, or has no HULL, where the shape has.
-    With eports there is all of it."""
+    """Check that the kernel has what a shape needs. UnfitMachine when it has no queue that marks, cannot delay packets,
+    or has no HULL. With eports it has all of it."""
     if shape.carrier == EPORT:
         return
     if shape.phantom or shape.pacer:

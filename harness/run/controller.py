@@ -118,7 +118,7 @@ def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
 
 
 def environment_of(run_as: tuple[int, int] | None) -> dict[str, str]:
-    """Its variables: of root's, a person's controller gets KEPT alone."""
+    """The variables that a controller gets: all of ours, or KEPT alone if it runs as another user."""
     if run_as is None:
         return dict(os.environ)
     try:

@@ -81,7 +81,7 @@ class Job(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def emulator(self) -> str:
-        """What carries it out, where that may change the result."""
+        """What carries the run out, in words, as far as it may change the result."""
         from virtual.kernel.shipped import NAMED
 
         other = os.environ.get(NAMED) if self.spec.time == "virtual" else None
@@ -94,13 +94,14 @@ class Job(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def key(self) -> str:
-        """What a run is known by: all that decides its result. The number of its trial is only a name."""
+        """The hash by which a run is known: of everything that decides its result. The number of its trial is only a
+        name."""
         spec = {name: value for name, value in self.spec.as_json().items() if name != "trial"}
         return _digits(msgspec.json.encode([spec, self.inputs, self.emulator], order="sorted"))
 
     @cached_property
     def needs(self) -> Needs:
-        """What its guest takes."""
+        """The processes and the memory that its guest takes."""
         with self.files_given():
             return _needs(self.spec, self.spec.workload())
 
@@ -255,7 +256,7 @@ def parts(root: Path) -> list[Path]:
 
 
 def describe_code() -> dict[str, str]:
-    """For the result of a run that starts now: the code on the disk."""
+    """The code on the disk, for the result of a run that starts now."""
     now = source()
     return {"revision": now.revision, "source": now.fingerprint}
 

@@ -55,7 +55,7 @@ Gb/s, and no other timer of a client matters."""
 
 
 def let_timers_be_late() -> None:
-    """Of this thread, and of what it starts: by REPORT_S, if the kernel lets us choose."""
+    """Let the timers of this thread, and of what it starts, end later by REPORT_S, if the kernel allows it."""
     file = f"/proc/{threading.get_native_id()}/timerslack_ns"
     with contextlib.suppress(OSError), open(file, "wb", buffering=0) as slack:
         slack.write(b"%d" % round(REPORT_S * 1e9))

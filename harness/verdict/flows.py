@@ -54,7 +54,7 @@ class RoutedFlow:
 
 
 def links_down_at(outages: Sequence[Outage], t: float) -> frozenset[int]:
-    """What is out of service at a time; ``outages`` are in order."""
+    """The directed links that are out of service at a time. ``outages`` are in the order of their times."""
     return next((outage.links for outage in reversed(outages) if outage.t <= t), frozenset())
 
 
@@ -214,7 +214,8 @@ class MeasuredFlow:
         return rates
 
     def record(self, window: Window, fair_end: float) -> FlowRecord:
-        """As it is stored; ``fair_end``: when it should have had all, nan for one without an end."""
+        """The flow as it is stored in run.json. ``fair_end``: when it should have had all, in seconds since the traffic
+        started; nan for a flow without an end."""
         report, sent, duration = self.emulated.report, self.emulated.sent, self.completion_s
         more: dict[str, Any] = {}
         if sent is not None and sent.start is not None:

@@ -220,7 +220,8 @@ class Outcome:
 
     @property
     def turns(self) -> Turns | None:
-        """Of a shuffle: how long it took, when the hosts were done on average, and their goodput (section 6.3)."""
+        """How long a shuffle took, when its hosts were done on average, and their goodput (section 6.3). None for other
+        traffic."""
         if not self.in_turns:
             return None
         if any(flow.completion_s is None for flow in self.flows):

@@ -73,7 +73,7 @@ def judge_files(spec: RunSpec, folder: Path) -> Run:
 
 
 def result_of(spec: RunSpec, observation: Observation) -> Run:
-    """What a run was worth. Raises RunFailed when a host was not sampled."""
+    """The result of a run by what was observed of it. Raises RunFailed when a host was not sampled."""
     outcome = Outcome(spec, observation)
     topo, flows, window = outcome.topo, outcome.flows, outcome.window
     counters = Counters(topo, observation.series, observation.begin)

@@ -267,7 +267,7 @@ def judge(evidence: Evidence, doubts: Sequence[str] = ()) -> Judgement:
 
 
 def _rounded(rule: Rule) -> Rule:
-    """As it is stored: without numbers that are none."""
+    """The rule as it is stored: numbers are rounded, and None where they are infinite or nan."""
     numbers = {name: getattr(rule, name) for name in ("found", "least", "most")}
     finite = {name: round(n, 4) if n is not None and math.isfinite(n) else None for name, n in numbers.items()}
     return replace(rule, kept=None if rule.kept is None else bool(rule.kept), **finite)

@@ -109,7 +109,8 @@ def _shape_end(scene: Scene, port: str, namespace: int) -> None:
 
 
 def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
-    """What became of it, counted from ``begin``. One of many on a slow link may have had no byte read at ``end``."""
+    """What became of a flow, in seconds since ``begin``. When many flows share a slow link, some may not have had a
+    byte read at ``end``."""
     sent, arrived = flow.sent, flow.arrived
     assert sent is not None
     assert sent.start is not None
@@ -167,7 +168,8 @@ class Arriving(Packets):
             raise RuntimeError(f"{self.missed} packets were not seen")
 
     def between(self, begin: float, low: float, high: float) -> tuple[Packet, ...]:
-        """Those of the window, in seconds after ``begin``, which is in seconds since the epoch."""
+        """The packets that arrived in a part of the scene, ``low`` to ``high`` seconds after ``begin``, which is in
+        seconds since the epoch."""
         since = round(begin * 1e9)
         return tuple(Packet(t, size) for ns, size in self._arrived if low <= (t := (ns - since) * 1e-9) <= high)
 

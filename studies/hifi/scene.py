@@ -35,12 +35,13 @@ MOST_BYTES = 1 << 28
 
 
 def packets_for(frames: int) -> int:
-    """As a queue counts packets, of an MTU each, so many that ``frames`` whole frames fit in."""
+    """The length of a queue, which counts packets of an MTU each, that holds so many whole frames."""
     return -(-frames * (DEFAULT_MTU + ETHERNET_HEADER) // DEFAULT_MTU)
 
 
 class Flow(msgspec.Struct, frozen=True):
-    """From sender ``sender`` (from 1), ``start_s`` after the beginning; of ``size_bytes``, None: until the end."""
+    """A flow from sender ``sender`` (they count from 1), ``start_s`` after the beginning. It has ``size_bytes``; None:
+    it lasts until the end."""
 
     sender: int
     start_s: float
@@ -78,7 +79,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def shape(self) -> Shape:
-        """Of the receiver's port in the switch; an idle one lets no burst pass."""
+        """The shape of the receiver's port in the switch. A port that was idle lets no burst pass."""
         marks = self.congestion_control == "dctcp"
         return Shape(self.mbps, self.queue_packets, self.mtu, marks, EPORT, self.mark_packets, self.ramp_packets)
 

@@ -188,7 +188,8 @@ def explain_ecmp(seeds: int, aimd_seeds: int) -> Study:
 
 
 def _of_ours(scheme: str) -> bool:
-    """Whether its hash is ours: AIMD, which takes a hundred times as long, has these alone."""
+    """Whether the hash is one of ours. AIMD takes a hundred times as long as max-min, and is simulated with these
+    alone."""
     return scheme in HASHED and hash_of(HASHED[scheme]).function in OURS
 
 

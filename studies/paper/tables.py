@@ -406,7 +406,7 @@ def rows_of_shuffles(measured: Mapping[str, Sequence[Shuffle]], hosts: int, byte
 
 
 def _means(ended: Sequence[Shuffle], hosts: int, bytes_per_host: float) -> Sequence[float]:
-    """In the order of QUANTITIES, as TABLE_2 has them."""
+    """The values in the order of QUANTITIES, as TABLE_2 has them."""
     shuffle_s, completion_s = np.mean(ended, axis=0).tolist()
     bytes_per_s = statistics.mean(bytes_per_host / shuffle.host_completion_s for shuffle in ended)
     return shuffle_s, completion_s, hosts * bytes_per_s * 8e-6, bytes_per_s / MB
