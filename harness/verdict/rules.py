@@ -12,7 +12,7 @@ not judged when no rule of speed could say that the machine was fast enough. Whi
 found, is part of the verdict. What the limits of the rules were set by: docs/notes/emulation.md.
 
 Doubts that are no rules condemn a run as well: what troubled the senders, or that they sent for too short a time
-(`verdict.outcome`), the controller's errors (`verdict.result`), and what befell the job (`jobs.publish`).
+(`verdict.outcome`), the controller's errors (`verdict.result`), and what befell the job (`jobs.carry_out`).
 """
 
 from __future__ import annotations
