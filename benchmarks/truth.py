@@ -24,7 +24,7 @@ from record.options import in_words, tell_user
 from record.output import write_csv
 from record.run import Run, read
 from record.spec import RunSpec
-from studies.hifi.scene import Flow, Scene, Seen, played
+from studies.hifi.scene import Flow, Observed, Scene, play_scenes
 from studies.hull.packets import parse, run_scenario
 from topos.arrays import Float64
 from topos.fattree import FatTree
@@ -119,11 +119,11 @@ def _incast(mbps: float, senders: int, rto_min_ms: int | None, queue_packets: in
     )
 
 
-def kind(seen: Seen) -> str:
+def kind(seen: Observed) -> str:
     return seen.scene.name.partition("-")[0]
 
 
-def lasting(seen: Seen) -> dict[str, Any]:
+def lasting(seen: Observed) -> dict[str, Any]:
     """A scene of flows that last. Queues and round trips in ms; ``full_ms``: the queue full of full frames."""
     scene, rates = seen.scene, seen.goodput
     queue = seen.queue_packets * scene.frame_ms
@@ -143,7 +143,7 @@ def lasting(seen: Seen) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def incasts(seen: Seen) -> list[dict[str, Any]]:
+def incasts(seen: Observed) -> list[dict[str, Any]]:
     """A row for each incast of a scene: all senders' blocks at once. ``ideal_ms``: all bytes at the payload rate, and
     a frame's time on a sender's link before. ``timeouts``: of all of the scene."""
     scene, results = seen.scene, []
@@ -322,7 +322,7 @@ def _statistics(times: Float64) -> dict[str, float | None]:
 
 
 def make_theory(kept: Path, out: Path) -> list[Path]:
-    seen = [one for group in scenes() for one in played(group, kept)]
+    seen = [one for group in scenes() for one in play_scenes(group, kept)]
     at_once = [row for one in seen if kind(one) == "incast" for row in incasts(one)]
     alone = [lasting(one) for one in seen if kind(one) != "incast"]
     return [write_csv(out / "lasting.csv", alone), write_csv(out / "incast.csv", at_once)]

@@ -8,7 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from plots.pictures import empty, save
-from plots.printable_figure import Drawing
+from plots.printable_figure import PrintableFigure
 from plots.style import INK, INVALID, MUTED, colour, house_style
 from topos.fattree import FatTree
 
@@ -32,7 +32,7 @@ def places() -> dict[str, tuple[float, float]]:
     return at
 
 
-def draw() -> Drawing:
+def draw() -> PrintableFigure:
     at = places()
     figure = empty(11, 3.2)
     for axes, cores, title in zip(

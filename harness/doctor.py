@@ -16,7 +16,7 @@ from virtual import kernel, limits
 from virtual.guest import Guest, memory_folder
 
 SMALLEST = limits.Needs(processes=48, memory_mib=1024)
-"""Of a run of k = 4 (`harness.run.job.Job.needs`)."""
+"""What the guest of a run with k = 4 takes (`harness.run.job.Job.needs`)."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def _versioned(item: str, version: str | None, needed: str, fix: str) -> Finding
 
 
 def optional(item: str, value: str, needed: str, fix: str = "") -> Finding:
-    """What has something to mend is not as it should be."""
+    """A finding that is good to have. It has a ``fix`` where something is not as it should be, and is ok otherwise."""
     return Finding(item, value, needed, None if fix else True, fix)
 
 
@@ -83,7 +83,7 @@ def examine(time: str, as_root: Sequence[Finding]) -> list[Finding]:
 
 
 def examine_as_root() -> list[Finding]:
-    """What only root finds out: its rights, and the kernel's features."""
+    """The findings that only root can make: its rights, and the features of the kernel."""
     lacking = machine.lacking_rights()
     rights = _needed("root's rights", not lacking, f"{lacking}: docs/container.md, or --time virtual")
     if lacking:

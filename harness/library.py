@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from harness.jobs import Carrier
     from harness.run import Job
-    from plots.compare_sweeps import Sweeps
+    from plots.compare_sweeps import VariedSweep
     from record.run import Run
     from simulator.result import Result
     from virtual.guest import Progress
@@ -180,7 +180,7 @@ def sweep(
     jobs: int | None = None,
     show: bool = False,
     **options: Any,
-) -> Sweeps:
+) -> VariedSweep:
     """Run patterns x schemes x trials, and write their tables, pictures and page; a sweep goes on where it stopped.
 
     ``patterns``: traffic, in place of a ``suite``. ``schemes``: names and classes, or "all" (default: the suite's).
@@ -190,7 +190,7 @@ def sweep(
     the command prints.
     """
     from harness import sweep as sweeps
-    from plots.compare_sweeps import Sweeps
+    from plots.compare_sweeps import VariedSweep
 
     with silence(not show):
         spec = RunSpec("ecmp", "stride:1", seconds=seconds, **fields_of(RunSpec, options))
@@ -200,6 +200,7 @@ def sweep(
             spec = replace(spec, time="virtual")
         base, varied = without_auto(spec, root.may_be_root()), varied_fields(vary or {})
         folder = Path(results) / slug(name or sweeps.name_of(base, varied))
+        # Classes and flows are kept beside the runs that were made of them: the sweep can go on in another process.
         own_files = folder / "given"  # the classes and flows that were given to it
         traffic = None if patterns is None else [traffic_text(each, own_files) for each in patterns]
         names = schemes if isinstance(schemes, str) else [scheme_text(each, own_files) for each in schemes or ()]
@@ -216,7 +217,7 @@ def sweep(
                 if show:
                     sweeps.show(part, runs)
         failed = "; ".join(filter(None, map(sweeps.not_counted, parts)))
-        swept = Sweeps(folder, tuple(done), not failed)
+        swept = VariedSweep(folder, tuple(done), not failed)
         for file in swept.write() if varied else []:
             if show:
                 print(f"the {'table' if file.suffix == '.csv' else 'picture'} of all: {file}")
@@ -252,8 +253,8 @@ def simulate(scheme: str | type, traffic: str | Flows, *, hash: str | None = Non
         raise UserMistake(str(mistake)) from None
 
 
-def plot(result: Run | Result | Sweeps, width: str | float | None = None) -> Figure:
-    """A matplotlib figure: of a run or a simulation the rate over time, of a sweep what `Sweeps.plot` draws.
+def plot(result: Run | Result | VariedSweep, width: str | float | None = None) -> Figure:
+    """A matplotlib figure: of a run or a simulation the rate over time, of a sweep what `VariedSweep.plot` draws.
 
     ``width``: for a printed page, in inches or as "84mm": text has 8 points, colours have dashes and hatches, and
     ``savefig("x.pdf")`` embeds TrueType fonts.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from harness.run.job import Circumstances, Job, OnStage
 
 LIMIT = 65 << 20
-"""Of what root reads in one message."""
+"""Root reads no message that is longer."""
 _JOB, _CLEAN, _EXAMINE = b"job", b"clean", b"examine"
 """What a message to root begins with. What root says is pickled, for the user's process believes root: a stage (str), a
 file's name and contents (tuple), in the end an exception or the answer."""
@@ -129,7 +129,7 @@ def _answer(question: bytes, connection: Connection, run_as: tuple[int, int] | N
     from harness.doctor import examine_as_root
     from harness.network.footprint import remove_leftovers
     from harness.run.experiment import run_experiment
-    from harness.run.job import decoded
+    from harness.run.job import decode_job
     from record.errors import HarnessError, RunFailed, UserMistake
 
     def deliver(raw: Path) -> None:
@@ -139,7 +139,7 @@ def _answer(question: bytes, connection: Connection, run_as: tuple[int, int] | N
     try:
         if not question.startswith(_JOB):
             return remove_leftovers() if question == _CLEAN else examine_as_root()
-        job = decoded(question.removeprefix(_JOB))
+        job = decode_job(question.removeprefix(_JOB))
         if job.spec.time != "real":
             raise UserMistake("root carries out runs in real time")
         run_experiment(job.spec, deliver, connection.send, run_as)
@@ -177,6 +177,7 @@ def start() -> None:
         groups, home, name = os.getgrouplist(known.pw_name, gid), known.pw_dir, known.pw_name
     except KeyError:
         groups, home, name = [gid], "/", str(uid)
+    # The groups come first and the user comes last: who is no longer root may not change the others.
     os.setgroups(groups)
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)

@@ -22,8 +22,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from harness.jobs import Carrier, Doing, Planned, carry_out
 from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
-from plots.stored_sweep import Sweep, load_sweep
-from plots.style import setting_text, short
+from plots import Sweep, load_sweep, short
+from plots.style import setting_text
 from record import notebook
 from record.errors import UserMistake, one_line
 from record.files import read_json, remove_partial, write_whole
@@ -35,14 +35,15 @@ from traffic.patterns import PUBLISHED, REPLICATION
 
 SETTINGS = "sweep.json"
 MAX_SIZE = 16 << 20
-"""Bytes of a sweep's settings that are still read."""
+"""A sweep's settings are read from files of at most so many bytes."""
 PER_RUN = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
-"""What differs between the runs of one sweep; all else must be the same for them to be compared."""
+"""These settings may differ between the runs of one sweep. All others must be the same, or the runs could not be
+compared."""
 MOST_RUNS = 10_000
-"""As many as an archive of runs holds with two tries of each."""
+"""A sweep has no more runs, because an archive holds no more with two tries of each."""
 PAGE_EVERY_S, PAGE_SHARE = 10.0, 0.1
-"""A page of many runs takes seconds: while a sweep is unfinished it is written no more often, nor for a larger part of
-the time."""
+"""A page of many runs takes seconds to write. While a sweep is unfinished it is written at most so often, and takes at
+most this part of the time."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +167,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
     settings = {name: value for name, value in base.as_json().items() if name not in PER_RUN}
     settings = json.loads(json.dumps(settings | {"first_seed": base.seed}))  # as they will be read
     path = folder / SETTINGS
+    # Runs with other settings would be drawn into the same picture.
     if os.path.lexists(path):
         try:
             stored = dict(read_json(path, MAX_SIZE))
@@ -194,8 +196,8 @@ SEVERAL_FLOWS = [
         *(f"stride:{i}" for i in (1, 2, 4, 8)), "staggered:0.2,0.3", "staggered:0.5,0.3", "random", "randbij",
     )
 ]  # fmt: skip
-"""As the replication report's with several flows per host (2, and 6 with half of them dropped), drawn by our rules anew
-in each trial, and all of its families with both numbers."""
+"""Patterns with several flows per host as the replication report has them: two, and six of which half are dropped. They
+are drawn anew in each trial, by our rules, and all of the report's families are there with both numbers."""
 
 
 def dynamic(base: RunSpec) -> list[TrafficSpec]:
@@ -235,9 +237,9 @@ SUITES: Mapping[str, Callable[[RunSpec], list[TrafficSpec]]] = {
     "table2": table_2,
     "all": lambda base: FIGURE_9 + SEVERAL_FLOWS,
 }
-"""Workloads for runs like a given one."""
+"""By name, a function that gives the workloads of a suite for runs like a given one."""
 SUITE_SCHEMES = {"replication": "ecmp,hedera-gff,nonblocking,spanning-tree,random"}
-"""The schemes of a suite where none are asked for; of others it is all."""
+"""The schemes of a suite where the user names none. Suites that are not here have all schemes."""
 
 
 # --- carried out and shown ----------------------------------------------------------------------------------
@@ -338,7 +340,7 @@ def show(part: Part, sweep: Sweep) -> None:
 
 
 def not_counted(part: Part) -> str:
-    """A sentence on the runs of a part that do not count; empty if all do."""
+    """A sentence that says how many runs of a part do not count, and why; empty if all of them count."""
     counts = Counter[str](run.verdict for _, run in _not_valid(part))
     if not counts:
         return ""

@@ -1,6 +1,21 @@
-"""Figures, tables and a page, made from stored results; they read results files only."""
+"""Figures and pages from stored results. Nothing here runs anything; it reads what is stored below results/.
+
+Who only wants a picture in the house's style, or the runs of a stored sweep, finds that here. Each kind of figure has a
+file of its own: of a sweep (`plots.figure9`, `plots.report`), of flows that end (`plots.completion`), of rates over
+time (`plots.rates`), of several sweeps (`plots.compare_sweeps`).
+"""
 
 import logging
 
-logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without its warning that a font cache cannot be kept
-logging.getLogger("fontTools").setLevel(logging.WARNING)  # it tells of every table of a font in a PDF
+from plots.pictures import named, picture
+from plots.stored_sweep import Sweep, load_sweep
+from plots.style import DASHES, INK, MUTED, colour, colours, label, logarithmic, scheme_label, scheme_order, short
+
+__all__ = [
+    "DASHES", "INK", "MUTED", "Sweep", "colour", "colours", "label", "load_sweep", "logarithmic", "named", "picture",
+    "scheme_label", "scheme_order", "short",
+]  # fmt: skip
+
+# Matplotlib warns that a font cache cannot be kept, and fontTools tells of every table of a font in a PDF.
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
+logging.getLogger("fontTools").setLevel(logging.WARNING)

@@ -13,6 +13,7 @@ Patterns share their seeds, so they are not repetitions.
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +34,7 @@ from plots.without_places import without_places
 from record.files import write_whole
 
 if TYPE_CHECKING:
-    from plots.printable_figure import Drawing
+    from plots.printable_figure import PrintableFigure
 
 OF_THE_PATTERN = ("flows_per_host", "keep")
 _MAX_NAMED = 8
@@ -43,8 +44,16 @@ _APART = 3.0  # points between the marks of two schemes
 # --- the sweeps of one command ------------------------------------------------------------------------------
 
 
+def __getattr__(name: str) -> Any:
+    """`Sweeps`, as `VariedSweep` was called until 2.0: it is there for one more release, and says so."""
+    if name != "Sweeps":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("plots.compare_sweeps.Sweeps is called VariedSweep now", DeprecationWarning, stacklevel=2)
+    return VariedSweep
+
+
 @dataclass(frozen=True, repr=False)
-class Sweeps:
+class VariedSweep:
     """What a sweep over options has made in ``folder``. ``parts``: a sweep for each combination of the varied options,
     and their values; a single one where nothing is varied. ``valid``: whether all runs that were asked for are."""
 
@@ -61,7 +70,7 @@ class Sweeps:
         )
 
     def _repr_html_(self) -> str:
-        """For a notebook: a row for each scheme of each part, and the picture of all."""
+        """What a notebook shows: a row for each scheme of each part, and the picture of all."""
         from record import notebook
 
         rows = []
@@ -70,8 +79,8 @@ class Sweeps:
                 for row in by_scheme(summarise(sweep).frame).itertuples():
                     counts = {"valid runs": f"{row.valid_trials} of {row.tries}"}
                     share = "" if row.patterns == 0 else f"{row.median_ratio:.1%}"
-                    given = {option: setting_text(value) for option, value in values.items()}
-                    rows.append({**given, "scheme": short(row.Index), "share of the control": share, **counts})
+                    setting_texts = {option: setting_text(value) for option, value in values.items()}
+                    rows.append({**setting_texts, "scheme": short(row.Index), "share of the control": share, **counts})
         words = style.image(self.plot().content("svg"), repr(self)[1:-1]) if rows else ""
         return f"<p>{escape(repr(self)[1:-1])}</p>{notebook.table(rows) if rows else ''}{words}"
 
@@ -81,7 +90,7 @@ class Sweeps:
 
         return DataFrame([{**values, **row} for sweep, values in self.parts for row in run_rows(sweep)])
 
-    def plot(self) -> Drawing:
+    def plot(self) -> PrintableFigure:
         """The picture of all, as a matplotlib figure: share against value, or the bars if nothing is varied."""
         with style.house_style():
             return by_value(self.parts) if self.parts[0][1] else figure9.figures(self.parts[0][0])[0]
@@ -303,9 +312,9 @@ def _in_every_folder(rows: Mapping[str, Any], column: str) -> tuple[set[str], se
     names = {folder: set(group[column]) for folder, group in rows.items()}
     common = set.intersection(*names.values())
     if not common:
-        what = "scheme but the control" if column == "scheme" else column
+        subject = "scheme but the control" if column == "scheme" else column
         each = "; ".join(f"{folder} has {_few(has)}" for folder, has in names.items())
-        raise ValueError(f"no {what} is in every folder: {each}")
+        raise ValueError(f"no {subject} is in every folder: {each}")
     return common, set.union(*names.values()) - common
 
 

@@ -21,11 +21,11 @@ from record.files import write_whole
 from record.options import Pictures, drawing
 
 if TYPE_CHECKING:
-    from plots.printable_figure import Drawing
+    from plots.printable_figure import PrintableFigure
 
 NAME, PAGE = "compare", "compare.html"
 _COLOURS = ("#8a8a8a", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#f0e442")
-"""Of folders; the first, which the others are compared with, is grey."""
+"""The colours of folders. The first folder, with which the others are compared, is grey."""
 _PATTERN_IN, _PANEL_IN = 0.62, 1.7
 _MOST_IN = 13.0
 
@@ -84,7 +84,7 @@ def _by_pattern(comparison: Comparison) -> list[dict[str, Any]]:
     return [{"scheme": scheme, "pattern": pattern, "shares": shares} for (scheme, pattern), shares in rows.items()]
 
 
-def bars(comparison: Comparison) -> Drawing:
+def bars(comparison: Comparison) -> PrintableFigure:
     """A panel for each scheme; in it a group of bars for each pattern, one for each folder."""
     folders = list(comparison.conditions)
     paired = comparison.paired
@@ -115,7 +115,7 @@ def bars(comparison: Comparison) -> Drawing:
     return figure
 
 
-def differences(comparison: Comparison) -> Drawing:
+def differences(comparison: Comparison) -> PrintableFigure:
     """A row for each scheme: the mean difference of each folder to the first, in points, and its interval."""
     first, *others = comparison.conditions
     rows = [row for row in comparison.rows() if row["folder"] != first]

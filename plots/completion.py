@@ -108,8 +108,8 @@ def csv_text(sweep: Sweep) -> str:
 def completed(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:
     """The completion times of flows, sorted, and the share of all flows complete by each time: float64 (done,) both.
     The last share is below 1 if some flows were cut off."""
-    took = np.sort([flow.completion_s for flow in flows if flow.completion_s is not None])
-    return took, np.arange(1, took.size + 1) / max(len(flows), 1)
+    completion_s = np.sort([flow.completion_s for flow in flows if flow.completion_s is not None])
+    return completion_s, np.arange(1, completion_s.size + 1) / max(len(flows), 1)
 
 
 def draw(runs: Sequence[Run], path: Path) -> list[Path]:
@@ -124,10 +124,10 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
             for scheme in scheme_order(run.scheme for run in of_pattern):
                 flows = (flow for run in of_pattern if run.scheme == scheme for flow in run.flows)
                 sized = [flow for flow in flows if flow.size_bytes is not None]
-                took, share = completed(sized)
-                cut_off |= took.size < len(sized)
-                if took.size:
-                    axes.plot(took, share, color=colour(scheme), lw=1.3, label=scheme)
+                completion_s, share = completed(sized)
+                cut_off |= completion_s.size < len(sized)
+                if completion_s.size:
+                    axes.plot(completion_s, share, color=colour(scheme), lw=1.3, label=scheme)
             logarithmic(axes, "x")
             axes.set_ylim(0, 1.02)
             axes.set_title(label(pattern) + "; where a curve ends below 1, the run's end cut flows off" * cut_off)

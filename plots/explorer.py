@@ -44,7 +44,8 @@ class Stage(NamedTuple):
 
 
 def tree_of(runs: Sequence[Run]) -> FatTree | None:
-    """The fat-tree of these runs (they have one network); None when it is none, or too large to draw."""
+    """The fat-tree of these runs, which have one network. None when they have another network, or one too large to
+    draw."""
     spec = runs[0].spec
     return FatTree(spec.k) if spec.topology is None and spec.k <= MAX_K else None
 
@@ -141,7 +142,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
             [round(r.t, 3), r.large, r.changed, r.polled_ms, r.compute_ms, r.install_ms] for r in rounds_shown(run)
         ],
         "links": measured if any(rate is not None for rate in measured) else [],
-        "acks": [round(one, 2) for one in streams],
+        "acks": [round(stream, 2) for stream in streams],
         "flows": len(run.flows),
         "stages": [[round(s.begin, 3), round(s.end, 3), [round(rate, 2) for rate in s.mbps]] for s in cut],
         "paths": _paths(run, cut, tree),
@@ -183,8 +184,8 @@ def _ways_back(run: Run) -> str:
         return ""
     by_port = zip(sending_ports(tree), (link_ends(tree, link) for link in range(num_links(tree))), strict=True)
     most = max(run.ack_streams.get(port, 0.0) for port, ends in by_port if not {*ends} & {*tree.hosts})
-    how = "over their data's cables" if run.spec.ack_paths == "with-data" else "by hashes of their own"
-    return f"acknowledgements went back {how}, those of {most:.3g} flows on one link between switches at most"
+    route = "over their data's cables" if run.spec.ack_paths == "with-data" else "by hashes of their own"
+    return f"acknowledgements went back {route}, those of {most:.3g} flows on one link between switches at most"
 
 
 def _limit(rule: Rule) -> str:

@@ -74,7 +74,7 @@ def keep(folder: Path, to: Path) -> list[Path]:
 
 
 def _decoded(contents: Iterable[bytes]) -> Iterator[Run]:
-    """Those that can be read: an archive takes the others, too."""
+    """The runs that can be read. The archive takes the others, too."""
     for content in contents:
         with suppress(ValueError):
             yield decode(content)
@@ -132,8 +132,8 @@ def _moves(flow: FlowRecord) -> int:
 
 
 def _csv(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...] | None = None) -> str:
-    """The rows as CSV (``columns``: these alone); missing values are empty cells, several values in one cell are
-    separated by blanks."""
+    """The rows as CSV, of these ``columns`` alone if they are named. Missing values are empty cells; several values in
+    a cell have blanks between them."""
     from pandas import DataFrame
 
     cells = ({k: " ".join(map(str, v)) if isinstance(v, tuple) else v for k, v in row.items()} for row in rows)

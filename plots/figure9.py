@@ -28,7 +28,7 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots.pictures import empty, save
-from plots.published import STATIC, everything, families, family, published_bars
+from plots.published import MAYBE_PUBLISHED_ECMP, everything, families, family, published_bars
 from plots.stored_sweep import Sweep
 from plots.style import DASHES, EXPECTED_ORDER, INK, INVALID, MUTED, colour, house_style, label, rounded, short
 from plots.summary import ENOUGH, FEWEST, Summary, frame_of, in_all_trials, summarise, whiskers
@@ -39,7 +39,7 @@ from topos.wire import payload_share
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from plots.printable_figure import Drawing
+    from plots.printable_figure import PrintableFigure
 
 GROUPS_PER_ROW = 5
 _GROUP_WIDTH = 0.86  # of the distance between two groups
@@ -82,7 +82,7 @@ def draw(sweep: Sweep, path: Path) -> list[Path]:
         return [file for figure, place in drawn for file in save(figure, place, ("png", "svg"))]
 
 
-def figures(sweep: Sweep) -> list[Drawing]:
+def figures(sweep: Sweep) -> list[PrintableFigure]:
     """The pictures, in the house's style: by family where that is drawn, and pattern by pattern."""
     return [by_family(sweep), by_pattern(sweep)] if has_families(summarise(sweep)) else [by_pattern(sweep)]
 
@@ -105,7 +105,7 @@ def _bars(ax: Axes, series: Series, places: Mapping[str, float], width: float) -
     shown = [(x, series.bars[name]) for name, x in places.items() if name in series.bars]
     style: dict[str, Any] = {"color": colour(series.scheme), "linewidth": 0}
     if series.published:
-        edge = INK if series.scheme in STATIC else colour(series.scheme)
+        edge = INK if series.scheme in MAYBE_PUBLISHED_ECMP else colour(series.scheme)
         style = {"facecolor": "white", "edgecolor": edge, "linewidth": 1.1}
     ax.bar([x for x, _ in shown], [spread.height for _, spread in shown], width, zorder=2, **style)
     # The median of few trials may be outside of the interval of their mean.
@@ -124,7 +124,7 @@ def has_families(summary: Summary) -> bool:
     return published and len(set(map(family, summary.patterns))) < len(summary.patterns) and bool(shares.notna().any())
 
 
-def by_family(sweep: Sweep) -> Drawing:
+def by_family(sweep: Sweep) -> PrintableFigure:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -136,7 +136,7 @@ def by_family(sweep: Sweep) -> Drawing:
     figure = empty(1.2 * len(groups) + 0.8, 3.8)
     ax = figure.subplots()
     top = max(
-        mean[which] or 0.0 for group in groups for mean in group.means.values() for which in ("ours", "published")
+        mean[source] or 0.0 for group in groups for mean in group.means.values() for source in ("ours", "published")
     )
     ax.set(xlim=(-0.5, len(groups) - 0.5), ylim=(0, 1.06 * max(top, 1.0)), ylabel="share of the control")
     names = [short(group.name).replace("(", "\n(") for group in groups[:-1]]
@@ -150,7 +150,7 @@ def by_family(sweep: Sweep) -> Drawing:
         means = {group.name: group.means[scheme] for group in groups if scheme in group.means}
         ours = {name: Spread(mean["ours"], *ends.get((name, scheme), (0.0, 0.0))) for name, mean in means.items()}
         theirs = {name: Spread(share, share, share) for name, mean in means.items() if (share := mean["published"])}
-        beside = scheme not in STATIC or scheme == static[0]
+        beside = scheme not in MAYBE_PUBLISHED_ECMP or scheme == static[0]
         for series in (Series(scheme, False, ours), Series(scheme, True, theirs if beside else {})):
             aside = width * (2 * number + 0.5 + series.published) - 0.42
             places = {group.name: place + aside for place, group in enumerate(groups)}
@@ -187,12 +187,12 @@ class Chart(NamedTuple):
     """A half of the picture: what its bars are, ``ratio`` to the control or ``payload_mbps``; where ``whole`` is: the
     control, or the payload that all links can carry; and the bars, in the order within a group."""
 
-    what: str
+    measure: str
     whole: float
     series: Sequence[Series]
 
 
-def by_pattern(sweep: Sweep) -> Drawing:
+def by_pattern(sweep: Sweep) -> PrintableFigure:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     summary = summarise(sweep)
@@ -212,28 +212,28 @@ def by_pattern(sweep: Sweep) -> Drawing:
     return figure
 
 
-def _chart(summary: Summary, what: str, whole: float) -> Chart:
+def _chart(summary: Summary, measure: str, whole: float) -> Chart:
     """The control has no bars among shares of itself; the published ECMP stands after the first and the last of our
     static schemes."""
-    schemes = [scheme for scheme in summary.schemes if not (what == "ratio" and scheme == CONTROL)]
-    static = [scheme for scheme in schemes if scheme in STATIC]
+    schemes = [scheme for scheme in summary.schemes if not (measure == "ratio" and scheme == CONTROL)]
+    static = [scheme for scheme in schemes if scheme in MAYBE_PUBLISHED_ECMP]
     series = []
     for scheme in schemes:
         ours, theirs = {}, {}
         for pattern in summary.patterns:
             bar = summary.bars.get((pattern, scheme))
-            if bar and (median := getattr(bar, f"median_{what}")) is not None:
-                low, high = (getattr(bar, f"{end}_{what}") for end in ("low", "high"))
+            if bar and (median := getattr(bar, f"median_{measure}")) is not None:
+                low, high = (getattr(bar, f"{end}_{measure}") for end in ("low", "high"))
                 ours[pattern] = Spread(median, median if low is None else low, median if high is None else high)
             numbers = published_bars(pattern, summary.k)
             if scheme in numbers:
-                of = numbers[CONTROL] if what == "ratio" else _PUBLISHED_PAYLOAD_MBPS
+                of = numbers[CONTROL] if measure == "ratio" else _PUBLISHED_PAYLOAD_MBPS
                 height = whole * numbers[scheme] / of
                 theirs[pattern] = Spread(height, height, height)
         series.append(Series(scheme, False, ours))
-        if theirs and (scheme not in STATIC or scheme in (static[0], static[-1])):
+        if theirs and (scheme not in MAYBE_PUBLISHED_ECMP or scheme in (static[0], static[-1])):
             series.append(Series(scheme, True, theirs))
-    return Chart(what, whole, series)
+    return Chart(measure, whole, series)
 
 
 def _half(fields: Sequence[Axes], summary: Summary, chart: Chart, per_row: int) -> None:
@@ -258,7 +258,9 @@ def _half(fields: Sequence[Axes], summary: Summary, chart: Chart, per_row: int) 
             if not series.published:
                 _without_number(ax, summary, chart.whole, series, places, width)
             _bars(ax, series, places, width * (0.74 if series.published else 0.9))
-    fields[len(fields) // 2].set_ylabel("share of the control" if chart.what == "ratio" else "payload received (Mb/s)")
+    fields[len(fields) // 2].set_ylabel(
+        "share of the control" if chart.measure == "ratio" else "payload received (Mb/s)"
+    )
 
 
 def _without_number(
@@ -279,7 +281,7 @@ def _without_number(
     ax.plot([places[p] for p in some], heights, **_SMALL_CROSS, zorder=7)
 
 
-def _legend(figure: Drawing, summary: Summary, charts: Sequence[Chart]) -> None:
+def _legend(figure: PrintableFigure, summary: Summary, charts: Sequence[Chart]) -> None:
     handles, labels = zip(*_entries(summary, charts), strict=True)
     for rows in range(1, len(handles) + 1):  # as few as the figure's width allows, filled evenly
         columns = -(-len(handles) // rows)
@@ -300,10 +302,10 @@ def _entries(summary: Summary, charts: Sequence[Chart]) -> Iterator[tuple[Any, s
     published = [series.scheme for series in charts[-1].series if series.published]
     if published:
         yield Patch(facecolor="white", edgecolor=MUTED), "outline: published (NSDI '10), in Mb/s scaled"
-    if any(scheme in STATIC for scheme in published):
+    if any(scheme in MAYBE_PUBLISHED_ECMP for scheme in published):
         yield Patch(facecolor="white", edgecolor=INK), "published ECMP"
     control = ", or none of the control" if len(charts) > 1 else ""
-    void = summary.frame[[f"median_{chart.what}" for chart in charts]].isna().any(axis=1)
+    void = summary.frame[[f"median_{chart.measure}" for chart in charts]].isna().any(axis=1)
     if void.any():
         box = Patch(facecolor="white", edgecolor=MUTED, hatch=_HATCH)
         yield (box, Line2D([], [], **_RED_CROSS)), f"no valid trial{control}"

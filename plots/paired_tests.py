@@ -43,7 +43,7 @@ CSV_COLUMNS = (
 )  # fmt: skip
 SEEDS_COLUMNS = ("measure", "pattern", "scheme", "beyond", "patterns", "seeds", "mean", "low", "high")
 COSTS = ("retransmitted_segments", "needless_retransmissions", "segments_out_of_order", "timeouts", "moves")
-"""Of a run's ``costs``: how many."""
+"""Entries of a run's ``costs`` that are numbers of events."""
 COMPLETION = ("median", "p99")
 TURNS = ("shuffle_s", "host_completion_s", "goodput_mbytes_per_s")
 BASES = ("ecmp", "spanning-tree", "hedera-sa")
@@ -152,13 +152,13 @@ def first_to_last(schemes: Iterable[str]) -> list[str]:
     return sorted(set(schemes), key=lambda s: (s != CONTROL, place.get(s, -1), not is_own(s), s))
 
 
-def asked_first(compared: Iterable[Pair]) -> list[Pair]:
+def comparisons_of_interest(compared: Iterable[Pair]) -> list[Pair]:
     """Of all comparisons those that a reader asks for: the user's own schemes beside BASE and Hedera's, else all
     schemes beside BASE, else all; never the control, which does not compete."""
     pairs = [pair for pair in compared if pair.first != CONTROL and pair.patterns]
     order = rivals(scheme_order(pair.second for pair in pairs))
-    asked = [pair for rival in order for pair in pairs if is_own(pair.first) and pair.second == rival]
-    return asked or [pair for pair in pairs if pair.second == BASE] or pairs
+    with_rivals = [pair for rival in order for pair in pairs if is_own(pair.first) and pair.second == rival]
+    return with_rivals or [pair for pair in pairs if pair.second == BASE] or pairs
 
 
 def _certain(rows: Sequence[Difference]) -> tuple[int, int, int]:

@@ -12,17 +12,17 @@ from record.files import write_whole
 from record.options import FORMATS, pictures
 
 if TYPE_CHECKING:
-    from plots.printable_figure import Drawing
+    from plots.printable_figure import PrintableFigure
 
 
-def empty(width: float, height: float, layout: Any = "constrained") -> Drawing:
+def empty(width: float, height: float, layout: Any = "constrained") -> PrintableFigure:
     """An empty figure, in inches."""
-    from plots.printable_figure import Drawing
+    from plots.printable_figure import PrintableFigure
 
-    return Drawing(figsize=(width, height), layout=layout)
+    return PrintableFigure(figsize=(width, height), layout=layout)
 
 
-def save(figure: Drawing, path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
+def save(figure: PrintableFigure, path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
     """Write a figure once per format, of those that the command was asked for or else these, and return the files. The
     suffix of ``path`` is replaced. Folders are made."""
     wanted = pictures()
@@ -43,7 +43,7 @@ def named(path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
 
 
 @contextmanager
-def picture(path: Path, width: float, height: float, title: str = "", subtitle: str = "") -> Iterator[Drawing]:
+def picture(path: Path, width: float, height: float, title: str = "", subtitle: str = "") -> Iterator[PrintableFigure]:
     """An empty figure, in inches; when it is filled it gets its heading, lines instead of ticks, and is saved (as PNG
     unless the command was asked for others); without a title it is saved as it is. The quiet line below the title
     stands on the first axes."""

@@ -29,30 +29,31 @@ from matplotlib.transforms import IdentityTransform, blended_transform_factory
 from plots.style import COLOURS, INK, MUTED, house_style
 
 POINTS = 8.0
-"""Of all text on a printed page."""
+"""The size of all text on a printed page."""
 _CHARACTER_IN = 0.0585
 """A character of such text is so wide on average, inches."""
 _NARROWEST_IN = 1.45
-"""Of panels beside each other, with the numbers of their axes."""
+"""Panels beside each other are at least so wide, with the numbers of their axes."""
 _LOWEST_IN, _HIGHEST_IN = 1.0, 2.1
 """A panel's height is `_FLATNESS` of its width, within these."""
 _FLATNESS = 0.62
 _PAGE_IN = 7.0
-"""Of a page's height, what all panels together may have if they are many."""
+"""Many panels may have so much of a page's height together."""
 _HATCHES = ("", "////", "\\\\\\\\", "//..", "xxxx", "....", "----", "", "||||", "oo", "++++", "**")
 _MARKS = ("", "o", "s", "p", "^", "D", "v", "P", "X", "<", ">", "*")
 _LINES: tuple[Any, ...] = (
     "-", "-", (0, (5, 1.5)), (0, (3, 3)), (0, (1.2, 1.2)), (0, (5, 1.5, 1.2, 1.5)), (0, (3, 1, 1, 1, 1, 1)), "-",
     (0, (8, 2)), (0, (2, 2)), (0, (6, 1, 1, 1)), (0, (1, 2)),
 )  # fmt: skip
-"""By the place of a colour in COLOURS; then of further ones, by their order in the picture."""
+"""The first of these belong to the colours in COLOURS, by their places there. Further colours get the others, in the
+order in which they come in the picture."""
 _MARKS_ON_A_LINE = 8
 STILL = IdentityTransform()
 _SETS = ("o", ".", "D", "s")
 """Marks that show a series. Others, such as the ends of whiskers and crosses, have a meaning of their own."""
 
 
-class Drawing(Figure):
+class PrintableFigure(Figure):
     """A figure that is saved in the house's style, whoever saves it: text in a PDF or PostScript file is TrueType
     (type 42), and the same numbers give the same file. ``caption``: what stood in the heading, after `for_print`."""
 
@@ -65,8 +66,8 @@ class Drawing(Figure):
         """As a figure's; its entries are kept, because a legend cannot be laid out anew."""
         made = super().legend(*args, **settings)
         handles, labels = args if args else (settings["handles"], [h.get_label() for h in settings["handles"]])
-        there = [entry for entry in self._entries if entry[0] in self.legends]
-        self._entries = [*there, (made, list(handles), list(labels), settings.get("title") or "")]
+        kept_entries = [entry for entry in self._entries if entry[0] in self.legends]
+        self._entries = [*kept_entries, (made, list(handles), list(labels), settings.get("title") or "")]
         return made
 
     def savefig(self, fname: Any, **settings: Any) -> None:
@@ -118,8 +119,8 @@ class Drawing(Figure):
             _without_colliding(axes)
         for _ in range(2):  # what is beside the panels gets its room in addition
             self.draw_without_rendering()
-            least = min(axes.get_position().height for axes in panels) * self.get_figheight()
-            self.set_figheight(min(self.get_figheight() + rows * (high - least), 30.0))
+            lowest = min(axes.get_position().height for axes in panels) * self.get_figheight()
+            self.set_figheight(min(self.get_figheight() + rows * (high - lowest), 30.0))
 
     def _without_heading(self) -> str:
         """Take the heading and the quiet lines away, and give them back as a sentence or two."""
@@ -148,9 +149,9 @@ class Drawing(Figure):
 
     def _without_legends(self) -> list[tuple[Any, str]]:
         """Take all legends away, and give their entries, each label once. A legend's title belongs to the caption."""
-        found: dict[str, Any] = {}
+        handle_of: dict[str, Any] = {}
         for _, handles, labels, title in self._entries:
-            found |= {label: handle for handle, label in zip(handles, labels, strict=True)}
+            handle_of |= {label: handle for handle, label in zip(handles, labels, strict=True)}
             if title:
                 self.caption = f"{self.caption.strip()} {' '.join(title.split()).rstrip('.')}."
         for legend in list(self.legends):
@@ -158,9 +159,11 @@ class Drawing(Figure):
         for axes in self.axes:
             if (inside := axes.get_legend()) is not None:
                 handles, labels = axes.get_legend_handles_labels()
-                found |= {label: handle for handle, label in zip(handles, labels, strict=True) if label not in found}
+                handle_of |= {
+                    label: handle for handle, label in zip(handles, labels, strict=True) if label not in handle_of
+                }
                 inside.remove()
-        return [(handle, label) for label, handle in found.items()]
+        return [(handle, label) for label, handle in handle_of.items()]
 
     def _new_legend(self, entries: Sequence[tuple[Any, str]], width_in: float) -> None:
         """Below the panels, in as many columns as have room."""
@@ -183,7 +186,8 @@ _QUIET: dict[str, dict[str, Any]] = {
     "svg": {"Date": None},
     "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
 }
-"""By format, what a file says of its making unless it is told not to."""
+"""By format, what keeps a file from saying when and by what it was made. Without it the same numbers would not give the
+same file."""
 
 
 # --- panels -------------------------------------------------------------------------------------------------
@@ -300,7 +304,7 @@ def _is_number(text: str) -> bool:
 # --- grey ---------------------------------------------------------------------------------------------------
 
 
-def _keep_apart_in_grey(figure: Drawing) -> None:
+def _keep_apart_in_grey(figure: PrintableFigure) -> None:
     """Give every colour of areas and lines a hatch, a dash and a mark of its own, in the legends' entries too."""
     known = [colour for colour in COLOURS.values() if colour != "#000000"]
     place: dict[str, int] = {colour: number for number, colour in enumerate(known)}

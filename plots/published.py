@@ -20,19 +20,21 @@ from record.published import COLUMNS, FIGURE_9
 from record.run import Run
 
 _PUBLISHED_K = 4
-STATIC = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
-"""Our schemes that the published ECMP might be."""
+MAYBE_PUBLISHED_ECMP = tuple(name for name in COLUMNS if COLUMNS[name] == COLUMNS["ecmp"])
+"""Those of our schemes that the published ECMP might be. Its bars are not what hashing 5-tuples gives, and
+section 6.2 says that the testbed hashed destinations."""
 FEWEST_FOR_CORRELATION = 3
 
 
 def our_share(summary: Summary, pattern: str, scheme: str) -> float | None:
-    """Our median share of the control; None when there is none."""
+    """The median over trials of our share of the control; None where no trial has one."""
     bar = summary.bars.get((pattern, scheme))
     return bar.median_ratio if bar else None
 
 
 def published_share(pattern: str, scheme: str, k: int = _PUBLISHED_K) -> float | None:
-    """The published share of the control that a scheme is held against, whatever its hash; None when there is none."""
+    """The published share of the control that a scheme is compared with, whatever its hash; None where the paper has
+    none."""
     numbers, scheme = published_bars(pattern, k), scheme.partition("@")[0]
     return numbers[scheme] / numbers[CONTROL] if scheme in numbers else None
 

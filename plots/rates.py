@@ -22,18 +22,18 @@ from record.run import ARCHIVE, CONNECTIONS, QUEUES, Run
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from plots.printable_figure import Drawing
+    from plots.printable_figure import PrintableFigure
     from plots.stored_sweep import Sweep
 
-Empty = Callable[[int], "tuple[Drawing, list[Axes]]"]
-"""Gives a figure with that number of panels."""
+Empty = Callable[[int], "tuple[PrintableFigure, list[Axes]]"]
+"""A function that makes a figure with that number of panels."""
 _COLUMNS = 3
 _PANEL, _LONE_PANEL, _GAP = (3.55, 1.75), (6.2, 2.6), (0.25, 0.42)  # inches, as are the margins
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.65, 0.15, 0.86, 0.55
 _WINDOW = "#e9f0f7"
 _DOWN = "#fbe3cf"
 FULLEST = 5
-"""Ports whose queues are drawn: those with the most on average."""
+"""So many ports have their queues drawn: those that hold the most on average."""
 
 
 def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
@@ -42,20 +42,24 @@ def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
     members: dict[tuple[str, int], dict[Path, Run]] = {}
     for path, run in zip(sweep.files, sweep.runs, strict=True):
         members.setdefault((run.pattern, run.trial), {})[path] = run
-    files, asked = {}, pictures().asked
-    laid_out = None if asked else cache(_panels)
+    files, formats_asked = {}, pictures().asked
+    laid_out = None if formats_asked else cache(_panels)
     for (pattern, trial), runs in sorted(members.items()):
         name = re.sub(r"[^A-Za-z0-9.,_-]+", "_", pattern).strip("_.")[:200] or "pattern"
         file = folder / f"{name}-trial-{trial}.svg"
         stored = [path if path.exists() else sweep.folder / ARCHIVE for path in runs]
-        if asked or not file.is_file() or file.stat().st_mtime_ns < max(path.stat().st_mtime_ns for path in stored):
+        if (
+            formats_asked
+            or not file.is_file()
+            or file.stat().st_mtime_ns < max(path.stat().st_mtime_ns for path in stored)
+        ):
             with house_style():
                 (file,) = save(figure(list(runs.values()), laid_out), file, ("svg",))[:1]
         files[pattern, trial] = file
     return files
 
 
-def figure(runs: Sequence[Run], laid_out: Empty | None = None) -> Drawing:
+def figure(runs: Sequence[Run], laid_out: Empty | None = None) -> PrintableFigure:
     """A panel for each run of a trial; all panels have the same axes. The control is drawn in grey in every panel; it
     has a panel of its own only when it is the only run, or invalid. ``laid_out`` may give a figure drawn before: making
     the panels takes longer than drawing them."""
@@ -74,7 +78,7 @@ def figure(runs: Sequence[Run], laid_out: Empty | None = None) -> Drawing:
     return drawing
 
 
-def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tuple[float, float]) -> Drawing:
+def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tuple[float, float]) -> PrintableFigure:
     """The rate of all hosts in each second of a simulation, and what the links of all hosts carry."""
     drawing = empty(*_LONE_PANEL)
     ax = drawing.subplots()
@@ -88,7 +92,7 @@ def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tu
     return drawing
 
 
-def _panels(count: int) -> tuple[Drawing, list[Axes]]:
+def _panels(count: int) -> tuple[PrintableFigure, list[Axes]]:
     """Panels in rows of three, placed by hand: a layout engine would take longer than the drawing."""
     from matplotlib.ticker import MaxNLocator
 
@@ -146,7 +150,7 @@ def _failures(ax: Axes, run: Run) -> None:
         ax.axvline(failure.t, color=INVALID, linewidth=0.9, zorder=1.6)
         if failure.affected:
             times = {"moved in": failure.rerouted_s, "all moving by": failure.moving_s}
-            lines = [f"{what} {time:.2g} s" for what, time in times.items() if time is not None]
+            lines = [f"{happening} {time:.2g} s" for happening, time in times.items() if time is not None]
             text = "\n".join([f"{failure.affected} flows hit", *lines])
             style: dict[str, Any] = {"va": "bottom", "fontsize": 7, "color": INVALID, "zorder": 8}
             ax.text(failure.t + 0.01 * end, 0.12 * ax.get_ylim()[1], text, **style)
@@ -166,7 +170,7 @@ def _heading(run: Run, control: Run | None) -> str:
     return f"{text}, {run.bisection_mbps / control.bisection_mbps:.0%} of control"
 
 
-def _legend(figure: Drawing, runs: Sequence[Run], control: Run | None) -> None:
+def _legend(figure: PrintableFigure, runs: Sequence[Run], control: Run | None) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 

@@ -35,13 +35,13 @@ PRINT = "print"
 """The folder in it for pictures of a given format or width."""
 PAGE = "report.html"
 RELOADED_AFTER_S = 15
-"""A page about a sweep that goes on loads itself again, so often."""
+"""The page of a sweep that goes on loads itself again so often."""
 FEW_SEEDS = 10
-"""So many are listed one by one."""
+"""So many seeds are listed one by one."""
 PARTS = ("polled", "compute", "install", "total")
-"""Of a scheduling round's time."""
+"""The parts of a scheduling round's time."""
 QUANTILES = {"low": 5, "median": 50, "high": 95, "maximum": 100}
-"""In percent."""
+"""The quantiles that the page shows, in percent."""
 
 
 def write_all(sweep: Sweep) -> list[Path]:
@@ -187,7 +187,7 @@ def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
         "figure_9": image(charts[-1], "Bars by pattern and scheme; the numbers are in the table below"),
         "has_published": any(share(pattern, CONTROL) for pattern in bars.patterns),
         "matches": [each for scheme in schemes if len((each := published.match(bars, scheme)).rows)],
-        "static": published.STATIC,
+        "static": published.MAYBE_PUBLISHED_ECMP,
         "of_figure_9": of_figure_9,
     }
 
@@ -195,12 +195,12 @@ def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
 def _title(sweep: Sweep, schemes: Sequence[str], of_figure_9: int) -> str:
     """What the page is about: schemes of the user's own, the published figure, or whatever was run."""
     patterns = summarise(sweep).patterns
-    what = label(patterns[0]) if len(patterns) == 1 else f"{len(patterns)} traffic patterns"
+    subject = label(patterns[0]) if len(patterns) == 1 else f"{len(patterns)} traffic patterns"
     if labels := [label(scheme) for scheme in schemes if paired_tests.is_own(scheme)]:
-        return f"{' and '.join(labels)} on {what}"
+        return f"{' and '.join(labels)} on {subject}"
     if of_figure_9 == len(patterns):
-        return "Hedera’s Figure 9, reproduced" if of_figure_9 > 1 else f"{what} of Hedera’s Figure 9, reproduced"
-    return f"{', '.join(summarise(sweep).schemes)} on {what}"
+        return "Hedera’s Figure 9, reproduced" if of_figure_9 > 1 else f"{subject} of Hedera’s Figure 9, reproduced"
+    return f"{', '.join(summarise(sweep).schemes)} on {subject}"
 
 
 def _differences(sweep: Sweep) -> dict[str, Any]:
@@ -211,7 +211,7 @@ def _differences(sweep: Sweep) -> dict[str, Any]:
     }
     return {
         "comparisons": paired_tests.compare_all(sweep),
-        "asked_first": paired_tests.asked_first(paired_tests.compare_all(sweep)),
+        "of_interest": paired_tests.comparisons_of_interest(paired_tests.compare_all(sweep)),
         "certain": paired_tests.in_a_sentence(sweep),
         "of_all_tries": of_tries if any(not run.valid for run in sweep.tries) else {},
         "verdicts": (paired_tests.SUPPORTED, paired_tests.ALONE, paired_tests.UNSUPPORTED, paired_tests.SILENT),

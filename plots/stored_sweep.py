@@ -81,6 +81,8 @@ def load_sweep(folder: str | Path) -> Sweep:
     files = find_files(folder, "run.json")  # not hidden ones, which are being written
     for path in files:
         take(path, partial(read, path))
+    # A folder that was published has its runs in an archive. Where there are files, too, they are what somebody works
+    # on.
     archive = folder / ARCHIVE
     if not files and os.path.lexists(archive):
         try:
@@ -119,7 +121,7 @@ def settings_of(run: Run) -> dict[str, Any]:
 
 
 def _replaced(runs: Mapping[Path, Run]) -> list[Skipped]:
-    """All tries of a trial except the one that counts; ``runs`` has the first try first."""
+    """The tries that do not count, because another try of their trial does. In ``runs`` the first try comes first."""
     counts: dict[tuple[str, str, int], Path] = {}
     replaced = []
     for path, run in runs.items():

@@ -59,7 +59,7 @@ EXPECTED_ORDER = (
 """Schemes in the order expected from the paper."""
 
 Value = bool | int | float | str | tuple[str, ...] | None
-"""Of a setting."""
+"""The value of a setting."""
 
 INVALID = "#b00020"
 INK = "#222222"
@@ -70,7 +70,7 @@ MUTED = "#6b6b6b"
 _LONGEST_LABEL = 30
 _OTHER = ("#882255", "#94b83a", "#bfa37a", "#0b4d2c")  # schemes added later, in the order of their names
 _DARKER = (0.85, 0.72, 0.6, 0.48)
-"""By the fields of a hash."""
+"""The factors by which a colour is darkened, one for each choice of a hash's fields."""
 _SETTINGS = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
@@ -173,13 +173,13 @@ def house_style() -> AbstractContextManager[None]:
     return context(_SETTINGS, after_reset=True)
 
 
-def logarithmic(axes: Axes, which: Literal["x", "y"] = "y") -> None:
+def logarithmic(axes: Axes, dimension: Literal["x", "y"] = "y") -> None:
     """A logarithmic axis with plain numbers, as many as fit its decades. Matplotlib's own numbers would be
     mathematical text, which is not parsed here."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-    axes.set(**{f"{which}scale": "log"})
-    axis = getattr(axes, f"{which}axis")
+    axes.set(**{f"{dimension}scale": "log"})
+    axis = getattr(axes, f"{dimension}axis")
     low, high = axis.get_view_interval()
     decades = math.log10(high / low) if low > 0 else math.inf
     subs = (1.0,) if decades > 2 else (1.0, 2.0, 5.0) if decades > 0.8 else (1.0, 1.5, 2.0, 3.0, 5.0, 7.0)

@@ -31,8 +31,8 @@ WINDOWS = {
     "after_median_ratio": "after it",
 }
 FEWEST, ENOUGH = 3, 10
-"""Trials from which on there is an interval (with two, t = 12.7 and it depends on normality alone), and from which on
-percentiles of them say more."""
+"""From the first number of trials on there is an interval: with two trials t is 12.7, and the interval depends on
+normality alone. From the second on, percentiles of the trials say more."""
 COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials", "median_mbps", "p5_mbps", "p95_mbps",
     "median_ratio", "p5_ratio", "p95_ratio", "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",
@@ -82,6 +82,7 @@ def summarise(sweep: Sweep) -> Summary:
     patterns, schemes = pattern_order(counted.pattern), scheme_order(counted.scheme)
     order = [(pattern, scheme) for pattern in patterns for scheme in schemes if (pattern, scheme) in bars.index]
     frame = bars.loc[order].reset_index()
+    # Pages and JSON have None for a number that is missing: nan is no JSON, and would spoil a sum unseen.
     plain = frame.astype(object).where(frame.notna(), None)
     by_bar = dict(zip(order, plain.itertuples(index=False, name="Bar"), strict=True))
     k = published_k(sweep.runs[0])
@@ -98,14 +99,14 @@ def _bars(tries: Any) -> Any:
     from pandas import DataFrame
 
     counted, every = tries[tries.counts], tries.groupby(BAR)
-    valid, bad = (counted[counted.valid == which].groupby(BAR) for which in (True, False))
+    valid, bad = (counted[counted.valid == is_valid].groupby(BAR) for is_valid in (True, False))
     verdicts = counted.groupby([*BAR, "verdict"]).size().unstack(fill_value=0)
     spreads = {
-        f"{name}_{what}": valid[what].quantile(share)
-        for what in ("mbps", "ratio", "payload_mbps")
+        f"{name}_{measure}": valid[measure].quantile(share)
+        for measure in ("mbps", "ratio", "payload_mbps")
         for name, share in (("median", 0.5), ("p5", 0.05), ("p95", 0.95))
     }
-    ends = [whiskers(valid[what]).add_suffix(f"_{what}") for what in ("ratio", "payload_mbps")]
+    ends = [whiskers(valid[measure]).add_suffix(f"_{measure}") for measure in ("ratio", "payload_mbps")]
     bars = DataFrame(
         {
             "trials": counted.groupby(BAR).size(),
@@ -153,6 +154,8 @@ def frame_of(sweep: Sweep) -> Any:
     rows = []
     for run in sweep.tries:
         counts = id(run) in counting
+        # A run is compared with the control of its own trial, which had the same flows with the same ports. So what a
+        # seed drew is not taken for a difference between schemes.
         base = control.get((run.pattern, run.trial)) if run.valid and counts else None
         rows.append(
             {name: getattr(run, name) for name in ("pattern", "scheme", "trial", "seed", "verdict", "valid", "reasons")}
@@ -172,6 +175,7 @@ def _windows(run: Run) -> dict[str, tuple[float, float] | None]:
     lasting = all(flow.size_bytes is None for flow in run.flows)
     phases = [(phase.from_s, phase.to_s) for phase in run.phases] if run.failures else []
     before, after = (None if run.phases[0].down else phases[0], phases[-1]) if phases else (None, None)
+    # Only flows that are there all the time have rates that settle, and by the last third TCP has found them.
     third = (run.spec.seconds * 2 / 3, run.spec.seconds) if lasting else None
     return dict(zip(WINDOWS, (third, before, after), strict=True))
 

@@ -24,8 +24,8 @@ def without_places(runs: Iterable[Run]) -> Callable[[str], str]:
     for run in runs:
         topology = getattr(run.spec, "topology", None) or ""
         for name in (run.scheme, *run.traffic.split(" + "), topology, *run.inputs):
-            for found in _PLACE.finditer(name):
-                folders.setdefault(found["folder"], {})[found["name"]] = None
+            for place in _PLACE.finditer(name):
+                folders.setdefault(place["folder"], {})[place["name"]] = None
     taken: set[str] = set()
     instead: dict[str, str] = {}
     for number, (folder, names) in enumerate(folders.items()):

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.stored_sweep import load_sweep
+from plots import load_sweep
 from record.run import QUEUES, FlowRecord, Run, read
 from studies.study import interval
 from topos.arrays import Int32
@@ -33,7 +33,7 @@ from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links, sending_ports
 
 MOST = 3
-"""From so many streams on they are told together."""
+"""Flows with at least so many streams of acknowledgements on a link are counted together."""
 
 
 class LoneFlow(NamedTuple):

@@ -23,11 +23,9 @@ import click
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots import figure9
+from plots import Sweep, figure9, load_sweep, short
 from plots.paired_tests import in_a_sentence, seeds_csv
 from plots.published import Family, bijective, everything, families, match, our_share, published_bars
-from plots.stored_sweep import Sweep, load_sweep
-from plots.style import short
 from plots.summary import Summary, summarise
 from record.files import write_whole
 from record.output import read_csv, write_csv
@@ -80,7 +78,7 @@ def _fulfils(row: Row, where: str) -> bool:
     return True
 
 
-def wrong(claim: Row, root: Path | None = None) -> str:
+def fault_of(claim: Row, root: Path | None = None) -> str:
     """What is wrong with a claim, in a sentence; empty when its document says what its data does."""
     root = root or ROOT
     page, value = claim["said"], claim["value"]
@@ -99,7 +97,7 @@ def wrong(claim: Row, root: Path | None = None) -> str:
 
 KEPT = "results/figure9"
 TRIALS, SECONDS, INTERVAL_S = 5, 60, 5
-"""Of the paper (sections 6.1 and 5.4)."""
+"""What the paper had (sections 6.1 and 5.4)."""
 COMMAND = f"./test.sh {TRIALS} {SECONDS} --suite figure9 --time virtual --bw 10"
 FIGURE = "docs/figure9.md"
 PICTURE = "docs/figure9.png"
@@ -113,9 +111,10 @@ COLUMNS = {
 }
 """Of the table by family, and its cells; what the paper calls ECMP has a column of its own, the last."""
 LEAST_POINTS = 5
-"""By so many points of the control a bar must be below the published one to be listed."""
+"""A bar is listed if it is so many points of the control below the published one."""
 EXPECTED_ORDER = ("hedera-sa", "hedera-gff", "ecmp", "spanning-tree")
-"""Expected from the paper under patterns where every host sends to one and receives from one."""
+"""The order that the paper lets one expect under patterns in which every host sends to one host and receives from
+one."""
 NOTICEABLE = 0.01
 """A rate lower by less than this share does not break the order: a link's limit is not known more exactly."""
 
@@ -213,12 +212,12 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
     shares = {p: of_schemes for p, of_schemes in known.items() if all(of_schemes)}
     missed = [
         {
-            p: f"`{short(p)}`: `{one}` {a:.3f}, `{other}` {b:.3f}"
+            p: f"`{short(p)}`: `{first}` {a:.3f}, `{second}` {b:.3f}"
             for p, of_schemes in shares.items()
-            for (one, a), (other, b) in pairwise(zip(schemes, of_schemes, strict=True))
-            if a < least * b
+            for (first, a), (second, b) in pairwise(zip(schemes, of_schemes, strict=True))
+            if a < factor * b
         }
-        for least in (1, 1 - NOTICEABLE)
+        for factor in (1, 1 - NOTICEABLE)
     ]
     bijections = [pattern for pattern in bijective(runs, summary.patterns) if pattern in shares]
     single, every = (
@@ -241,7 +240,8 @@ def _over_fair(runs: Sequence[Run]) -> str:
 
 
 def unsaid(root: Path) -> list[str]:
-    """Of the section as it is, and of the one that is made, the lines that the other has not."""
+    """The lines that only one of two sections has: the one in the document, and the one that is made from the data.
+    Each is a sentence."""
     now, made = _now(root)[1].splitlines(), section(load_sweep(root / KEPT)).splitlines()
     return [f"{FIGURE} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
 
@@ -254,21 +254,24 @@ def unread(root: Path, now: Mapping[str, Sequence[page_numbers.Number]]) -> list
         else {}
     )
     gone = [f"{page} is not there, and {page_numbers.READ} has its numbers" for page in read.keys() - now.keys()]
-    return [*gone, *(one for page in now for one in page_numbers.changed(page, now[page], read.get(page, "")))]
+    return [
+        *gone,
+        *(sentence for page in now for sentence in page_numbers.changed_numbers(page, now[page], read.get(page, ""))),
+    ]
 
 
 def unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[page_numbers.Number]]:
-    """By page, its numbers that neither a claim holds nor a command makes."""
+    """By page, the numbers that no claim holds and no command makes."""
     by_page = {page: (root / page).read_text(encoding="utf-8") for page in page_numbers.pages(root)}
     made = {FIGURE: _now(root)[1]} if FIGURE in by_page else {}
     return {
-        page: page_numbers.unheld(text, [claim for claim in claims if claim["said"] == page], made.get(page, ""))
+        page: page_numbers.not_held(text, [claim for claim in claims if claim["said"] == page], made.get(page, ""))
         for page, text in by_page.items()
     }
 
 
 def take_as_read(root: Path, now: Mapping[str, Sequence[page_numbers.Number]]) -> None:
-    rows = [{"page": page, "numbers": " ".join(one.spelled for one in found)} for page, found in now.items()]
+    rows = [{"page": page, "numbers": " ".join(number.spelled for number in numbers)} for page, numbers in now.items()]
     write_csv(root / page_numbers.READ, rows)
 
 
@@ -276,19 +279,19 @@ def claims_found(root: Path, page: str, claims: Sequence[Row]) -> list[dict[str,
     """Claims that the data of a page's links would hold, for numbers that none holds yet, as rows for `TABLE`."""
     text = (root / page).read_text(encoding="utf-8")
     files = page_numbers.data_of(root / page, root)
-    places = page_numbers.held(page_numbers.flat(text), [claim for claim in claims if claim["said"] == page])
+    places = page_numbers.held_by_claims(page_numbers.flat(text), [claim for claim in claims if claim["said"] == page])
     of_data = {claim["data"]: claim["command"] for claim in claims}
-    found, heading = [], page
+    proposals, heading = [], page
     for line in map(page_numbers.flat, text.splitlines()):
         heading = line.lstrip("# ") if line.startswith("#") else heading
-        for words, source in page_numbers.sources(line, files):
+        for words, source in page_numbers.sources_of(line, files):
             row = dict.fromkeys(claims[0], "") | {"claim": heading, "said": page, "words": words, "of": "mean"}
             row |= source._asdict() | {"command": of_data.get(source.data, "")}
-            at = page_numbers.held(page_numbers.flat(text), [row])
-            if not at <= places and not wrong(row, root):
-                found.append(row)
+            at = page_numbers.held_by_claims(page_numbers.flat(text), [row])
+            if not at <= places and not fault_of(row, root):
+                proposals.append(row)
                 places |= at
-    return found
+    return proposals
 
 
 def seeds_unlike(root: Path) -> list[str]:
@@ -297,10 +300,12 @@ def seeds_unlike(root: Path) -> list[str]:
     unlike = []
     for path in sorted((root / "results").rglob("seeds.csv")):
         if (path.parent / ARCHIVE).exists():
-            given = {*seeds_csv(load_sweep(path.parent)).splitlines()}
+            computed_lines = {*seeds_csv(load_sweep(path.parent)).splitlines()}
             lines = path.read_text(encoding="utf-8").splitlines()
             unlike += [
-                f"{path.relative_to(root)} is not what its runs give: {one}" for one in lines if one not in given
+                f"{path.relative_to(root)} is not what its runs give: {line}"
+                for line in lines
+                if line not in computed_lines
             ]
     return unlike
 
@@ -353,17 +358,19 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
     if read:
         take_as_read(ROOT, now)
     shown = ("claim", "said", "data", "command", "tolerance")
-    for (claim, page, data, how, tolerance), rows in grouped(claims, *shown).items():
+    for (claim, page, data, made_by, tolerance), rows in grouped(claims, *shown).items():
         differ = f"; another run may differ by {tolerance}" if tolerance else ""
-        click.echo(f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {page}, results/{data}\n    {how}")
-    faults = [*filter(None, map(wrong, claims)), *unsaid(ROOT), *unread(ROOT, now)]
+        click.echo(
+            f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {page}, results/{data}\n    {made_by}"
+        )
+    faults = [*filter(None, map(fault_of, claims)), *unsaid(ROOT), *unread(ROOT, now)]
     faults += seeds_unlike(ROOT) if seeds else []
     for fault in faults:
         click.echo(fault)
     if faults:
         raise SystemExit(1)
-    for folder in sorted({Path(one["data"]).parent for one in claims} | {Path(KEPT).relative_to("results")}):
+    for folder in sorted({Path(claim["data"]).parent for claim in claims} | {Path(KEPT).relative_to("results")}):
         if (ROOT / "results" / folder / ARCHIVE).exists() and (mixed := load_sweep(ROOT / "results" / folder).mixture):
             click.echo(f"results/{folder}: {mixed}")
-    click.echo(f"{len({one['claim'] for one in claims})} claims, {len(claims)} numbers: all as their data says")
+    click.echo(f"{len({claim['claim'] for claim in claims})} claims, {len(claims)} numbers: all as their data says")
     click.echo(f"{sum(map(len, now.values()))} more numbers are as they were read: no data is asked about these")

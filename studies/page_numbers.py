@@ -2,7 +2,7 @@
 
 A number that a claim of results/claims.csv holds is computed again. All others of README.md, docs/ and the README.md
 of each folder of results/ are in results/read.csv, a row for each page, in their order: nothing computes them, but one
-that changes is noticed. `sources` looks for the data of a page's numbers, to make claims of them.
+that changes is noticed. `sources_of` looks for the data of a page's numbers, to make claims of them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ READ = Path("results/read.csv")
 PAGES = ("README.md", "docs/**/*.md", "results/*/README.md")
 NUMBER = re.compile(r"(?<![\w.])[+-]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w])")
 _AROUND = 40
-"""Characters on either side of a number that tell which it is."""
+"""So many characters on either side of a number tell which one it is."""
 Row = Mapping[str, str]
 
 
@@ -34,8 +34,8 @@ class Number(NamedTuple):
 
 def pages(root: Path) -> list[str]:
     """The documents, by their paths below ``root``."""
-    found = {path.relative_to(root).as_posix() for pattern in PAGES for path in root.glob(pattern)}
-    return sorted(page for page in found if not page.startswith("docs/examples/"))
+    paths = {path.relative_to(root).as_posix() for pattern in PAGES for path in root.glob(pattern)}
+    return sorted(page for page in paths if not page.startswith("docs/examples/"))
 
 
 def flat(text: str) -> str:
@@ -43,36 +43,36 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def numbers(text: str) -> list[Number]:
+def numbers_in(text: str) -> list[Number]:
     """All numbers of a `flat` text, in their order."""
     return [
-        Number(one[0], one.start(), text[max(0, one.start() - _AROUND) : one.end() + _AROUND])
-        for one in NUMBER.finditer(text)
+        Number(match[0], match.start(), text[max(0, match.start() - _AROUND) : match.end() + _AROUND])
+        for match in NUMBER.finditer(text)
     ]
 
 
-def held(text: str, claims: Iterable[Row]) -> set[int]:
+def held_by_claims(text: str, claims: Iterable[Row]) -> set[int]:
     """Where the numbers begin, in a `flat` text, that these claims of its page hold."""
     places = set()
     for claim in claims:
         words, value = flat(claim["words"]), re.escape(claim["value"].lstrip("+"))
-        begins = [one.start() for one in re.finditer(re.escape(words), text)]
-        inside = [one.start() for one in re.finditer(rf"(?<![\d.])[+]?{value}(?![\d]|\.\d)", words)]
+        begins = [match.start() for match in re.finditer(re.escape(words), text)]
+        inside = [match.start() for match in re.finditer(rf"(?<![\d.])[+]?{value}(?![\d]|\.\d)", words)]
         places |= {begin + offset for begin in begins for offset in inside}
     return places
 
 
-def unheld(text: str, claims: Iterable[Row], made: str = "") -> list[Number]:
+def not_held(text: str, claims: Iterable[Row], made: str = "") -> list[Number]:
     """The numbers of a page that no claim holds, without those of what a command has ``made`` of it."""
     text, made = flat(text), flat(made)
-    of_claims, begin = held(text, claims), text.find(made) if made else len(text)
+    of_claims, begin = held_by_claims(text, claims), text.find(made) if made else len(text)
     inside = range(begin, begin + len(made))
-    return [one for one in numbers(text) if one.at not in of_claims and one.at not in inside]
+    return [number for number in numbers_in(text) if number.at not in of_claims and number.at not in inside]
 
 
-def changed(page: str, now: Sequence[Number], read: str) -> Iterator[str]:
+def changed_numbers(page: str, now: Sequence[Number], read: str) -> Iterator[str]:
     """A sentence for each place where a page's numbers are not those that somebody has ``read``, spaces between."""
-    before, after = read.split(), [one.spelled for one in now]
+    before, after = read.split(), [number.spelled for number in now]
     for kind, i, j, m, n in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":
             where = now[m].around if m < n else now[min(m, len(now) - 1)].around if now else "its end"
@@ -87,11 +87,11 @@ TRIPLES = (
     ("percent", "low", "high"), ("over_ecmp", "low", "high"), ("percent", "lowest_percent", "highest_percent"),
     ("ours", "lowest", "highest"), ("median_mbps", "p5_mbps", "p95_mbps"), ("mean_mbps", "lowest_mbps", "highest_mbps"),
 )  # fmt: skip
-"""Columns of a number and of the two that stand in brackets behind it."""
+"""The columns of a number, and of the two that stand in brackets behind it."""
 _SPELLED = r"[+-]?\d+(?:,\d{3})*(?:\.\d+)?"
 _WITH_INTERVAL = re.compile(rf"(?<![\w.])\**({_SPELLED})\** \(({_SPELLED}) to ({_SPELLED})\)")
 _FEW = 6
-"""A row is named by so many columns at most."""
+"""A row is named by at most so many of its columns."""
 
 
 class Source(NamedTuple):
@@ -103,33 +103,33 @@ class Source(NamedTuple):
     value: str
 
 
-def sources(line: str, files: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, Source]]:
+def sources_of(line: str, files: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, Source]]:
     """Words of the line, and the source of a number in them: for each number with its interval, the one row of these
     files that has all three; of several the one that tells most words of the line, and nothing where two tell as
     many."""
-    for one in _WITH_INTERVAL.finditer(line):
-        found = [
+    for match in _WITH_INTERVAL.finditer(line):
+        candidates = [
             (name, row, triple)
             for name, rows in files.items()
             for triple in TRIPLES
             if rows and {*triple} <= rows[0].keys()
             for row in rows
-            if all(_rounds_to(row[column], text) for column, text in zip(triple, one.groups(), strict=True))
+            if all(_rounds_to(row[column], text) for column, text in zip(triple, match.groups(), strict=True))
         ]
-        told = [(sum(word in line for word in _words(row)), name, row, triple) for name, row, triple in found]
-        best = max((score for score, *_ in told), default=0)
-        first = [each for each in told if each[0] == best]
+        scored = [(sum(word in line for word in _words(row)), name, row, triple) for name, row, triple in candidates]
+        best = max((score for score, *_ in scored), default=0)
+        first = [each for each in scored if each[0] == best]
         if len(first) == 1:
             _, name, row, triple = first[0]
             where = _naming(row, files[name], triple)
             if where is not None:
-                for column, text in zip(triple, one.groups(), strict=True):
-                    yield _quoted(line, one), Source(name, column, where, text.replace(",", "").lstrip("+"))
+                for column, text in zip(triple, match.groups(), strict=True):
+                    yield _quoted(line, match), Source(name, column, where, text.replace(",", "").lstrip("+"))
 
 
-def _quoted(line: str, one: re.Match[str]) -> str:
+def _quoted(line: str, match: re.Match[str]) -> str:
     """A table's whole row; of prose what leads to a number, so that other numbers of the line are not meant."""
-    return line if line.startswith("|") else line[line.rfind(" ", 0, max(0, one.start() - 60)) + 1 : one.end()]
+    return line if line.startswith("|") else line[line.rfind(" ", 0, max(0, match.start() - 60)) + 1 : match.end()]
 
 
 def _words(row: Row) -> set[str]:
@@ -161,14 +161,14 @@ def _naming(row: Row, rows: Sequence[Row], triple: Sequence[str]) -> str | None:
 
 def data_of(page: Path, root: Path) -> dict[str, Sequence[Row]]:
     """The CSV files below results/ that a page links to, or that are in a folder that it links to, by name."""
-    found: set[Path] = set()
+    files: set[Path] = set()
     for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
         target = (page.parent / link).resolve()
         if target.suffix == ".csv":
-            found.add(target)
+            files.add(target)
         elif target.name == "README.md" and target.parent.parent == (root / "results").resolve():
-            found |= {*target.parent.rglob("*.csv")}
+            files |= {*target.parent.rglob("*.csv")}
     if page.parent.parent == root / "results":
-        found |= {*page.parent.rglob("*.csv")}
-    within = sorted(path for path in found if path.is_file() and (root / "results").resolve() in path.parents)
+        files |= {*page.parent.rglob("*.csv")}
+    within = sorted(path for path in files if path.is_file() and (root / "results").resolve() in path.parents)
     return {path.relative_to((root / "results").resolve()).as_posix(): read_csv(path) for path in within}

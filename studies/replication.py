@@ -18,10 +18,8 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
+from plots import DASHES, INK, MUTED, colour, load_sweep, picture, scheme_label
 from plots.paired_tests import in_a_sentence
-from plots.pictures import picture
-from plots.stored_sweep import load_sweep
-from plots.style import DASHES, INK, MUTED, colour, scheme_label
 from record.options import field_options
 from record.run import Run
 from simulator.config import Config
@@ -31,7 +29,7 @@ from traffic.patterns import REPLICATION
 COMMAND = "./test.sh 5 60 --suite replication"
 _PATTERN = "replication:"
 _ROWS = ("stag stride", "random randbij")
-"""Families of a picture's upper and lower half."""
+"""The families of patterns in the upper and in the lower half of a picture."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +60,17 @@ PICTURES = {
 }  # fmt: skip
 
 
-def workloads(which: Picture) -> list[str]:
-    return [name for name in REPLICATION if name.startswith(which.counts)]
+def workloads(report_picture: Picture) -> list[str]:
+    return [name for name in REPLICATION if name.startswith(report_picture.counts)]
 
 
 Values = Mapping[tuple[str, str], Mapping[int, float]]
-"""Mb/s by trial, of each workload and scheme."""
+"""By workload and scheme, Mb/s in each trial."""
 
 
-def runs_of(which: Picture, runs: Sequence[Run]) -> list[Run]:
-    wanted = {f"{_PATTERN}{name}" for name in workloads(which)}
-    return [run for run in runs if run.pattern in wanted and run.scheme in which.schemes]
+def runs_of(report_picture: Picture, runs: Sequence[Run]) -> list[Run]:
+    wanted = {f"{_PATTERN}{name}" for name in workloads(report_picture)}
+    return [run for run in runs if run.pattern in wanted and run.scheme in report_picture.schemes]
 
 
 def measured(runs: Sequence[Run]) -> Values:
@@ -85,10 +83,10 @@ def measured(runs: Sequence[Run]) -> Values:
     return values
 
 
-def bars(which: Picture, values: Values) -> list[Row]:
+def bars(report_picture: Picture, values: Values) -> list[Row]:
     """A row for each bar, without numbers where no trial is valid; its share of the control is of the same trial."""
     rows = []
-    for workload, scheme in product(workloads(which), which.schemes):
+    for workload, scheme in product(workloads(report_picture), report_picture.schemes):
         if (trials := values.get((workload, scheme))) is None:
             continue
         control = values.get((workload, CONTROL), {})
@@ -104,13 +102,13 @@ def bars(which: Picture, values: Values) -> list[Row]:
     return rows
 
 
-def gains(which: Picture, values: Values) -> list[Row]:
+def gains(report_picture: Picture, values: Values) -> list[Row]:
     """What each scheme has beyond ECMP in points of the control: means over the workloads with as many flows per host,
     with the interval over the trials that all of them have."""
     rows = []
-    for count in which.counts:
-        names = [name for name in workloads(which) if name.startswith(count) and (name, "ecmp") in values]
-        for scheme in which.schemes:
+    for count in report_picture.counts:
+        names = [name for name in workloads(report_picture) if name.startswith(count) and (name, "ecmp") in values]
+        for scheme in report_picture.schemes:
             compared = [[values.get((name, other), {}) for other in (scheme, "ecmp", CONTROL)] for name in names]
             trials = set.intersection(*(set(rates) for three in compared for rates in three)) if names else set()
             if scheme != "ecmp" and trials:
@@ -127,12 +125,14 @@ def gains(which: Picture, values: Values) -> list[Row]:
 
 def draw(number: str, note: str, rows_by_file: Rows, path: Path) -> None:
     """Two rows of groups of bars, as the report has them; a bar that is not there has a cross."""
-    which, rows = PICTURES[number], next(iter(rows_by_file.values()))
+    report_picture, rows = PICTURES[number], next(iter(rows_by_file.values()))
     schemes, bars = list(grouped(rows, "scheme")), {(row["workload"], row["scheme"]): row for row in rows}
-    names = [[n for n in workloads(which) if n[2:].startswith(tuple(kinds.split()))] for kinds in _ROWS]
+    names = [[n for n in workloads(report_picture) if n[2:].startswith(tuple(kinds.split()))] for kinds in _ROWS]
     width = 0.84 / len(schemes)
-    subtitle = f"{note}\nThe report: {which.says}"
-    with picture(path, 11, 5.6, f"Figure {number} of the replication report: {which.title}", subtitle) as figure:
+    subtitle = f"{note}\nThe report: {report_picture.says}"
+    with picture(
+        path, 11, 5.6, f"Figure {number} of the replication report: {report_picture.title}", subtitle
+    ) as figure:
         from matplotlib.patches import Patch
 
         for axes, shown in zip(figure.subplots(2, 1), names, strict=True):
@@ -165,10 +165,12 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
     Of the runs in FOLDER, the sweep of ./test.sh 5 60 --suite replication, where its files go; or, with --simulated, of
     simulated ones, to which all options but --schemes belong.
     """
-    which = PICTURES[number]
+    report_picture = PICTURES[number]
     if schemes:
-        which = replace(which, schemes=tuple(scheme_of(name.strip()).name for name in schemes.split(",")))
-    cells = [*product(workloads(which), which.schemes)]
+        report_picture = replace(
+            report_picture, schemes=tuple(scheme_of(name.strip()).name for name in schemes.split(","))
+        )
+    cells = [*product(workloads(report_picture), report_picture.schemes)]
     values: Values = {}
     cases, sentence = [], ""
     if simulated:
@@ -178,10 +180,10 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
         raise click.UsageError(f"name the folder of a sweep ({COMMAND}), or add --simulated")
     else:
         sweep = load_sweep(folder)
-        runs = runs_of(which, sweep.runs)
+        runs = runs_of(report_picture, sweep.runs)
         if not runs:
             raise ValueError(f"{folder} has no run of this picture; they are made with {COMMAND}")
-        part = replace(sweep, runs=tuple(runs), tries=tuple(runs_of(which, sweep.tries)))
+        part = replace(sweep, runs=tuple(runs), tries=tuple(runs_of(report_picture, sweep.tries)))
         values, spec, sentence = measured(runs), runs[0].spec, in_a_sentence(part)
         trials = f"{len({run.trial for run in runs})} trials"
         note = f"{spec.seconds:g} s at {spec.link_mbps:g} Mb/s; median, 5th and 95th percentile of {trials}"
@@ -189,12 +191,15 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
 
     def rows(answers: dict[Config, list[float]]) -> Rows:
         by_seed = {cell: dict(enumerate(rates, start=1)) for cell, rates in zip(cells, answers.values(), strict=False)}
-        made = {name: bars(which, by_seed or values), f"{name}_gains": gains(which, by_seed or values)}
+        made = {
+            name: bars(report_picture, by_seed or values),
+            f"{name}_gains": gains(report_picture, by_seed or values),
+        }
         return {file: part for file, part in made.items() if part}
 
     def tables(rows: Rows) -> Parts:
-        titles = (f"Figure {number}, {which.title}: {note}", "Beyond ECMP, points of the control")
-        sentences = filter(None, (sentence, f"The report: {which.says}"))
+        titles = (f"Figure {number}, {report_picture.title}: {note}", "Beyond ECMP, points of the control")
+        sentences = filter(None, (sentence, f"The report: {report_picture.says}"))
         return [*map(table, titles, rows.values()), *sentences]
 
     drawn = partial(draw, number, note)

@@ -18,15 +18,15 @@ from pathlib import Path
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.stored_sweep import load_sweep
+from plots import load_sweep
 from record.run import Run, mean_over
 from studies.study import interval
 
 Window = tuple[float, float]
 LEAST = 3
-"""With fewer seeds an interval is over patterns."""
+"""With fewer seeds than this an interval is over patterns."""
 Key = tuple[str, str, int]
-"""Pattern, scheme, trial."""
+"""A pattern, a scheme and a trial."""
 
 
 def shares(folder: Path, window: Window) -> dict[Key, float]:
@@ -45,20 +45,23 @@ def _rate(run: Run, window: Window) -> float:
     return mean_over(np.array(run.rates.t), np.array(run.rates.total_mbps), window)
 
 
-def compared(first: Path, second: Path, window: Window) -> Iterator[dict[str, object]]:
+def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[str, object]]:
     before, after = shares(first, window), shares(second, window)
     both = sorted(before.keys() & after.keys())
     for scheme in dict.fromkeys(scheme for _, scheme, _ in both):
         keys = [key for key in both if key[1] == scheme]
         trials, patterns = ({key[place] for key in keys} for place in (2, 0))
         place, groups = (2, trials) if len(trials) >= LEAST else (0, patterns)
-        found = interval(np.mean([after[key] - before[key] for key in keys if key[place] == one]) for one in groups)
+        difference = interval(
+            np.mean([after[key] - before[key] for key in keys if key[place] == group]) for group in groups
+        )
         yield {
             "folder": _name(first), "other": _name(second), "from_s": f"{window[0]:g}", "to_s": f"{window[1]:g}",
             "scheme": scheme, "patterns": len(patterns), "seeds": len(trials),
             "share": f"{np.mean([before[key] for key in keys]):.3f}",
             "other_share": f"{np.mean([after[key] for key in keys]):.3f}",
-            "difference_points": _text(found.mean), "low_points": _text(found.low), "high_points": _text(found.high),
+            "difference_points": _text(difference.mean),
+            "low_points": _text(difference.low), "high_points": _text(difference.high),
         }  # fmt: skip
 
 
@@ -73,7 +76,7 @@ def _name(folder: Path) -> str:
 def main(arguments: Sequence[str]) -> None:
     begin, end, *folders = arguments
     pairs = zip(map(Path, folders[::2]), map(Path, folders[1::2]), strict=True)
-    rows = [row for one, other in pairs for row in compared(one, other, (float(begin), float(end)))]
+    rows = [row for first, second in pairs for row in compare_shares(first, second, (float(begin), float(end)))]
     writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)

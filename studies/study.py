@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 import numpy as np
 
+from plots import named
 from plots.paired_tests import Difference, difference
-from plots.pictures import named
 from plots.style import rounded
 from record.options import (
     OUT,
@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 Number = TypeVar("Number", int, float)
 Row = dict[str, Any]
 Rows = Mapping[str, Sequence[Row]]
-"""Rows by the name of their CSV file; those named SHOWN are in no file."""
+"""Rows, by the name of the CSV file that they go into. Those under the name SHOWN go into no file."""
 SHOWN = ""
 Parts: TypeAlias = "list[Table | str]"
-"""What the terminal shows."""
+"""What is shown on the terminal, in this order."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def in_seeds(seeds: int) -> str:
     return f"{seeds} seeds, 95 % intervals" if seeds > 2 else f"{seeds} seed{'s' * (seeds > 1)}"
 
 
-def numbers(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:
+def number_list(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:
     """The numbers above 0 in a comma-separated list, each once; ValueError, which names the option, for others."""
     try:
         values = [kind(part) for part in text.split(",")]

@@ -23,10 +23,10 @@ HEAVY = frozenset((
     "plots.paired_tests", "record.files", "record.run", "record.tasks", "studies.hull.packets", "topos.graphs",
     "traffic.traces",
 ))  # fmt: skip
-"""Packages and modules, each with all that is in it."""
+"""The packages and modules that an empty one stands in for, each with everything in it."""
 
 TAKING_COMMANDS = ("guest",)
-"""Commands whose words are others' commands."""
+"""These take the words of other commands, so a ``--help`` behind them may be the other command's."""
 
 
 def asks_for_help(words: list[str], environment: Mapping[str, str], cli: Mapping[str, Any]) -> bool:

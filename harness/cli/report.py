@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.markup import escape
 
-from plots.style import label, setting_text
+from plots import label
+from plots.style import setting_text
 from record.errors import RunFailed, one_line
 from record.files import find_files
 from record.options import field_options, in_words, json_option, picture_options, pictures, tell_user, to_write
@@ -51,9 +52,9 @@ def report(folder: Path, publish: Path | None, judge: bool) -> None:
 
     Example: hedera report results/runs/NAME --format pdf --width 3.3in
     """
+    from plots import load_sweep
     from plots.export import keep
     from plots.report import write_all
-    from plots.stored_sweep import load_sweep
 
     if judge:
         _judge_again(folder)

@@ -13,16 +13,18 @@ from record.spec import RunSpec
 from traffic.patterns import split_specs
 
 if TYPE_CHECKING:
-    from plots.compare_sweeps import Sweeps
+    from plots.compare_sweeps import VariedSweep
     from record.run import Run
 
 PATTERN = "published:stride4"
-"""Of the demo: every flow crosses the core, and the paper has bars for it, which are marked beside ours."""
+"""The demo's pattern. Every flow of it crosses the core, and the paper has bars for it, which are marked beside
+ours."""
 SCHEMES = "nonblocking,ecmp,hedera-sa"
 SECONDS = 15.0
-"""Long enough for seven rounds of scheduling; the first one is before the measured part."""
+"""How long the demo's traffic lasts. It is enough for seven rounds of scheduling, of which the first is before the
+measured part."""
 SUITES = ("figure9", "replication", "several-flows", "dynamic", "table2", "all")
-"""Of `harness.sweep.SUITES`, which is not imported for a help."""
+"""The names in `harness.sweep.SUITES`. They are written here again because a help must not wait for that module."""
 
 _results = click.option(
     "--results",
@@ -131,7 +133,7 @@ def _outcome(result: Run) -> str:
 @field_options(RunSpec, "topology oversubscribe")
 @cluster_option
 @click.option("--jobs", type=click.IntRange(1), help="Guests at once in virtual time (default: one per core).")
-def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ...], **arguments: Any) -> Sweeps:
+def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ...], **arguments: Any) -> VariedSweep:
     """Run patterns x schemes x TRIALS, SECONDS of traffic each; then print the table and draw the figures.
 
     On two processors the first two take 3 minutes and 1.5 hours in virtual time, in real time 30 minutes and 12 hours.
@@ -176,7 +178,7 @@ def _vary(texts: tuple[str, ...]) -> dict[str, list[str]]:
 @field_options(RunSpec, "time seed")
 @_results
 @quiet_option
-def demo(time: str, seed: int, results: Path) -> Sweeps:
+def demo(time: str, seed: int, results: Path) -> VariedSweep:
     """One pattern (stride(4)) under the control, ECMP and Hedera, 15 s of traffic each: about a minute.
 
     The same as a sweep of three runs, for a first look; then the table, and the picture beside the published bars.

@@ -38,20 +38,20 @@ class Flow:
         self.lasts = size is None
         self.left = 0 if size is None else max(size, HEADER.size)
         self.header = HEADER.pack(number, self.left)
-        self.asked = 0.0
+        self.due = 0.0
         self.start: float | None = None
         self.connected: float | None = None
         self.sent_again = 0
 
-    def record(self, how: str, end: float, again: int = 0, rtt_us: int = 0) -> dict[str, Any]:
-        """How it went, as `harness.run.traffic.Sent`."""
+    def record(self, outcome: str, end: float, again: int = 0, rtt_us: int = 0) -> dict[str, Any]:
+        """What became of the flow, by the names of a line that `harness.run.traffic.Sent` reads."""
         return {
             "number": self.number,
-            "asked": self.asked,
+            "asked": self.due,
             "start": self.start,
             "connected": self.connected,
             "end": end,
-            "how": how,
+            "how": outcome,
             "retransmissions": again,
             "rtt_us": rtt_us,
         }
@@ -133,16 +133,16 @@ class Outgoing:
         self.poll.modify(self.socket.fileno(), IN)
         self.socket.shutdown(socket.SHUT_WR)
 
-    def end(self, how: str) -> Iterator[dict[str, Any]]:
+    def end(self, outcome: str) -> Iterator[dict[str, Any]]:
         now, again, rtt_us = time.monotonic(), 0, 0
         if not self.lost:
             again, rtt_us = tcp_info(self.socket)
-            if how == "cut off":
+            if outcome == "cut off":
                 self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset
             self.socket.close()
-        self.lost = how
+        self.lost = outcome
         for flow in self.flows:
-            yield flow.record(how, now, again - flow.sent_again, rtt_us)
+            yield flow.record(outcome, now, again - flow.sent_again, rtt_us)
         self.queue.clear()
         self.unanswered.clear()
 
@@ -228,16 +228,16 @@ class Incoming:
         except OSError:
             self.answers = b""
 
-    def end(self, how: str) -> Iterator[dict[str, Any]]:
+    def end(self, outcome: str) -> Iterator[dict[str, Any]]:
         """Close it; the record of what was arriving, if that has said its number."""
         self.closed = True
         self.socket.close()
         if self.size is not None:
-            yield self._over(how)
+            yield self._over(outcome)
 
-    def _over(self, how: str) -> dict[str, Any]:
+    def _over(self, outcome: str) -> dict[str, Any]:
         names = ("number", "accepted", "first", "last", "bytes", "bins")
-        record = {"how": how, **{name: getattr(self, name) for name in names}}
+        record = {"how": outcome, **{name: getattr(self, name) for name in names}}
         self._clear()
         return record
 
@@ -246,6 +246,9 @@ def outgoing_socket(address: str, port: int) -> socket.socket:
     """A socket that is to send from there; OSError when it cannot have that."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     try:
+        # A flow may have the port of one that has just ended, which Linux keeps for a minute (TIME_WAIT). A short last
+        # segment does not wait for acknowledgements of those before it (Nagle's algorithm): it would count as time of
+        # the network.
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setsockopt(socket.IPPROTO_TCP, NOTSENT_LOWAT, UNSENT_BYTES)

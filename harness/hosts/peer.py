@@ -39,9 +39,9 @@ from harness.hosts.connections import IN, OUT, Flow, Incoming, Outgoing, outgoin
 
 BACKLOG = 4096
 CONNECT_S, AGAIN_S = 30.0, 0.05
-"""How long to try to connect, and how often: the others listen when they are there."""
+"""For how long a host tries to connect, and after how long it tries again: the other hosts may not listen yet."""
 GOODBYE_S = 0.2
-"""After END nobody goes for so long: what is cut off ends at both its hosts by itself."""
+"""Every host stays so long after END, so that what is cut off has ended at both its hosts before one of them goes."""
 
 
 class Peer:
@@ -156,7 +156,7 @@ class Peer:
     # --- what happens -------------------------------------------------------------------------------------
 
     def start(self, flow: Flow, due_s: float, on: int | None) -> None:
-        flow.asked = due_s
+        flow.due = due_s
         if on is not None:
             outgoing = self.standing[on]
             outgoing.queue.append(flow)
@@ -220,7 +220,8 @@ class Peer:
                 self.schedule(flow, on, now)
 
     def wind_up(self) -> None:
-        """It is END: nothing starts any more, what has a size is cut off, what lasts ends, and may still arrive."""
+        """END has come. Nothing starts any more, flows with a size are cut off, and flows that last end; what they have
+        sent may still arrive."""
         self.agenda.clear()
         self.followers.clear()
         for outgoing in list(self.outgoing.values()):

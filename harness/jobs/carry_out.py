@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Protocol
 from msgspec.structs import replace
 
 from harness.run import NOT_VIRTUAL, SEEN, Circumstances, Job, OnStage, first_source, job_of
-from harness.verdict import failed_run, judged
+from harness.verdict import failed_run, judge_files
 from record import run as record
 from record.errors import RunFailed, UserMistake, WorkerFailed, is_full
 from record.files import full, make_folder, partial_name, require_room
@@ -149,7 +149,7 @@ def was_lost(folder: Path) -> bool:
 
 
 def _free(folder: Path) -> Path:
-    """A path like that one that nothing has yet."""
+    """A path like this one, with a number behind it where something has that name already."""
     names = (folder, *(folder.with_name(f"{folder.name}.{n}") for n in range(2, 1000)))
     return next(path for path in names if not os.path.lexists(path))
 
@@ -169,6 +169,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         require_room(partial)
         yield partial
         require_room(partial)
+        # A rename happens or does not: whoever looks, and whatever is killed, there is a whole run or none.
         if was_lost(folder):
             shutil.rmtree(folder)
         os.rename(partial, folder)
@@ -186,7 +187,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 LOOK_EVERY_S = 0.5
 Doing = Mapping[Planned, tuple[str, "Progress | None"]]
-"""At which stage each run is that is under way, and how far its guest is."""
+"""The runs that are under way: the stage of each, and how far its guest is."""
 
 
 class Carrier(Protocol):
@@ -221,6 +222,8 @@ def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda
             circumstances = carrier.carry(job, place, on_stage)
             on_stage("judging", None)
             result = _judged(job, place, circumstances)
+            # The controller is read from the disk when the run begins. Code that was edited since this command began
+            # would make runs that look like the others and are not.
             if result.environment.get("source") != first_source().fingerprint:
                 raise WorkerFailed("what came was made with other code: it has changed since this command began")
         except WorkerFailed as reason:
@@ -238,10 +241,10 @@ def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda
 
 
 def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
-    """WorkerFailed where what came tells of no run."""
+    """The result of a run whose files are in ``place``. WorkerFailed where these do not tell of a run."""
     try:
         with job.files_given():
-            result = judged(job.spec, place)
+            result = judge_files(job.spec, place)
     except ValueError as error:
         raise WorkerFailed(str(error)) from None
     environment = {**result.environment, **circumstances.environment}
@@ -295,6 +298,8 @@ def carry_out_all(
             doing.pop(planned, None)
 
     jobs = list(jobs)
+    # A thread is enough for each run: it waits for a guest, for root or for a worker, and computes nothing until it
+    # judges.
     with carrier.keeping(planned.job for planned in jobs), ThreadPoolExecutor(carrier.at_once) as pool:
         waiting: dict[Future[Run | None], Planned] = {}
         try:

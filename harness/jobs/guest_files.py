@@ -35,20 +35,21 @@ from virtual import cache
 
 PYTHON, PACKAGES, POX = "/opt/python", "/opt/packages", "/opt/pox"
 SYSTEM = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-"""Beside /usr: folders of the system, or links into /usr where it is merged."""
+"""The system's folders beside /usr. Where they are merged with it, they are links into /usr."""
 ETC = ("alternatives", "iproute2")
-"""Of /etc; what else a run reads there, a guest has of its own (`virtual/init.sh`)."""
+"""What a guest sees of /etc. A guest has files of its own for whatever else a run reads there (`virtual/init.sh`)."""
 MININET = "/usr/lib/python3/dist-packages/mininet"
-"""The distribution's, which is plain Python, so that any Python can load it."""
+"""The distribution's copy of Mininet. It is plain Python, so any Python can load it."""
 INSIDE = (
     "import sys; sys.path[:0] = sys.argv.pop(1).split(':'); from harness.run.experiment import in_guest; in_guest()"
 )
 OURS = ("controllers", "harness", "hedera", "record", "topos", "traffic", "virtual")
-"""What runs import of ours."""
+"""The packages of ours that a run imports."""
 WRITTEN_S = 1_767_225_600
-"""When all files of it were written, as it seems."""
+"""Every copied file seems to have been written then, because a guest sees the times of files."""
 COMPILING_AT = Path("/proc/self/cwd/made")
-"""Where they are compiled: one path for everyone."""
+"""The folder in which loops are compiled. Its path is the same for everyone, because machine code carries the paths of
+its sources."""
 COMPILE = (
     "import sys; sys.path[:1] = sys.argv.pop(1).split(':'); "
     "from harness.jobs.guest_files import compile_loops; compile_loops()"
@@ -197,7 +198,8 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
 
 
 def _files(package: Path) -> list[Path]:
-    """What belongs to the program: modules, tables and scripts, no results and nothing that was compiled."""
+    """The files of a package that belong to the program: modules, tables and scripts. Results are not among them, nor
+    is anything that was compiled."""
     modules = [path for path in package.rglob("*.py") if not any(part.startswith(".") for part in path.parts[-3:])]
     return sorted([*modules, *(path for kind in ("csv", "sh", "txtpb") for path in package.glob(f"*.{kind}"))])
 

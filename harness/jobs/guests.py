@@ -20,7 +20,7 @@ from threading import Lock
 
 from harness.jobs.guest_files import POX, World, code_of_runs, world
 from harness.network import machine
-from harness.run import NOT_VIRTUAL, Circumstances, Job, OnStage, decoded, files_lock, first_source
+from harness.run import NOT_VIRTUAL, Circumstances, Job, OnStage, decode_job, files_lock, first_source
 from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from record.files import require_room
 from record.run import Fact
@@ -35,7 +35,8 @@ from virtual.results import copy_results, read_small
 
 ENVIRONMENT = {"TMPDIR": "/run", "TZ": "UTC", "NUMBA_CACHE_DIR": "/run/compiled"}
 SLOWEST = 400.0
-"""Real seconds per second of a guest's after which that is taken to hang; 31 were measured at 1 Gb/s, k = 4."""
+"""A guest that takes more real seconds than this for one second of its own clock is taken to hang. Thirty-one were
+measured at 1 Gb/s with k = 4."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class GuestImage:
 def prepare(say: Callable[[str], None], job: Job | None = None) -> GuestImage:
     """What guests need, made now where it is missing; before it, the limits that the guest of ``job`` takes are
     checked. UnfitMachine says what to install or raise."""
+    # What this machine cannot hold is said before minutes are spent on fetching and compiling.
     if job is not None:
         limits.require(job.needs)
     kernel = booted_kernel(say)
@@ -71,12 +73,14 @@ def prepare(say: Callable[[str], None], job: Job | None = None) -> GuestImage:
 # run in a copy is, byte for byte, the run in a guest of its own.
 
 MEMORY_SHARE = 4
-"""They take this part of the machine's memory at most, each half of what it may: twice of what was measured."""
+"""All waiting guests together take this part of the machine's memory at most. Each is counted with half of the memory
+that it may take, which is twice what was measured."""
 _Key = tuple[bytes, limits.Needs]
 
 
 class Originals:
-    """Those of the jobs that `kept` was told of, each from its first job's run to the end of its last one's."""
+    """The waiting guests for the jobs that `kept` was told of. One is booted for the first of its jobs, and ended after
+    the last."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -99,7 +103,8 @@ class Originals:
 
     @contextlib.contextmanager
     def of(self, job: Job, boot: Callable[[], Original]) -> Iterator[Original | None]:
-        """The job's, while it is carried out: booted now if it is the first of several. None: it has none."""
+        """The waiting guest of a job, while the block runs. It is booted now if the job is the first of several with
+        this network. None: the job has a guest of its own."""
         key, booting = _key(job), None
         with self._lock:
             if key not in self._booted and self._left[key] > 1 and len(self._booted) < self._most:
@@ -245,7 +250,7 @@ class Workers:
 def on_worker(data: bytes, fingerprint: str) -> tuple[Circumstances, dict[str, bytes]]:
     require_fit(first_source().fingerprint == fingerprint)
     with files_lock:  # the worker may have threads, each with a job
-        job = decoded(data)
+        job = decode_job(data)
     if job.spec.time != "virtual":
         raise UserMistake("a cluster makes runs in virtual time")
     with TemporaryDirectory(prefix="hedera-worker-") as place:

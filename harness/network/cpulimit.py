@@ -20,12 +20,13 @@ from record.errors import RunFailed, UnfitMachine, UserMistake
 
 MOUNTS = Path("/proc/self/mounts")
 PERIOD_US, LEAST_QUOTA_US, LONGEST_PERIOD_US = 100_000, 1000, 1_000_000
-"""Mininet's period; and the kernel's bounds (max_cfs_quota_period and its least quota, kernel/sched/core.c)."""
+"""The first is Mininet's period. The others are the kernel's bounds, the least quota and max_cfs_quota_period
+(kernel/sched/core.c)."""
 PREFIX = "hedera-"
-"""A run's group is called so, with its owner's name behind it (`record.files.owner_name`)."""
+"""The name of a run's group is this and the name of its owner (`record.files.owner_name`)."""
 HANDED_DOWN = "cgroup.subtree_control"
 GONE_S = 2.0
-"""For how long a group may still hold processes that were ended."""
+"""A group may hold processes that were ended for so long."""
 
 
 def quota(share: float, processors: int) -> tuple[int, int]:
@@ -90,8 +91,8 @@ class HostGroups:
         return group / "cgroup.procs"
 
     def read_back(self) -> dict[str, str | int]:
-        """For a result's environment: what the kernel has as the limit of how many hosts. RunFailed names hosts whose
-        limit is not what was asked for."""
+        """For a result's environment: the limit that the kernel has for the hosts, and how many hosts have it.
+        RunFailed names hosts with a limit that was not asked for."""
         has = {path.parent.name: path.read_text().strip() for path in sorted(self._group.glob("*/cpu.max"))}
         if wrong := [f"{host} ({limit})" for host, limit in has.items() if limit != self._limit]:
             raise RunFailed(f"hosts have not the limit of {self._limit}: {', '.join(wrong)}")

@@ -33,19 +33,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 CONTROLLER_ADDRESS, SWITCHES_ADDRESS = "169.254.77.1", "169.254.77.10"
-"""Where the controller listens: link-local, on the loopback of a namespace of its own (the control network); and from
-where Open vSwitch calls it."""
+"""Where the controller listens, and from where Open vSwitch calls it. Both are link-local addresses of the control
+network, in which no host is."""
 
 
 COUNTS_PROCESSORS_S = 10.5
-"""How long after boot ovs-vswitchd may be started (see `OpenVSwitch.start`)."""
+"""ovs-vswitchd may be started so long after boot (`OpenVSwitch.start` says why)."""
 COUNTERS_MS = 500
-"""How often Open vSwitch itself looks at the kernel's counters."""
+"""Open vSwitch looks at the kernel's counters so often, unless it is told to do so more often."""
 PORTS_AT_ONCE = 5120
-"""In one transaction, as many as k = 16 has: a program may be given 2 MB of arguments."""
+"""The ports of one transaction, as many as k = 16 has: a program may be given 2 MB of arguments."""
 DAEMON_SOCKET_S = 10.0
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-"""Where the daemons find what they start."""
+"""Where the daemons find the programs that they start."""
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
 
 
@@ -76,6 +76,8 @@ class Fabric:
 
     def __enter__(self) -> Fabric:
         self.control_namespace = self._namespace()
+        # The controller is in a network of its own, as in the paper's testbed: what it says takes no room on the links
+        # that are measured.
         _ip("link set lo up", f"addr add {CONTROLLER_ADDRESS}/32 dev lo", namespace=self.control_namespace)
         self.open_vswitch = OpenVSwitch(self._namespace(), self._directory / "openvswitch")
         return self
@@ -105,6 +107,8 @@ class Fabric:
         Mininet.init()
         self.net = Mininet(topo=None, controller=None, host=FabricHost, switch=FabricSwitch, link=LaidLink)
         for host, name in enumerate(self.topo.hosts):
+            # All hosts are in one subnet, so that none of them needs a gateway: switches alone decide where a packet
+            # goes.
             self.net.addHost(name, ip=f"{self.topo.host_ip(host)}/8", mac=self.topo.host_mac(host))
         for name in self.topo.switches:
             self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", namespace=self.open_vswitch.namespace)
@@ -146,15 +150,18 @@ class Fabric:
                 ends.append((interface, self.pid_of(name)))
             cables.append(ends)
         shaping.lay_cables(shape.carrier, cables, shape.mtu)
+        # An eport without a limit carries nothing, and each change of a link later on would have ovs-vswitchd read all
+        # links. So eports are shaped before Open vSwitch is started.
         if shape.carrier == EPORT:
             self._each_namespace(partial(shaping.shape_ports, self.shapes))
         for link in self.topo.links():
             self.net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port)
+        # IPv6 would send packets of its own over the links that are measured.
         netlink.inside(self.open_vswitch.namespace, partial(write_settings, ipv6_off()))
         _ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.open_vswitch.namespace)
 
     def not_ports(self) -> list[str]:
-        """All other interfaces beside the switches' ports."""
+        """The interfaces in Open vSwitch's namespace that are not ports of switches."""
         lines = Path(f"/proc/{self.open_vswitch.namespace}/net/dev").read_text().splitlines()
         return sorted({line.partition(":")[0].strip() for line in lines[2:]}.difference(self.switch_ports))
 
@@ -173,7 +180,7 @@ class Fabric:
             set_up_host(name, self.pid_of(name), self.ports[name][0], ip, neighbours, self.options.tcp)
 
     def pid_of(self, name: str) -> int:
-        """What stands for the namespace of a node (`harness.network.netlink`)."""
+        """The number that stands for the namespace of a node (`harness.network.netlink`)."""
         assert self.net is not None
         return int(self.net[name].pid)
 
@@ -183,12 +190,15 @@ class Fabric:
         """Make the bridges, connected to the controller's ``port``; then see that every port has its limit."""
         bridges = [Bridge(name, self.topo.dpid(name), self.ports[name]) for name in self.topo.switches]
         self.open_vswitch.configure(bridges, f"tcp:{CONTROLLER_ADDRESS}:{port}", self.options.counters_ms)
+        # Open vSwitch may take a qdisc away when it takes a port. So veths are shaped only now, and all ports are
+        # looked at afterwards.
         if self.options.shape.carrier == VETH:
             self._each_namespace(partial(shaping.shape_ports, self.shapes))
         self.verify()
 
     def lost_packets(self) -> dict[str, int]:
-        """Packets lost outside every queue, by place, since this was last asked; places without any left out."""
+        """Packets that were lost outside every queue since the last call, by place. Places that lost none are not
+        named."""
         lost = {"upcalls to ovs-vswitchd": self.open_vswitch.lost_upcalls()}
         for group in self._each_namespace(shaping.dropped_elsewhere):
             lost |= {f"port {name}": count for name, count in group.items()}
@@ -218,7 +228,7 @@ class Fabric:
             shaping.verify_shapes(self.shapes, ports, self.open_vswitch.namespace)
 
     def verify(self) -> None:
-        """RunFailed names ports whose limit is not what it should be."""
+        """Compare every port with its shape. RunFailed names ports whose limit is not what it should be."""
         self._each_namespace(partial(shaping.verify_shapes, self.shapes))
 
     def queue_drops(self) -> dict[str, int]:
@@ -333,7 +343,7 @@ class OpenVSwitch:
 
 
 def _settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
-    """What ovs-vsctl is told for them, in one transaction."""
+    """The words by which ovs-vsctl makes these bridges, in one transaction."""
     words = []
     # Ports first: after each setting ovs-vsctl reads all bridges and ports anew for the next that it adds.
     for bridge in bridges:
@@ -342,6 +352,9 @@ def _settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
         for interface in bridge.ports.values():
             words += ["--", "add-port", bridge.name, interface]
     for bridge in bridges:
+        # A switch that has lost its controller forwards nothing on its own (secure): it would learn addresses, and
+        # packets would go round the loops of a fat-tree. OpenFlow 1.0 is what both controllers speak, POX no other. The
+        # controller has a network of its own, so switches need no hidden entries to reach it (in-band).
         words += ["--", "set", "Bridge", bridge.name, "datapath_type=system", "fail_mode=secure"]
         words += [
             "protocols=OpenFlow10",
@@ -359,7 +372,7 @@ def _settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
 
 
 def _await(socket: Path, daemon: subprocess.Popen[bytes], name: str) -> None:
-    """RunFailed when a daemon ends, or takes more than DAEMON_SOCKET_S, before it opens a socket."""
+    """Wait for a daemon's socket. RunFailed when the daemon ends first, or takes more than DAEMON_SOCKET_S."""
     wait_until(lambda: socket.exists() or daemon.poll() is not None, DAEMON_SOCKET_S)
     if daemon.poll() is not None:
         raise RunFailed(f"{name} ended at once (status {daemon.returncode})")

@@ -18,7 +18,7 @@ from record.spec import ONLY_RACK
 
 ALLOWED = "tcp_allowed_congestion_control"
 LOADED_S = 20.0
-"""A module that takes longer to load is left to the kernel, where no signal may reach it."""
+"""A module that takes longer to load is left to the kernel, because a signal may not reach what waits for it."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Tcp:
 
     @property
     def of_route(self) -> list[str]:
-        """What a route says of it, as `ip route` takes it."""
+        """What the only route of a host says of its TCP, in the words of `ip route`."""
         of_route = [] if self.min_rto_ms is None else ["rto_min", f"{self.min_rto_ms}ms"]
         of_route += [] if self.initial_window is None else ["initcwnd", str(self.initial_window)]
         return [*of_route, "quickack", "1"] if self.prompt else of_route
@@ -99,7 +99,7 @@ def set_up_host(name: str, namespace: int, interface: str, ip: str, neighbours: 
 
 
 HYSTART = Path("/sys/module/tcp_cubic/parameters/hystart")
-"""CUBIC's setting of the whole machine, so that only a guest's is written."""
+"""A setting of CUBIC that the whole machine shares. Therefore it is written in guests alone."""
 
 
 def require_rack_off(release: str) -> None:
@@ -111,7 +111,7 @@ def require_rack_off(release: str) -> None:
 
 
 @contextmanager
-def permitted(name: str, run_folder: Path) -> Iterator[None]:
+def permit(name: str, run_folder: Path) -> Iterator[None]:
     """Let namespaces choose ``name`` while the block runs.
 
     Linux refuses an algorithm in a namespace of its own unless it is on the machine-wide list of allowed
@@ -138,7 +138,8 @@ def permitted(name: str, run_folder: Path) -> Iterator[None]:
 
 
 def restore(run_folder: Path) -> bool:
-    """Take off the list what a run has put on it; whether there was something. OSError when it cannot be."""
+    """Take off the kernel's list what a run has put on it, and return whether there was something. OSError when the
+    list cannot be written."""
     note = run_folder / ALLOWED
     if note.is_symlink() or not note.is_file():
         return False

@@ -43,11 +43,12 @@ TOOLS = (
     Tool("ethtool", "ethtool", ("6.1", "6.14.2")),
     Tool("setpriv", "util-linux", ("2.38.1", "2.41.5")),
 )
-"""As Debian 12 and Debian 13 have them (docs/notes/footprint.md). Every run.json has the versions of its own run."""
+"""The programs of a run. The versions are those of Debian 12 and 13 (docs/notes/footprint.md); every run.json has those
+of its own run."""
 PYTHONS, KERNELS = ("3.11", "3.13"), ("6.18", "7.2")
 
 RIGHTS = {"CAP_NET_ADMIN": 12, "CAP_NET_RAW": 13, "CAP_SYS_ADMIN": 21}
-"""Capabilities that real time takes beside those that engines of containers leave to root, by their bits."""
+"""Capabilities that real time takes and that engines of containers do not leave to root, with their bits."""
 NO_MININET = (
     "Mininet was not found. It is a system package (apt-get install mininet), seen by environments made with "
     "python3 -m venv --system-site-packages; setup/install.sh does both"
@@ -128,7 +129,7 @@ def time_travels() -> bool:
 
 
 def require_root() -> None:
-    """UnfitMachine when not root, or naming the rights that root lacks."""
+    """UnfitMachine when this process is not root's, or is root's without some rights, which it names."""
     if os.geteuid() != 0:
         raise UnfitMachine("network namespaces need root: run it with sudo")
     if lacking := lacking_rights():
@@ -138,7 +139,8 @@ def require_root() -> None:
 
 
 def lacking_rights(status: Path = Path("/proc/self/status"), ids: Path = Path("/proc/self/uid_map")) -> str:
-    """What root lacks here of what networks in real time take, as in a container; empty where nothing."""
+    """The rights that networks in real time take and that root does not have here, as in a container. Empty where it
+    has them all."""
     match = re.search(r"^CapEff:\s*([0-9a-f]+)$", status.read_text(), re.MULTILINE)
     has = int(match.group(1), 16) if match else 0
     missing = [name for name, bit in RIGHTS.items() if not has >> bit & 1]
@@ -162,7 +164,7 @@ def require_tools() -> None:
 
 @cache
 def machine() -> dict[str, Any]:
-    """What a result needs to say about where it was measured."""
+    """What a result says of the machine on which it was measured, by the names of its environment."""
     return {
         "kernel": platform.release(),
         "system": _os_release(),

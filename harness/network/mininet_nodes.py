@@ -40,7 +40,7 @@ class FabricHost(Host):  # type: ignore[misc]
     """A host in a network namespace of its own."""
 
     def startShell(self, mnopts: str | None = None) -> None:
-        """None: a thread is in its namespace."""
+        """Start no shell: a thread of ours is in the host's namespace."""
         self.pid = netlink.hold_namespace()
 
     def config(self, **params: Any) -> dict[str, Any]:
@@ -60,5 +60,5 @@ class FabricSwitch(Switch):  # type: ignore[misc]
         super().__init__(name, **{**params, "inNamespace": True})
 
     def startShell(self, mnopts: str | None = None) -> None:
-        """None: its namespace is Open vSwitch's."""
+        """Start no shell: the switch is in Open vSwitch's namespace."""
         self.pid = self._namespace

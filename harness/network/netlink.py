@@ -24,7 +24,8 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 PATIENCE_S = 10.0
-"""Asked for a family, the kernel looks for its module first, and loads it."""
+"""The kernel may take so long to answer whether it has a family, because it looks for the module first, and loads
+it."""
 _GENERIC, _SOCK_DIAG = 16, 4
 _REQUEST, _ACKNOWLEDGE, _DUMP, _REPLACE, _NEW = 0x1, 0x4, 0x300, 0x500, 0x600
 _ERROR, _DONE = 2, 3
@@ -52,7 +53,8 @@ _COUNTED, _PEER = 3, 1
 _RATE, _LIMIT, _DELAY, _MARK_MIN, _MARK_MAX, _DRAIN, _PHANTOM = 2, 3, 4, 5, 6, 7, 8
 _EPORT_COUNTERS = struct.Struct("=QQQQQ")
 VETH, EPORT = "veth", "eport"
-"""Kinds of devices that come in pairs: Linux's, and that of our guests, which has a rate and a queue of its own."""
+"""Kinds of devices that come in pairs. The first is Linux's. The second is of our guests' kernel, and has a rate and a
+queue of its own."""
 
 _PACER_WIDE, _PACER_LAST = (7, 8, 9), 9
 _PACER_COUNTERS, _STATISTICS_OF_ITS_OWN = struct.Struct("=10Q"), 4
@@ -64,10 +66,10 @@ _NEW_NEIGHBOUR, _TO, _AT, _PERMANENT = 28, 1, 2, 0x80
 LOOPBACK = 1
 """The index of `lo` in every namespace."""
 MESSAGES = 1000
-"""So many are sent at once."""
+"""So many messages are sent to the kernel at once."""
 _ETHTOOL = 0x8946
 OFFLOADS = {"tx": 0x17, "sg": 0x19, "tso": 0x1F, "gso": 0x24}
-"""ethtool's names, and what sets them."""
+"""The names that ethtool has for offloads, and the numbers by which the kernel is told to set them."""
 
 _BY_FAMILY = 20
 _TCP_INFO = 2
@@ -255,7 +257,8 @@ def index_of(interface: str, namespace: int) -> int:
 
 
 def send(namespace: int | None, messages: Sequence[bytes]) -> None:
-    """Have the kernel do all this in a namespace (None: our own). Raises OSError at what it refuses."""
+    """Send messages to the kernel in a namespace (None: our own). Raises OSError for the first thing that it
+    refuses."""
     with inside(namespace, partial(_opened, socket.NETLINK_ROUTE)) as opened:
         for at in range(0, len(messages), MESSAGES):
             *some, last = messages[at : at + MESSAGES]
@@ -292,7 +295,8 @@ def pair(kind: str, ends: Sequence[tuple[str, int]], mtu: int) -> bytes:
 
 
 def has_kind(kind: str) -> bool:
-    """Whether the kernel has devices of a kind that come in pairs: it is asked for one without its other end."""
+    """Whether the kernel has devices of a kind that come in pairs. It is asked to make one without its other end, which
+    it refuses with another error where it knows the kind."""
     try:
         send(None, [_message(_NEW_LINK, _NEW, bytes(_LINK.size), (_WHAT, _attribute(_KIND, kind.encode())))])
     except OSError as error:
@@ -426,7 +430,7 @@ def _attributes(data: memoryview) -> Iterator[tuple[int, memoryview]]:
 
 
 def _options(kind: str, data: memoryview | None) -> dict[str, Any]:
-    """What `Qdisc` has of a qdisc of a kind that is ours; of others nothing."""
+    """The fields of `Qdisc` that come from the options of a qdisc. Kinds that we do not use have none."""
     if data is None or kind not in ("bfifo", "tbf", "red", "netem"):
         return {}
     if kind == "bfifo":
@@ -488,5 +492,5 @@ def release_namespace(pid: int) -> None:
 
 
 def inside(pid: int | None, work: Callable[[], T]) -> T:
-    """What ``work`` returns, done in a namespace that we hold; None: in our own."""
+    """Do ``work`` in a namespace that we hold (None: in our own), and return what it returns."""
     return work() if pid is None else _held[pid].submit(work).result()

@@ -21,7 +21,7 @@ _RAISING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 REAP_S = 5.0
 """Seconds a process may take to end once it is killed."""
 AGAIN_S = 30.0
-"""After the first time an alarm rings every so often: a tear-down that hangs is got over as well."""
+"""An alarm that has rung rings again every so often, so that a tear-down that hangs is broken off, too."""
 
 
 def tied() -> list[str]:
@@ -31,7 +31,8 @@ def tied() -> list[str]:
 
 @contextlib.contextmanager
 def _whole() -> Iterator[None]:
-    """What signals raise in the block is raised at its end: a process that was started is known, and will be ended."""
+    """Put off what signals raise until the block has ended. So a process that was started is known, and will be
+    ended."""
     handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
     late: list[tuple[int, FrameType | None]] = []
     for number in _RAISING:

@@ -24,17 +24,17 @@ from record.spec import Phantom, RunSpec
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 
 BUCKET_S = 0.015
-"""What a port may send at once after it was idle in real time, as time at its rate: a machine that is busy wakes it
-late. Mininet's 15 kB are 12 ms at 10 Mb/s. Eports have no bucket: they store and forward."""
+"""How much a port on veth may send at once after it was idle, as time at its rate. A busy machine wakes it late, and it
+has to make up for that. Mininet's 15 kB are 12 ms at 10 Mb/s. Eports have no bucket, because they store and forward."""
 HOST_PACKETS = 1000
-"""Room in a host's own port, as Linux gives it (``txqueuelen``): TCP keeps itself from filling it, and a packet that
-its own host drops is none that a network lost."""
+"""Room in a host's own port, as Linux gives it (``txqueuelen``). TCP keeps itself from filling it. A packet that its
+own host dropped would not be one that a network lost."""
 MOST_DELAYED = 100_000
-"""Packets on their way through a cable: netem's own 1000 are fewer than a fast link's."""
+"""How many packets may be on their way through a cable. A fast link holds more than netem's usual 1000."""
 MARK_PACKETS = 20
-"""DCTCP's K (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
+"""DCTCP's K, from which on a queue marks (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
 PACED_MBPS = 1000.0
-"""The rate of links that a pacer's times are given for; on others they scale as packets' do."""
+"""A pacer's times are given for links of this rate. On other links they scale as the time of a packet does."""
 
 
 @dataclass(frozen=True)
@@ -98,22 +98,25 @@ class Shape:
 
     @property
     def mark_bytes(self) -> tuple[int, int]:
-        """From where on the queue marks some packets, and from where on all."""
+        """The bytes of the queue from which on it marks some packets, and those from which on it marks all."""
         packets = max(2, min(self.mark_packets, self.queue_packets // 2))
         return packets * self.mtu, round((packets + self.ramp_packets) * self.mtu)
 
     def eport(self, interface: str) -> Eport:
-        """What an eport is told."""
+        """The settings of an interface that is an eport, as the kernel is told them."""
         marks = self.mark_bytes if self.marks else (0, 0)
         drain, phantom = (round(self.rate_bytes * self.phantom.drain), self.phantom.bytes) if self.phantom else (0, 0)
         return Eport(interface, self.rate_bytes, self.queue_bytes, *marks, self.delay_us * 1000, drain, phantom)
 
     @property
     def pacer_settings(self) -> Pacer | None:
-        """What the pacer is told, if there is one: the report's table I, and from its authors' experiments a new rate
-        every 32 us and a first one of a tenth of the link's."""
+        """The settings of the pacer, if there is one. They are those of the report's table I; from the experiments of
+        its authors there are a new rate every 32 us and a first rate of a tenth of the link's."""
         if self.pacer is None:
             return None
+        # Of 2^32, the weight of a new rate and the probability that an echo associates its flow are an eighth each;
+        # beta is 16 per second, of 2^16; an association lasts 10 ms. These are for 1 Gb/s, and times scale with the
+        # rate.
         slower = PACED_MBPS / self.mbps
         return Pacer(
             limit=self.queue_packets, depth=max(3000, self.mtu + ETHERNET_HEADER), eta=1 << 29,
@@ -164,7 +167,8 @@ def as_kernel_can(shape: Shape) -> Shape:
 
 
 def lay_cables(carrier: str, cables: Sequence[Sequence[tuple[str, int]]], mtu: int) -> None:
-    """Make cables of the names and namespaces of their ends. RunFailed where the kernel refuses."""
+    """Make cables. Each is told by its two ends, an interface's name and its namespace. RunFailed where the kernel
+    refuses."""
     try:
         send(None, [netlink.pair(carrier, ends, mtu) for ends in cables])
     except OSError as error:
@@ -172,7 +176,7 @@ def lay_cables(carrier: str, cables: Sequence[Sequence[tuple[str, int]]], mtu: i
 
 
 def shape_ports(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespace: int) -> None:
-    """Limit interfaces. RunFailed when the kernel refuses."""
+    """Give interfaces of a namespace their rates, queues, delays and pacers. RunFailed when the kernel refuses."""
     messages, by_tc = [], ""
     for interface in interfaces:
         shape = shapes[interface]
@@ -216,7 +220,7 @@ def wrong_veths(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: 
 
 
 def wrong_eports(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: Sequence[Eport]) -> list[str]:
-    """The interfaces that are no eport of their shape, with what they are told."""
+    """The interfaces that are not eports of their shape, each with what the kernel has in its place."""
     settings = {
         port.name: port._replace(queued=0, drops=0, marked=0, phantom_marked=0, waited=0, sent=0) for port in ports
     }
@@ -238,7 +242,7 @@ def not_paced(shapes: Mapping[str, Shape], interfaces: Sequence[str], pacers: Se
 
 
 def verify_shapes(shapes: Mapping[str, Shape], interfaces: Sequence[str], namespace: int) -> None:
-    """RunFailed names the ports of the namespace that do not have their shape."""
+    """Compare the ports of a namespace with their shapes. RunFailed names those that differ."""
     by_carrier = {
         carrier: [interface for interface in interfaces if shapes[interface].carrier == carrier]
         for carrier in (VETH, EPORT)
@@ -261,7 +265,7 @@ class PortCounts(NamedTuple):
 
 
 def count_ports(kernel: Netlink, carrier: str) -> dict[str, PortCounts]:
-    """Of each port of a namespace."""
+    """What the queue of each port of a namespace counts, by port."""
     if carrier == EPORT:
         return {port.name: PortCounts(port.queued, port.drops, port.sent) for port in kernel.eports()}
     qdiscs = kernel.qdiscs()
@@ -278,7 +282,8 @@ def dropped_in_queue(carrier: str, interfaces: Sequence[str], namespace: int) ->
 
 
 def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
-    """Packets that the kernel has dropped at each interface outside its queue; interfaces without any left out."""
+    """Packets that the kernel has dropped at each interface, outside its queue. Interfaces that dropped none are not
+    named."""
     ours = set(interfaces)
     with contextlib.closing(Netlink(namespace)) as kernel:
         return {link.name: link.dropped for link in kernel.links() if link.name in ours and link.dropped}
@@ -297,8 +302,8 @@ def marked_and_paced(interfaces: Sequence[str], namespace: int) -> dict[str, int
 
 
 def require_shape(shape: Shape) -> None:
-    """UnfitMachine when the kernel has no queue that marks, delays no packets, or has no HULL, where the shape has.
-    With eports there is all of it."""
+    """Check that the kernel has what a shape needs. UnfitMachine when it has no queue that marks, cannot delay packets,
+    or has no HULL. With eports it has all of it."""
     if shape.carrier == EPORT:
         return
     if shape.phantom or shape.pacer:

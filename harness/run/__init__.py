@@ -12,7 +12,7 @@ from harness.run.job import (
     Circumstances,
     Job,
     OnStage,
-    decoded,
+    decode_job,
     files_lock,
     first_source,
     job_of,
@@ -23,6 +23,6 @@ from harness.run.traffic import Arrived, EmulatedFlow, Transfers
 
 __all__ = [
     "CODE", "COMPILED", "NOT_VIRTUAL", "ROOT", "SEEN", "Arrived", "Circumstances", "EmulatedFlow", "Event", "Job",
-    "Observation", "OnStage", "Outage", "Sampler", "Transfers", "decoded", "files_lock", "first_source", "job_of",
+    "Observation", "OnStage", "Outage", "Sampler", "Transfers", "decode_job", "files_lock", "first_source", "job_of",
     "read_seen", "tcp_counters", "without_auto",
 ]  # fmt: skip

@@ -27,12 +27,14 @@ from record.spec import OPEN
 from virtual import TIED
 
 PORT = 6653
+"""The number that IANA gives OpenFlow. It is free: the controller has a namespace of its own."""
 LOG = "controller.jsonl"
-"""The file of its events."""
+"""The file into which the controller writes its events."""
 START_S = 120.0
-"""Seconds a controller may take to say the first word: as a user for whom nothing is compiled yet, a minute."""
+"""A controller may take so long to say its first word: where nothing is compiled yet for its user, it takes a
+minute."""
 SILENCE_S = 4.0
-"""Seconds without a word (it says one every second) after which it is taken to be frozen."""
+"""The controller says a word every second. After so many seconds without one it is taken to be frozen."""
 _LAST_BYTES = 4096
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -51,7 +53,7 @@ _FIELDS: dict[str, dict[str, Any]] = {
     | dict.fromkeys(("polled_s", "compute_s", "install_s"), Real),
     "error": {"message": str},
 }
-"""What is read of each kind of event, text as one line; kinds that are not here are kept as they are."""
+"""What is read of each kind of event. Text is made one line. Events of other kinds are kept as they are."""
 
 
 class _Any(Struct):
@@ -93,7 +95,7 @@ def _python(module: str) -> list[str]:
 
 
 KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "POX_DIR", "PYTHONDONTWRITEBYTECODE", "NUMBA_CACHE_DIR")
-"""The variables of root's environment that a controller of somebody else's gets."""
+"""Of root's environment, the variables that the controller of another user gets."""
 
 
 def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
@@ -116,7 +118,7 @@ def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
 
 
 def environment_of(run_as: tuple[int, int] | None) -> dict[str, str]:
-    """Its variables: of root's, a person's controller gets KEPT alone."""
+    """The variables that a controller gets: all of ours, or KEPT alone if it runs as another user."""
     if run_as is None:
         return dict(os.environ)
     try:
@@ -195,7 +197,8 @@ class Controller:
                 os.close(number)
 
     def read(self) -> None:
-        """Take in what has been logged since; a line still being written waits for the next call."""
+        """Take in what has been logged since the last call. A line that is still being written waits for the next
+        call."""
         with self._log.open("rb") as log:
             log.seek(self.log_bytes)
             text = log.read()
@@ -268,8 +271,8 @@ class Controller:
 
 
 def parse_events(text: bytes) -> list[Event]:
-    """The events in whole lines of a log. What is no event, such as half a line that a controller was ended in, is
-    left out."""
+    """The events in the whole lines of a log. Lines that are not events are skipped: a controller that was ended leaves
+    half a line."""
     events = []
     for line in text.split(b"\n"):
         try:

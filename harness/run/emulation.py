@@ -17,14 +17,14 @@ from harness.network import (
     Fabric,
     FabricOptions,
     Tcp,
-    permitted,
+    permit,
     require_rack_off,
     shaping,
 )
 from harness.network.cpulimit import HostGroups
 from harness.run.controller import PORT, START_S, Controller
 from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
-from harness.run.trace import watched
+from harness.run.trace import watch
 from harness.run.traffic import LOOK_S, LastingFlows, Traffic, Transfers, unsent_bytes
 from hedera.schemes import scheme as find_scheme
 from record.errors import RunFailed
@@ -38,12 +38,13 @@ READY_DEADLINE = 15.0
 """Seconds the controller has to connect every switch and confirm its rules."""
 
 READY_EVERY_S, START_EVERY_S, LEAST_S = 5.0, 1.0, 0.1
-"""In virtual time a network is ready, and its traffic starts, at a whole number of so many seconds of the guest's
-clock, and at least that long after what came before. Set-up takes 11 s of it."""
+"""In virtual time a network is ready at a multiple of the first, and traffic starts at a multiple of the second, in
+seconds of the guest's clock; at least the third after what came before. Set-up takes 11 s. So a run does not depend on
+how long exactly set-up took, and one seed is one result."""
 DUE_S = 0.05
-"""How often a run looks whether a failure is due."""
+"""A run with failures looks so often whether it is time for one."""
 LAST_READ_S = 0.5
-"""After the end of the traffic the controller reads once more where the last flows went: that takes it so long."""
+"""After the traffic the controller reads once more where the last flows went, which takes it so long."""
 
 
 class Emulation:
@@ -83,12 +84,16 @@ class Emulation:
         if not spec.hystart:
             HYSTART.write_text("0")  # in a guest, which `RunSpec` sees to
         groups = None if spec.host_cpu is None else HostGroups(owner_name(), spec.host_cpu, self._sockets)
+        # The block is left in the opposite order: namespaces are released, processes are ended, then the kernel's list
+        # of algorithms is as it was.
         with (
-            permitted(spec.congestion_control, self._sockets),
+            permit(spec.congestion_control, self._sockets),
             Children() as children,
             Fabric(spec.network(), self._options(), self._sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
+            # A guest that several runs share stops here, with its network ready. Each copy goes on with a run of its
+            # own.
             if self._later_spec is not None:
                 self.spec = spec = self._later_spec()
                 self.workload = spec.workload()
@@ -137,6 +142,7 @@ class Emulation:
         }
         where = (fabric.control_namespace, options, self._raw, children)
         rows = spec.topo.rows() if isinstance(spec.topo, PlannedNetwork) else None
+        # The controller takes seconds to start, so it starts while the network is built.
         controller = Controller(spec.platform, CONTROLLER_ADDRESS, *where, self._run_as, rows)
         fabric.build()
         started = controller.wait_for("start", START_S)
@@ -151,20 +157,24 @@ class Emulation:
         ready = controller.wait_for("ready", READY_DEADLINE)
         if ready["switches"] != fabric.topo.num_switches:
             raise RunFailed(f"the controller counts {ready['switches']} switches, not {fabric.topo.num_switches}")
-        fabric.lost_packets()  # what was lost until now is nobody's
+        # Packets that were lost until now, while the network was set up, are no run's: asking begins to count anew.
+        fabric.lost_packets()
         self.observation.timing["ready_s"] = time.monotonic() - clock
         return controller
 
     def _send(self, fabric: Fabric, controller: Controller, traffic: Traffic, children: Children) -> None:
         spec, observation = self.spec, self.observation
+        # What receives is ready before anything is sent, because a connection for which nobody listens is refused.
         traffic.listen()
         if spec.time == "virtual":
             wait_for_moment(READY_EVERY_S)
+        # bwm-ng is there before the traffic, so that its first second is sampled, too.
         counting = sample_command(fabric.not_ports(), self._raw / SAMPLES)
         children.spawn("bwm-ng", counting, namespace=fabric.open_vswitch.namespace)
+        # The kernel counts from the making of a namespace on. What it counted until here is taken off at the end.
         tcp_before = tcp_counters(fabric)
         observation.clock_offset = clock_offset()
-        with ProcessorWatch() as processors, watched(fabric, spec, self._raw) as trace:
+        with ProcessorWatch() as processors, watch(fabric, spec, self._raw) as trace:
             clock = time.monotonic()
             self._say("sending")
             if spec.time == "virtual":
@@ -186,6 +196,7 @@ class Emulation:
         self._say("finishing")
         observation.cpu_times, observation.cpu_idle = processors.times, processors.idle_percent
         observation.controller_lost = controller.lost
+        # Clients end by themselves, and why a controller was lost is told already.
         reported = ("client", *(("controller",) if controller.lost else ()))
         observation.dead_programs = [name for name in children.dead() if not name.startswith(reported)]
         tcp_after = tcp_counters(fabric)
@@ -193,9 +204,12 @@ class Emulation:
         observation.tcp = dict(tcp_after)
         traffic.hang_up()
         children.end(children.named("bwm-ng"))
+        # Flows that the switches place by themselves are known to the controller only when it reads their counters. It
+        # gets the time for one more reading.
         if spec.new_flows == "switch":
             time.sleep(spec.reading_s + LAST_READ_S)
         controller.read()
+        # Limits are looked at once more: links that had lost theirs during the run would make wonderful results.
         fabric.verify()
         observation.drops = fabric.queue_drops()
         if spec.phantom or spec.pacer:

@@ -14,7 +14,7 @@ from pathlib import Path
 from harness.network import deadline
 from harness.network.footprint import run_folder, sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
-from harness.run.job import CODE, COMPILED, decoded, described
+from harness.run.job import CODE, COMPILED, decode_job, describe_code
 from harness.run.observation import Observation, Say, write_seen
 from hedera.schemes import file_of
 from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, is_full, one_line, status_of
@@ -25,12 +25,12 @@ NETWORK_FILE, JOB_FILE, OUT = (
     Path("/run/guest") / name for name in ("files/network.json", "files/job.json", "results")
 )
 AGAIN = Path("/proc/again")
-"""Where there is such a file, writing to it ends in other guests, if there are copies of this one
-(`virtual.guest.Original`)."""
+"""A guest that may be copied has this file. Writing to it returns in each copy, where the rest of a run is then carried
+out (`virtual.guest.Original`)."""
 
 
 def in_guest() -> None:
-    """What a guest carries out: the job that it was given; a line of output for each stage, a folder of results."""
+    """Carry out the job that this guest was given. Each stage is a line of output; results are files in a folder."""
     sys.exit(status_of(_carry_out_given))
 
 
@@ -40,7 +40,7 @@ def _carry_out_given() -> None:
         shutil.copytree(compiled, os.environ["NUMBA_CACHE_DIR"], copy_function=shutil.copyfile)
     if sys.version_info >= (3, 12):  # Mininet wants distutils, and only setuptools has it
         import setuptools  # noqa: F401
-    job = decoded(NETWORK_FILE.read_bytes())
+    job = decode_job(NETWORK_FILE.read_bytes())
     os.chdir("/run")
     if (path := file_of(job.spec.scheme)) is not None and str(path) in job.files:
         # Where its name says, for the controller, which is another process; what is written stays in this memory.
@@ -56,13 +56,14 @@ def _carry_out_given() -> None:
 
 
 def _read_later_spec() -> RunSpec:
-    """The whole run, of which until here only the network was known (`harness.run.job.Job.network`)."""
+    """The spec of the whole run. Until here only its network was known (`harness.run.job.Job.network`), so that several
+    runs could share what came before."""
     if AGAIN.exists():
         AGAIN.write_text("\n")
         for number, name in enumerate(("stdout", "stderr"), start=1):  # these are the other guest's
             os.close(number)
             os.open(JOB_FILE.parents[1] / name, os.O_WRONLY | os.O_APPEND)
-    return decoded(JOB_FILE.read_bytes()).spec
+    return decode_job(JOB_FILE.read_bytes()).spec
 
 
 def run_experiment(
@@ -85,15 +86,17 @@ def run_experiment(
         raise UnfitMachine("time is real here: virtual time is for hedera run and sweep")
     with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as place:
         raw = place / "raw"
+        # Nobody else reads or writes here while root does.
         raw.mkdir(mode=0o700)
         require_room(raw)
         observation = Observation(started=datetime.now(timezone.utc).replace(microsecond=0))
-        observation.environment = {**machine(), **described()}
+        observation.environment = {**machine(), **describe_code()}
         clock = time.monotonic()
         try:
             _emulate(spec, observation, raw, place, say, run_as, later_spec)
             observation.timing["total_s"] = time.monotonic() - clock
             sending_s = min(spec.seconds, observation.timing.get("traffic_s", 0.0))
+            # The overhead is what a user waits for beside the seconds of traffic that were asked for.
             observation.timing["overhead_s"] = observation.timing["total_s"] - sending_s
             write_seen(observation, raw)
             require_room(raw)

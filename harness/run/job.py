@@ -39,20 +39,21 @@ everything before 1.1. Within a version another kernel or other code, which run.
 gives. A test holds which kernel belongs to it."""
 ROOMS = ("topos", "traffic", "hedera", "controllers", "record", "harness/network", "harness/hosts", "harness/run",
          "harness/verdict")  # fmt: skip
-"""Where the code is that takes part in a run, and the tables that it reads."""
+"""The folders of the code that takes part in a run, and of the tables that it reads."""
 GIT_S = 20.0
 CODE, COMPILED = "/opt/hedera", "compiled"
 """Where guests see our code, and the folder of machine code in it."""
 MAX_BYTES = 64 << 20
-"""Of a job; one file of flows may have 20 MB."""
+"""A job is not larger. One file of flows may have 20 MB."""
 OnStage = Callable[[str, "Progress | None"], None]
 """Called with the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
 files_lock = RLock()
-"""Whose files are in `traffic.textfile.given`: one job's at a time."""
+"""`traffic.textfile.given` holds the files of one job at a time: whoever puts them there holds this lock."""
 PROGRAMS, SPARE_MIB = 16, 512
-"""Of a run beside what hosts have: 9 were measured."""
+"""What a run takes of processes and memory beside what its hosts take. Nine programs were measured."""
 LEAST_MIB = 1024
-"""From here on TCP's buffers have Linux's usual limits; they follow from a machine's memory."""
+"""A guest has at least so much memory. TCP's buffers follow from a machine's memory, and from here on they have Linux's
+usual limits."""
 NOT_VIRTUAL = "its time was not virtual: the guest's clock ran with this machine's"
 
 
@@ -80,7 +81,7 @@ class Job(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def emulator(self) -> str:
-        """What carries it out, where that may change the result."""
+        """What carries the run out, in words, as far as it may change the result."""
         from virtual.kernel.shipped import NAMED
 
         other = os.environ.get(NAMED) if self.spec.time == "virtual" else None
@@ -93,13 +94,14 @@ class Job(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def key(self) -> str:
-        """What a run is known by: all that decides its result. The number of its trial is only a name."""
+        """The hash by which a run is known: of everything that decides its result. The number of its trial is only a
+        name."""
         spec = {name: value for name, value in self.spec.as_json().items() if name != "trial"}
         return _digits(msgspec.json.encode([spec, self.inputs, self.emulator], order="sorted"))
 
     @cached_property
     def needs(self) -> Needs:
-        """What its guest takes."""
+        """The processes and the memory that its guest takes."""
         with self.files_given():
             return _needs(self.spec, self.spec.workload())
 
@@ -203,7 +205,7 @@ def job_of(spec: RunSpec) -> Job:
     return job
 
 
-def decoded(data: bytes) -> Job:
+def decode_job(data: bytes) -> Job:
     """A job that came from another process, which believes its files alone from now on. UserMistake if it is none."""
     if len(data) > MAX_BYTES:
         raise UserMistake("this job is too large")
@@ -253,8 +255,8 @@ def parts(root: Path) -> list[Path]:
     return sorted(path for room in ROOMS for kind in ("*.py", "*.csv", "*.txtpb") for path in (root / room).glob(kind))
 
 
-def described() -> dict[str, str]:
-    """For the result of a run that starts now: the code on the disk."""
+def describe_code() -> dict[str, str]:
+    """The code on the disk, for the result of a run that starts now."""
     now = source()
     return {"revision": now.revision, "source": now.fingerprint}
 

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from harness.network import Fabric
 
 Say = Callable[[str], None]
-"""Hears which stage a run is at."""
+"""A function that is told which stage a run is at."""
 SEEN, SAMPLES = "seen.json", "bwm-ng.csv"
-"""Files of a run: what was seen of it, but for bwm-ng's samples and the controller's log, which are files too."""
+"""Files of a run. The first has what was seen of it; bwm-ng's samples are the second, and the controller's log is a
+third."""
 MAX_BYTES = 1 << 30
 READINGS = 5
-"""Of two clocks: one of so many is not interrupted."""
+"""Two clocks are read so often, one after the other, as one of so many readings is not interrupted."""
 COUNTERS = {
     "RetransSegs": "retransmitted_segments",
     "TCPOFOQueue": "segments_out_of_order",
@@ -40,7 +41,8 @@ COUNTERS = {
     "TCPTimeouts": "timeouts",
     "TCPDeliveredCE": "segments_marked",
 }
-"""The kernel's names (Tcp and TcpExt in /proc/net/snmp and netstat; snmp_counter.rst), and ours."""
+"""The kernel's names of its counters (Tcp and TcpExt in /proc/net/snmp and netstat; snmp_counter.rst), and our names
+for them."""
 _Sampler = TypeVar("_Sampler", bound="Sampler")
 
 
@@ -155,14 +157,14 @@ class ProcessorWatch(Sampler):
 def clock_offset() -> float:
     """The epoch's clock minus the monotonic one, seconds: the best of some readings, as whoever reads two clocks may
     have to wait for a processor in between."""
-    best, taken = math.inf, 0.0
+    shortest_s, offset_s = math.inf, 0.0
     for _ in range(READINGS):
         before = time.monotonic()
         epoch = time.time()
         after = time.monotonic()
-        if after - before < best:
-            best, taken = after - before, epoch - (before + after) / 2
-    return taken
+        if after - before < shortest_s:
+            shortest_s, offset_s = after - before, epoch - (before + after) / 2
+    return offset_s
 
 
 def processor_ticks(stat: str) -> tuple[int, int]:
@@ -187,7 +189,8 @@ def tcp_counters(fabric: Fabric) -> Counter[str]:
 
 
 def parse_counters(text: str) -> Counter[str]:
-    """The counters in a text of pairs of lines, names and numbers; those that a kernel lacks are left out."""
+    """The counters in a text of pairs of lines, of which the first has names and the second numbers. Counters that the
+    kernel does not have are missing in the result."""
     lines = [line.split() for line in text.splitlines()]
     counters: Counter[str] = Counter()
     for names, values in zip(lines[::2], lines[1::2], strict=False):

@@ -21,16 +21,16 @@ from traffic.flows import SERVER_PORT
 
 ETH_P_ALL, SO_RCVBUFFORCE, SO_TIMESTAMPNS, SOL_PACKET, PACKET_STATISTICS = 3, 33, 35, 263, 6
 ROOM = 1 << 26
-"""For packets that wait to be read, bytes."""
+"""Packets that wait to be read may take so many bytes."""
 SNAP_BYTES = 128
-"""Of each packet, as much as headers take."""
+"""A capture has so many bytes of each packet, which headers do not exceed."""
 LINKTYPE_ETHERNET = 1
 MOST_BYTES = 256 << 20
-"""Of a capture: 2 million packets."""
+"""A capture is not larger, which is 2 million packets."""
 
 
 @contextmanager
-def watched(fabric: Fabric, spec: RunSpec, raw: Path) -> Iterator[Trace | None]:
+def watch(fabric: Fabric, spec: RunSpec, raw: Path) -> Iterator[Trace | None]:
     """Trace and capture what ``spec`` asks for, while the block runs."""
     with contextlib.ExitStack() as stack:
         for port in spec.pcap:
@@ -80,8 +80,9 @@ class Trace(Sampler):
 
 
 class Packets(Sampler):
-    """Every packet of a protocol (ETH_P_...) in a namespace, or at one ``port`` of it: `heard` is told the moment at
-    which the kernel had it (packet(7)), in ns since the epoch. ``missed``: how many were not seen, at the end."""
+    """Hears every packet of a protocol (ETH_P_...) in a namespace, or at one ``port`` of it. `heard` is called with
+    each packet, and with the moment at which the kernel had it (packet(7)), in ns since the epoch. ``missed``: at the
+    end, how many packets were not heard."""
 
     period_s = 0.01
     missed = 0

@@ -49,42 +49,43 @@ if TYPE_CHECKING:
 LOOK_S = 0.25
 """How often a run looks whether its programs have ended."""
 REPORT_S = 0.25
-"""How much later iperf's timers may end: its reporting thread sleeps 16 ms at a time, a third of all calls of a guest's
-kernel at 10 Mb/s, and has room for 10,000 writes, which take 1 s at 10 Gb/s. No other timer of a client matters."""
+"""The timers of iperf's clients may end so much later than they are set. Its reporting thread sleeps 16 ms at a time,
+which makes a third of all calls of a guest's kernel at 10 Mb/s. It has room for 10,000 writes, which take 1 s at 10
+Gb/s, and no other timer of a client matters."""
 
 
 def let_timers_be_late() -> None:
-    """Of this thread, and of what it starts: by REPORT_S, if the kernel lets us choose."""
+    """Let the timers of this thread, and of what it starts, end later by REPORT_S, if the kernel allows it."""
     file = f"/proc/{threading.get_native_id()}/timerslack_ns"
     with contextlib.suppress(OSError), open(file, "wb", buffering=0) as slack:
         slack.write(b"%d" % round(REPORT_S * 1e9))
 
 
-class Sent(msgspec.Struct, frozen=True):
-    """One flow as its sender saw it.
+class Sent(msgspec.Struct, frozen=True, rename={"due": "asked", "outcome": "how"}):
+    """One flow as its sender saw it, in a line that calls ``due`` asked and ``outcome`` how.
 
-    ``asked``: when it was due; ``start``: when it asked for a connection, or was first written to one that stood, None
+    ``due``: when it was due; ``start``: when it asked for a connection, or was first written to one that stood, None
     when it could not even do that; ``connected``: when it had one of its own; ``end``: when the receiver had confirmed
-    it. ``how``: ``done``, ``cut off`` by the end of the run, or what went wrong, in the system's words. ``rtt_us``:
+    it. ``outcome``: ``done``, ``cut off`` by the end of the run, or what went wrong, in the system's words. ``rtt_us``:
     the smoothed round-trip time at the end.
     """
 
     number: int
-    asked: float
+    due: float
     start: float | None
     connected: float | None
     end: float
-    how: str
+    outcome: str
     retransmissions: int
     rtt_us: int
 
 
-class Arrived(msgspec.Struct, frozen=True):
+class Arrived(msgspec.Struct, frozen=True, rename={"outcome": "how"}):
     """One flow as its receiver saw it: its ``first`` and ``last`` byte, and ``bins``, the bytes in each
-    `harness.hosts.connections.BIN_S` after ``accepted``. ``how``: ``done``, ``cut off``, or what went wrong."""
+    `harness.hosts.connections.BIN_S` after ``accepted``. ``outcome``: ``done``, ``cut off``, or what went wrong."""
 
     number: int
-    how: str
+    outcome: str
     accepted: float
     first: float
     last: float
@@ -98,7 +99,7 @@ class _Line(msgspec.Struct):
 
 
 def read_records(outputs: Iterable[Path]) -> tuple[dict[int, Sent], dict[int, Arrived]]:
-    """The records of both ends by the flows' numbers; what is no line of a record is left out."""
+    """The records of both ends, by the numbers of their flows. Lines that are not records are skipped."""
     sent, arrived = {}, {}
     decoder = msgspec.json.Decoder(_Line)
     for output in outputs:
@@ -107,7 +108,8 @@ def read_records(outputs: Iterable[Path]) -> tuple[dict[int, Sent], dict[int, Ar
                 try:
                     record = decoder.decode(line)
                 except msgspec.DecodeError:
-                    continue  # of a process that was ended while it wrote
+                    # A process that was ended while it wrote leaves half a line.
+                    continue
                 if record.sent is not None:
                     sent[record.sent.number] = record.sent
                 if record.arrived is not None:
@@ -209,10 +211,10 @@ class Traffic(ABC):
 
 
 BLOCK_BYTES = 128 << 10
-"""What iperf writes at once."""
+"""iperf writes so many bytes at once."""
 SINK = str(Path(__file__).parents[1] / "hosts" / "sink.py")
 HELD_S = 0.02
-"""For how long a client may have to wait for a processor, seconds."""
+"""A client may have to wait so long for a processor, seconds."""
 
 
 def unsent_bytes(mbps: float) -> int:
@@ -336,12 +338,12 @@ def listens_on(proc_net_tcp: str, port: int) -> bool:
 
 PROGRAM = Path(peer.__file__).resolve()
 LEAD_S = 0.5
-"""From telling the programs when to begin until then: all must have heard it."""
+"""The programs are told to begin so much later, because all of them must have heard it by then."""
 WAKE_S = 0.01
-"""For how long a flow at full rate may arrive before its receiver is woken."""
+"""What a flow at full rate brings in this time wakes its receiver; less does not."""
 LINGER_FACTOR = 4
-"""A lasting flow that has written all has so many times as long as it needs alone for what still waits, in its socket
-and in a queue."""
+"""A lasting flow that has written everything gets so many times as long as what still waits, in its socket and in a
+queue, takes when it is alone."""
 
 
 class Transfers(Traffic):
@@ -470,7 +472,7 @@ class Transfers(Traffic):
         if self._graph is not None:
             start, end = np.full((2, len(self._graph)), np.nan)
             for number, record in sent.items():
-                if record.start is not None and record.how == "done":
+                if record.start is not None and record.outcome == "done":
                     start[number] = record.start - self._begin
                     end[number] = (arrived[number].last if number in arrived else record.end) - self._begin
             self.collective = completed(self._graph, start, end, self._spec.link_mbps)
@@ -480,9 +482,9 @@ class Transfers(Traffic):
             flow.sent, flow.arrived = sent.get(number), arrived.get(number)
             flow.started = self._epoch(self._begin)
             if flow.sent is not None:
-                flow.started = self._epoch(flow.sent.start or flow.sent.asked)
+                flow.started = self._epoch(flow.sent.start or flow.sent.due)
                 flow.report = _report(topo.host_ip(flow.src), topo.host_ip(flow.dst), flow)
-            outcome = "not started" if flow.sent is None else flow.sent.how
+            outcome = "not started" if flow.sent is None else flow.sent.outcome
             cut = outcome == "cut off" or (outcome == "not started" and not self.troubles)
             if outcome != "done" and (all_must_end or not (cut and flow.size_bytes is not None)):
                 failed.append(f"{flow} ({outcome})")

@@ -30,7 +30,7 @@ from traffic.flows import SERVER_PORT
 Window = tuple[float, float]
 """Beginning and end, seconds since the traffic started."""
 SAME_MOMENT_S = 1e-9
-"""Flows that end within so short a time end together: floating point would have it go on for ever."""
+"""Flows whose ends are no further apart end together. Otherwise rounding could have them take turns for ever."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class RoutedFlow:
 
 
 def links_down_at(outages: Sequence[Outage], t: float) -> frozenset[int]:
-    """What is out of service at a time; ``outages`` are in order."""
+    """The directed links that are out of service at a time. ``outages`` are in the order of their times."""
     return next((outage.links for outage in reversed(outages) if outage.t <= t), frozenset())
 
 
@@ -180,7 +180,7 @@ class MeasuredFlow:
     def completion_s(self) -> float | None:
         """Seconds from asking for a connection to the last byte's arrival; None when it did not complete."""
         sent, arrived = self.emulated.sent, self.emulated.arrived
-        if sent is None or arrived is None or sent.start is None or not sent.how == arrived.how == "done":
+        if sent is None or arrived is None or sent.start is None or not sent.outcome == arrived.outcome == "done":
             return None
         return arrived.last - sent.start
 
@@ -214,11 +214,12 @@ class MeasuredFlow:
         return rates
 
     def record(self, window: Window, fair_end: float) -> FlowRecord:
-        """As it is stored; ``fair_end``: when it should have had all, nan for one without an end."""
+        """The flow as it is stored in run.json. ``fair_end``: when it should have had all, in seconds since the traffic
+        started; nan for a flow without an end."""
         report, sent, duration = self.emulated.report, self.emulated.sent, self.completion_s
         more: dict[str, Any] = {}
         if sent is not None and sent.start is not None:
-            more = {"late_s": round(sent.start - sent.asked, 6), "rtt_ms": round(sent.rtt_us / 1e3, 3)}
+            more = {"late_s": round(sent.start - sent.due, 6), "rtt_ms": round(sent.rtt_us / 1e3, 3)}
             more |= {"retransmissions": sent.retransmissions}
             if sent.connected is not None:
                 more |= {"connect_s": round(sent.connected - sent.start, 6)}
@@ -235,7 +236,7 @@ class MeasuredFlow:
             ack_paths=_stored(self.acknowledgements.paths),
             size_bytes=self.emulated.size_bytes,
             completion_s=None if duration is None else round(duration, 6),
-            how=sent.how if sent is not None else None if math.isinf(self.end) else "not started",
+            how=sent.outcome if sent is not None else None if math.isinf(self.end) else "not started",
             fluid_s=None if math.isnan(fair_end) else round(fair_end - self.start, 6),
             **more,
         )

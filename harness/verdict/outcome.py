@@ -35,19 +35,19 @@ from topos.wire import (
 from traffic.workload import Workload
 
 LONG_FLOW_S = 0.5
-"""Flows that would take this long at least show whether the machine kept up; shorter ones show how TCP starts."""
+"""A flow that takes at least so long shows whether the machine kept up. A shorter one shows how TCP starts."""
 CONNECTION_BYTES = 2 * SYN_FRAME + 5 * BARE_FRAME
-"""What a connection brings to both its hosts besides data and acknowledgements: SYN, SYN-ACK, ACK; the sink's FIN,
-its ACK, the sender's FIN, its ACK."""
+"""What a connection brings to its two hosts besides data and acknowledgements: SYN, SYN-ACK and ACK; the sink's FIN and
+its ACK, the sender's FIN and its ACK."""
 REORDERED_BYTES = BARE_FRAME + 28
-"""An acknowledgement that a segment out of order causes, which names three blocks that came (RFC 2018)."""
+"""The acknowledgement that a segment out of order causes. It names three blocks that came (RFC 2018)."""
 ANSWER_BYTES = 2 * BARE_FRAME + NUMBER.size
-"""What a message of a collective brings besides: its receiver's answer, and the acknowledgement of that."""
+"""What a message of a collective brings besides its data: the receiver's answer, and the acknowledgement of that."""
 CLOCK_S = 0.25
-"""The epoch's clock, which tells when counters were read and paths changed, may gain or lose this much during a run: it
-runs 0.05 % fast at most, and is set by more."""
+"""The epoch's clock tells when counters were read and paths changed. It may gain or lose this much during a run: it
+runs at most 0.05 % fast, and who sets it moves it by more."""
 LATE_S = 0.1
-"""A sender may open a connection this long after it was due; the median flow is meant."""
+"""The median flow's sender may open its connection so much later than it was due."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +104,9 @@ class Outcome:
     @cached_property
     def progress(self) -> float | None:
         """How long the flows that take long (of a collective, whose connections stay, all flows) should have taken, all
-        together, over how long they took; None when there was none. One that was cut off took the time it had at
-        least. Together, because TCP does not share a link fairly: what one flow has less, another has more."""
+        together, over how long they took; None when no flow took so long. A flow that was cut off took at least the
+        time that it had. Together, because TCP does not share a link fairly: what one flow has less, another has
+        more."""
         fair_durations_s = durations_s = 0.0
         minimum_s = LONG_FLOW_S if self.workload.graph is None else 0.0
         for flow, end in zip(self.flows, self.fair.end.tolist(), strict=True):
@@ -170,10 +171,10 @@ class Outcome:
             reasons.append(f"this machine's clock was set during the run: it moved by {moved:+.2f} s")
         if self.lasts:
             return reasons
-        late = [sent.start - sent.asked for flow in self.observation.flows if (sent := flow.sent) and sent.start]
+        late = [sent.start - sent.due for flow in self.observation.flows if (sent := flow.sent) and sent.start]
         if late and float(np.median(late)) > LATE_S:
             reasons.append(f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more")
-        unknown = sum(not one.routed.paths and bool(one.intervals) for one in self.flows)
+        unknown = sum(not flow.routed.paths and bool(flow.intervals) for flow in self.flows)
         if self.topo.num_cores > 1 and self.spec.chosen.gap_us is None and unknown > 0.01 * len(self.flows):
             reasons.append(f"the controller does not know the paths of {unknown} of {len(self.flows)} flows")
         return reasons
@@ -181,14 +182,14 @@ class Outcome:
     @property
     def completion(self) -> tuple[Completion, ...]:
         each = zip(self.flows, self._alone_bytes_per_s.tolist(), strict=True)
-        rows = [row for one, alone in each if (row := self._sized(one, alone)) is not None]
+        rows = [row for flow, alone in each if (row := self._sized(flow, alone)) is not None]
         size, durations, ended, per_s = np.array(rows).reshape(-1, 4).T
         sent = [flow.sent for flow in self.observation.flows if flow.sent is not None]
-        shakes = [one.connected - one.start for one in sent if one.connected is not None and one.start is not None]
+        shakes = [end.connected - end.start for end in sent if end.connected is not None and end.start is not None]
         alone = size / per_s + 1.5 * min(shakes, default=0.0)
         # The classes are those of links of 1 Gb/s.
         classes = by_class(size / self.workload.size_scale, durations, alone, ended.astype(bool))
-        return tuple(one for one in classes if one.flows)
+        return tuple(row for row in classes if row.flows)
 
     def _sized(self, measured: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
         """Bytes, seconds, whether it ended, and what it has ``alone``, bytes per second: of a flow that has a size and
@@ -198,12 +199,12 @@ class Outcome:
         size, sent, arrived = measured.emulated.size_bytes, measured.emulated.sent, measured.emulated.arrived
         if size is None or sent is None or sent.start is None:
             return None
-        due_s = sent.asked - (self.observation.begin - self.observation.clock_offset)
+        due_s = sent.due - (self.observation.begin - self.observation.clock_offset)
         if not self.ends_itself and not self.window[0] <= due_s < self.window[1]:
             return None
         if measured.completion_s is not None:
             return size, measured.completion_s, True, alone
-        if sent.how != "cut off":
+        if sent.outcome != "cut off":
             return None
         left = size - (0 if arrived is None else arrived.bytes)
         return size, sent.end - sent.start + left / alone, False, alone
@@ -219,7 +220,8 @@ class Outcome:
 
     @property
     def turns(self) -> Turns | None:
-        """Of a shuffle: how long it took, when the hosts were done on average, and their goodput (section 6.3)."""
+        """How long a shuffle took, when its hosts were done on average, and their goodput (section 6.3). None for other
+        traffic."""
         if not self.in_turns:
             return None
         if any(flow.completion_s is None for flow in self.flows):
@@ -239,7 +241,7 @@ class Outcome:
 
 
 STAYED_S = 2.0
-"""A flow that comes and goes is asked how it fared after a failure when it was there so long after it."""
+"""Of flows that come and go, those that were there for so long after a failure tell how they fared."""
 
 
 class Recovery:

@@ -26,9 +26,9 @@ from topos.network import Network
 from traffic.programs import Series
 
 COUNTED = ("processor_s", "packet_ins", "packet_outs", "flow_mods", "statistics_requests", "statistics_bytes")
-"""What a controller counts of itself."""
+"""What a controller counts of its own work."""
 OF_ONE_RUN = ("scheme", "traffic", "trial", "seed")
-"""Of a run's spec: what stands beside the settings in run.json, as it differs between the runs of a sweep."""
+"""Fields of a spec that differ between the runs of a sweep. They stand beside the settings in run.json."""
 
 
 def unmeasured(spec: RunSpec) -> Run:
@@ -56,7 +56,7 @@ def failed_run(spec: RunSpec, *reasons: str) -> Run:
     return msgspec.structs.replace(unmeasured(spec), reasons=tuple(one_line(reason, most=1000) for reason in reasons))
 
 
-def judged(spec: RunSpec, folder: Path) -> Run:
+def judge_files(spec: RunSpec, folder: Path) -> Run:
     """The result of a run whose files, as the guest or root's process left them, are in ``folder``. ValueError, one
     sentence, where what was seen cannot be read."""
     observation = read_seen(folder)
@@ -73,10 +73,12 @@ def judged(spec: RunSpec, folder: Path) -> Run:
 
 
 def result_of(spec: RunSpec, observation: Observation) -> Run:
-    """What a run was worth. Raises RunFailed when a host was not sampled."""
+    """The result of a run by what was observed of it. Raises RunFailed when a host was not sampled."""
     outcome = Outcome(spec, observation)
     topo, flows, window = outcome.topo, outcome.flows, outcome.window
     counters = Counters(topo, observation.series, observation.begin)
+    # The log is a user's controller's, which may say anything: a core that is not there would be an index out of range
+    # below.
     _check_cores(topo, observation.events)
     recovery = Recovery(topo, spec, observation.outages, flows)
     ports = counters.means(window)
@@ -124,7 +126,7 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
         rates=Rates(
             t=_rounded(counters.times),
             total_mbps=_rounded(counters.total_mbps),
-            hosts={name: _rounded(one.out_mbps[: counters.samples]) for name, one in counters.received.items()},
+            hosts={name: _rounded(port.out_mbps[: counters.samples]) for name, port in counters.received.items()},
         ),
         links={name: round(rate, 3) for name, rate in sorted(ports.items())},
         ack_streams={
@@ -257,7 +259,8 @@ class Counters:
 
 
 def costs(observation: Observation, flows: Sequence[MeasuredFlow], seconds: float) -> dict[str, float]:
-    """By name, for the result; what could not be seen is left out. ``seconds``: how long the traffic lasted."""
+    """What scheduling cost, by name, for run.json. Costs that could not be observed are missing. ``seconds``: how long
+    the traffic lasted."""
     costs_by_name: dict[str, float] = {
         **_controller(observation.events, observation.begin, seconds),
         **{name: int(count) for name, count in sorted(observation.tcp.items())},
@@ -269,7 +272,9 @@ def costs(observation: Observation, flows: Sequence[MeasuredFlow], seconds: floa
 
 
 def _controller(events: Sequence[Event], begin: float, seconds: float) -> dict[str, float]:
-    """What the controller did while the traffic ran. One that was started again has counted from 0 again."""
+    """What the controller did while the traffic ran: percent of a processor, and events per second. A controller that
+    was started again counted from 0 again."""
+    # The controller tells its counts once a second. Those of a user's controller may lack some, or be no numbers.
     alive = [
         event
         for event in events

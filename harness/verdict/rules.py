@@ -12,7 +12,7 @@ not judged when no rule of speed could say that the machine was fast enough. Whi
 found, is part of the verdict. What the limits of the rules were set by: docs/notes/emulation.md.
 
 Doubts that are no rules condemn a run as well: what troubled the senders, or that they sent for too short a time
-(`verdict.outcome`), the controller's errors (`verdict.result`), and what befell the job (`jobs.publish`).
+(`verdict.outcome`), the controller's errors (`verdict.result`), and what befell the job (`jobs.carry_out`).
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from topos.network import Network
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 
 MOVED_S = 0.25
-"""How far the log's time of a move and that of the first packet on the new path may be apart, beside the queue. For
-both a flow still delivers what came by its old path: packets that were in a queue there, and those behind them that
-had come before."""
+"""The log's time of a move and the time of the first packet on the new path may be so far apart, besides what the queue
+takes. For that long a flow also delivers what came by its old path: packets that waited in a queue there, and those
+behind them that had come before."""
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,12 @@ def _unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Float64, mo
 
 TCP_SETTLES_S = 5.0
 SETTLE_ROUND_TRIPS = 25
-"""After this long TCP fills the path it began on or was moved to; long queues on slow links take many round trips."""
+"""TCP has filled the path that it began on, or was moved to, after the longer of these two. Where links are slow and
+queues long, it takes many round trips."""
 CABLES = 6
-"""Of the longest path of a fat-tree, host to host."""
+"""The cables on the longest path of a fat-tree, from host to host."""
 LEAST_WINDOW_S = 1.0
-"""Rates are read once a second."""
+"""A window is no shorter, because rates are read once a second."""
 
 
 @dataclass(frozen=True)
@@ -175,18 +176,20 @@ def through_queue_s(spec: RunSpec) -> float:
 
 
 LIMIT_EXCESS = 0.01
-"""A shaped port may carry this much more than its rate before its limit is in doubt (sampling jitter)."""
+"""A port may carry so much more than its rate before its limit is in doubt, because samples are not taken at even
+times."""
 TOOLS_DISAGREE = 0.05
-"""How far apart bwm-ng's and iperf's totals may be, after iperf's payload is converted to bytes on the wire."""
+"""The totals of bwm-ng and iperf may be so far apart, once iperf's payload is converted to bytes on the wire."""
 CLAIM_EXCESS = 0.10
-"""What the flows placed on a link may have delivered beyond what its own counter says, as a share of the link's rate,
-before the paths that the controller claims are in doubt."""
+"""The flows that the log gives to a link may have delivered so much more than the link's counter says, as a share of
+its rate, before the log's paths are in doubt."""
 MIN_OF_MAXMIN = 0.85
-"""A run below this share of the max-min fair total for its own paths was slowed by the machine, or by TCP, not by
-paths. It is coarse: above it, other rules have to say that the machine was fast enough."""
+"""A run with less than this share of the max-min fair total of its own paths was slowed by the machine, or by TCP, and
+not by its paths. The rule is coarse: above it, other rules have to say that the machine was fast enough."""
 MIN_OF_FULL = 0.97
-"""What half of the links that have to be full must carry of their rate at least. The median, because TCP does not
-share a path of several full links as max-min fairness does; a machine that is too slow is so for every link."""
+"""Half of the links that have to be full must carry at least this share of their rate. It is the median, because TCP
+does not share a path of several full links as max-min fairness does, while a machine that is too slow is too slow for
+every link."""
 TOTAL = "total"
 
 
@@ -264,7 +267,7 @@ def judge(evidence: Evidence, doubts: Sequence[str] = ()) -> Judgement:
 
 
 def _rounded(rule: Rule) -> Rule:
-    """As it is stored: without numbers that are none."""
+    """The rule as it is stored: numbers are rounded, and None where they are infinite or nan."""
     numbers = {name: getattr(rule, name) for name in ("found", "least", "most")}
     finite = {name: round(n, 4) if n is not None and math.isfinite(n) else None for name, n in numbers.items()}
     return replace(rule, kept=None if rule.kept is None else bool(rule.kept), **finite)

@@ -13,10 +13,9 @@ import click
 import msgspec
 import numpy as np
 
-from plots.pictures import picture
-from plots.style import DASHES, INK, MUTED, logarithmic
+from plots import DASHES, INK, MUTED, logarithmic, picture
 from record.output import plain_table
-from studies.hifi.scene import KEPT, Flow, Scene, Seen, packets_for, played
+from studies.hifi.scene import KEPT, Flow, Observed, Scene, packets_for, play_scenes
 from studies.study import Parts, Row, Rows, Study, column, grouped, study
 from topos.wire import DEFAULT_MTU
 
@@ -41,9 +40,10 @@ def hifi() -> None:
 # then reorders packets of a burst, which no switch does, so here it does not.
 
 FRAMES = 425
-"""Full packets that fit in the queue."""
+"""So many full packets fit in the queue."""
 RAMP = (35_000 - 30_000) / 1500
-"""Packets from the first mark until all are marked, as in the original's RED (min 30000, max 35000)."""
+"""So many packets are between the first mark and the length from which on all are marked, as in the original's RED (min
+30000, max 35000)."""
 MARKS = {10.0: 20, 100.0: 20, 1000.0: 65}
 LENGTH_S = {10.0: 60.0, 100.0: 60.0, 1000.0: 6.0}
 QUICK_SHARE = 0.25
@@ -80,32 +80,39 @@ def dctcp_scene(mbps: float, control: str, seed: int, quick: bool = False) -> Sc
     )
 
 
-def dctcp_row(seen: Seen) -> Row:
+def dctcp_row(observed: Observed) -> Row:
     """The result of a scene: the queue in full frames over its samples, the port's utilisation as a share of its rate,
     both flows' rates, drops and timeouts."""
-    scene, queue, rates = seen.scene, seen.queue_packets, seen.goodput
+    scene, queue, rates = observed.scene, observed.queue_packets, observed.goodput
     names = ("least", "p5", "p25", "median", "p75", "p95", "most")
     return {
         "mbps": scene.mbps, "congestion_control": scene.congestion_control,
         "marks": scene.mark_packets if scene.congestion_control == "dctcp" else 0,
         "seed": scene.seed, "seconds": scene.seconds, "looks": queue.size,
         **dict(zip(names, np.percentile(queue, (0, 5, 25, 50, 75, 95, 100)).tolist(), strict=True)),
-        "mean": float(queue.mean()), "utilisation": seen.utilisation, "least_flow_mbps": float(rates.min()),
-        "most_flow_mbps": float(rates.max()), "drops": seen.drops, "timeouts": seen.tcp.get("timeouts", 0),
-        "out_of_order": seen.tcp.get("segments_out_of_order", 0),
+        "mean": float(queue.mean()), "utilisation": observed.utilisation, "least_flow_mbps": float(rates.min()),
+        "most_flow_mbps": float(rates.max()), "drops": observed.drops, "timeouts": observed.tcp.get("timeouts", 0),
+        "out_of_order": observed.tcp.get("segments_out_of_order", 0),
     }  # fmt: skip
 
 
-def quantiles(seen: Seen) -> list[Row]:
+def quantiles(observed: Observed) -> list[Row]:
     """Each percentile of a scene's queue, packets; the picture is drawn from these."""
-    which = {"mbps": seen.scene.mbps, "congestion_control": seen.scene.congestion_control, "seed": seen.scene.seed}
-    percentiles = np.percentile(seen.queue_packets, range(101)).tolist()
-    return [{**which, "percent": percent, "packets": packets} for percent, packets in enumerate(percentiles)]
+    settings = {
+        "mbps": observed.scene.mbps,
+        "congestion_control": observed.scene.congestion_control,
+        "seed": observed.scene.seed,
+    }
+    percentiles = np.percentile(observed.queue_packets, range(101)).tolist()
+    return [{**settings, "percent": percent, "packets": packets} for percent, packets in enumerate(percentiles)]
 
 
-def _dctcp_rows(name: str, answers: dict[tuple[Scene, ...], list[list[Seen]]]) -> Rows:
-    ((seen,),) = answers.values()
-    return {name: [dctcp_row(each) for each in seen], f"{name}-queue": [q for each in seen for q in quantiles(each)]}
+def _dctcp_rows(name: str, answers: dict[tuple[Scene, ...], list[list[Observed]]]) -> Rows:
+    ((observed,),) = answers.values()
+    return {
+        name: [dctcp_row(each) for each in observed],
+        f"{name}-queue": [q for each in observed for q in quantiles(each)],
+    }
 
 
 def _table_of_queues(rows: Rows) -> Parts:
@@ -146,17 +153,17 @@ def dctcp(bw: str, seeds: int | None, quick: bool) -> Study:
     many = range(1, 1 + (seeds or (1 if quick else 5)))
     scenes = tuple(dctcp_scene(float(bw), control, seed, quick) for control in DCTCP_CONTROLS for seed in many)
     name = "dctcp" if bw == "100" else "dctcp-1g"
-    return Study([scenes], played, partial(_dctcp_rows, name), _table_of_queues, _draw_queues, label="playing")
+    return Study([scenes], play_scenes, partial(_dctcp_rows, name), _table_of_queues, _draw_queues, label="playing")
 
 
 # A link's scheduling (sections 3.4 and 5.1): the time between packets of a full link against what their bits take.
 
 BINS = (0, *(digit * 10.0**power for power in range(-2, 3) for digit in (1, 2, 5)), math.inf)
-"""How far it is from the ideal, %."""
+"""Bounds of the histogram: how far a gap is from the ideal, in percent."""
 RATES = {10.0: "#009e73", 100.0: "#0072b2", 1000.0: "#d55e00"}
-"""Mb/s, and their colours."""
+"""The rates of the links, in Mb/s, and their colours."""
 GAPS = 25_000
-"""Packets, as many as Mininet-HiFi kept at 100 Mb/s."""
+"""So many packets are looked at, as many as Mininet-HiFi kept at 100 Mb/s."""
 HIFI_GAPS: dict[float, tuple[int, dict[float, int]]] = {
     100.0: (24_850, {1: 7628, 2: 3641, 5: 868, 10: 48, 20: 19, 50: 3, 100: 0}),
     1000.0: (45_536, {10: 18_871, 20: 15_012, 50: 10_185, 100: 5665, 200: 4050, 500: 3141}),
@@ -174,26 +181,30 @@ def fidelity_scene(mbps: float, seed: int, quick: bool = False) -> Scene:
     return msgspec.structs.replace(scene, name=name, seconds=max(3.0, end), window=(begin, end), packets=True)
 
 
-def fidelity_row(seen: Seen) -> Row:
+def fidelity_row(observed: Observed) -> Row:
     """``ideal_us``: of a full frame. ``least``, ``median``, ``most``: the time between packets, % from the ideal."""
-    off = 100 * seen.off_ideal
+    off = 100 * observed.off_ideal
     return {
-        "mbps": seen.scene.mbps, "seed": seen.scene.seed, "packets": off.size, "ideal_us": 1e3 * seen.scene.frame_ms,
+        "mbps": observed.scene.mbps, "seed": observed.scene.seed, "packets": off.size,
+        "ideal_us": 1e3 * observed.scene.frame_ms,
         **dict(zip(("least", "median", "most"), np.percentile(off, (0, 50, 100)).tolist(), strict=True)),
-        "utilisation": seen.utilisation, "drops": seen.drops,
+        "utilisation": observed.utilisation, "drops": observed.drops,
     }  # fmt: skip
 
 
-def histogram(seen: Seen) -> list[Row]:
+def histogram(observed: Observed) -> list[Row]:
     """How many packets are at least ``from_percent`` from the ideal, and less than what the next row says."""
-    packets, _ = np.histogram(100 * np.abs(seen.off_ideal), BINS)
-    which = {"mbps": seen.scene.mbps, "seed": seen.scene.seed}
-    return [{**which, "from_percent": low, "packets": n} for low, n in zip(BINS, packets.tolist(), strict=False)]
+    packets, _ = np.histogram(100 * np.abs(observed.off_ideal), BINS)
+    settings = {"mbps": observed.scene.mbps, "seed": observed.scene.seed}
+    return [{**settings, "from_percent": low, "packets": n} for low, n in zip(BINS, packets.tolist(), strict=False)]
 
 
-def _fidelity_rows(answers: dict[tuple[Scene, ...], list[list[Seen]]]) -> Rows:
-    ((seen,),) = answers.values()
-    return {"fidelity": [*map(fidelity_row, seen)], "fidelity-histogram": [q for each in seen for q in histogram(each)]}
+def _fidelity_rows(answers: dict[tuple[Scene, ...], list[list[Observed]]]) -> Rows:
+    ((observed,),) = answers.values()
+    return {
+        "fidelity": [*map(fidelity_row, observed)],
+        "fidelity-histogram": [q for each in observed for q in histogram(each)],
+    }
 
 
 def _beyond(rows: Rows) -> dict[tuple[str, float], dict[float, float]]:
@@ -225,8 +236,8 @@ def _draw_gaps(rows: Rows, path: Path) -> None:
             (line,) = axes.plot(off, [beyond[each] for each in off], marker="o", ms=3, color=RATES[mbps])
             line.set(ls="-" if who == "ours" else DASHES, label=f"{who}, {mbps:g} Mb/s")
         axes.set(xlabel="time between packets, at least so far from the ideal, %", ylabel="packets, %")
-        for which in ("x", "y"):
-            logarithmic(axes, which)
+        for dimension in ("x", "y"):
+            logarithmic(axes, dimension)
         axes.legend(fontsize=8)
 
 
@@ -235,7 +246,7 @@ def fidelity(seeds: int | None, quick: bool) -> Study:
     """Measure how evenly a full link sends: times between packets, beside Mininet-HiFi's."""
     many = range(1, 1 + (seeds or (1 if quick else 5)))
     scenes = tuple(fidelity_scene(mbps, seed, quick) for mbps in RATES for seed in many)
-    return Study([scenes], played, _fidelity_rows, _table_of_gaps, _draw_gaps, label="playing")
+    return Study([scenes], play_scenes, _fidelity_rows, _table_of_gaps, _draw_gaps, label="playing")
 
 
 # How small a buffer can be: long flows over one link with a long delay (section 5.3). Appenzeller, Keslassy and McKeown
@@ -276,9 +287,9 @@ class Link(NamedTuple):
 
 
 HIFI = Link("hifi", 62.5, 87.0)
-"""Los Angeles to Houston; RTT C is 453 packets."""
+"""The path from Los Angeles to Houston, whose product of round trip and rate, RTT C, is 453 packets."""
 APPENZELLER = Link("appenzeller", 155.0, 99.94)
-"""Figure 15's OC3: RTT C is 1,291 packets."""
+"""The OC3 link of Appenzeller's Figure 15. RTT C is 1,291 packets."""
 
 
 SEARCH, ONE_FLOW, CELLS, QUICK = (30.0, 30.0), (60.0, 180.0), (10.0, 20.0), (8.0, 12.0)
@@ -303,14 +314,15 @@ def buffer_scene(link: Link, flows: int, control: str, buffer: int, times: Times
     )
 
 
-def point(link: Link, seen: Seen) -> Row:
+def point(link: Link, observed: Observed) -> Row:
     """The result of a scene: the utilisation of the port, as a share of its rate, between warm-up and end."""
-    one = seen.scene
+    scene = observed.scene
     return {
-        "link": link.name, "mbps": link.mbps, "rtt_ms": link.rtt_ms, "flows": len(one.flows),
-        "congestion_control": one.congestion_control, "buffer": one.frames_that_fit, "seed": one.seed,
-        "seconds": one.seconds, "utilisation": seen.utilisation, "queue_mean": float(seen.queue_packets.mean()),
-        "drops": seen.drops, "timeouts": seen.tcp.get("timeouts", 0),
+        "link": link.name, "mbps": link.mbps, "rtt_ms": link.rtt_ms, "flows": len(scene.flows),
+        "congestion_control": scene.congestion_control, "buffer": scene.frames_that_fit, "seed": scene.seed,
+        "seconds": scene.seconds, "utilisation": observed.utilisation,
+        "queue_mean": float(observed.queue_packets.mean()), "drops": observed.drops,
+        "timeouts": observed.tcp.get("timeouts", 0),
     }  # fmt: skip
 
 
@@ -325,8 +337,8 @@ def search(link: Link, cases: Sequence[Case], times: Times) -> tuple[list[Row], 
     points: dict[tuple[int, str, int], Row] = {}
     while steps := {case: size for case in cases if (size := between(short[case], enough[case]))}:
         keys = sorted({(flows, control, size) for (control, flows, _), size in steps.items()} - points.keys())
-        seen = played([buffer_scene(link, *key, times) for key in keys])
-        points |= {key: point(link, one) for key, one in zip(keys, seen, strict=True)}
+        observations = play_scenes([buffer_scene(link, *key, times) for key in keys])
+        points |= {key: point(link, observed) for key, observed in zip(keys, observations, strict=True)}
         for case, size in steps.items():
             control, flows, target = case
             (enough if points[flows, control, size]["utilisation"] >= target else short)[case] = size
@@ -353,22 +365,26 @@ def published_points() -> list[Row]:
     buffers = [round(share * HIFI.product) for share in ONE_FLOW_SHARES]
     single = [buffer_scene(HIFI, 1, control, buffer, ONE_FLOW) for control in CONTROLS for buffer in buffers]
     cells = [buffer_scene(APPENZELLER, flows, "reno", buffer, CELLS) for flows, buffer, *_ in FIGURE_15]
-    return [point(link, seen) for link, asked in ((HIFI, single), (APPENZELLER, cells)) for seen in played(asked)]
+    return [
+        point(link, observed)
+        for link, scenes in ((HIFI, single), (APPENZELLER, cells))
+        for observed in play_scenes(scenes)
+    ]
 
 
 def play_buffers(quick: bool) -> Rows:
     """The search for the smallest buffers; unless ``quick``, for all cases, and the published points too."""
     cases = [("reno", 10, 0.99), ("reno", 100, 0.99)] if quick else [*itertools.product(CONTROLS, FLOWS, TARGETS)]
-    least, points = search(HIFI, cases, QUICK if quick else SEARCH)
-    return {"buffers": points if quick else points + published_points(), "least": least}
+    smallest, points = search(HIFI, cases, QUICK if quick else SEARCH)
+    return {"buffers": points if quick else points + published_points(), "least": smallest}
 
 
 def _tables_of_buffers(rows: Rows) -> Parts:
-    least = plain_table("The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C")
+    smallest = plain_table("The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C")
     cells = "{congestion_control} {target:.1%} {flows} {least} {rule:.0f} {product}"
     for row in rows["least"]:
-        least.add_row(*cells.format(**row).split())
-    tables: Parts = [least]
+        smallest.add_row(*cells.format(**row).split())
+    tables: Parts = [smallest]
     appenzeller = [row for row in rows["buffers"] if row["link"] == APPENZELLER.name]
     if appenzeller:
         beside = plain_table("Utilisation, %, Reno", "flows", "buffer", "ours", "ns-2", "router")
@@ -388,8 +404,8 @@ def _draw_buffers(rows_by_file: Rows, path: Path) -> None:
             axes.plot(list(rule), list(rule.values()), color=INK, ls=DASHES, label="RTT C / sqrt(n)")
             axes.axhline(rows[0]["product"], color=MUTED, ls=DASHES, label="RTT C")
             for control in CONTROLS:
-                least = {row["flows"]: row["least"] for row in rows if row["congestion_control"] == control}
-                axes.plot(list(least), list(least.values()), "o-", color=COLOURS[control], label=control)
+                smallest = {row["flows"]: row["least"] for row in rows if row["congestion_control"] == control}
+                axes.plot(list(smallest), list(smallest.values()), "o-", color=COLOURS[control], label=control)
             axes.set(xscale="log", xlabel="flows", title=f"{target:.1%} of the link")
             logarithmic(axes)
             axes.set_xticks(list(rule), [str(n) for n in rule])

@@ -24,7 +24,7 @@ from harness.network import (
     Shape,
     Tcp,
     count_ports,
-    permitted,
+    permit,
     shape_ports,
     verify_shapes,
 )
@@ -33,7 +33,7 @@ from harness.run.trace import Packets
 from record.files import temporary_folder
 from record.spec import RunSpec
 from studies import star
-from studies.hifi.scene import Done, Look, Packet, Scene, Seen
+from studies.hifi.scene import Done, Look, Observed, Packet, Scene
 from topos.fattree import port_name
 from topos.network import NonBlocking
 from traffic.flows import SERVER_PORT
@@ -44,11 +44,11 @@ WATCHED = port_name(NonBlocking.SWITCH, 1)
 ETH_P_IP = 0x0800
 
 
-def play(scene: Scene, folder: Path) -> Seen:
+def play(scene: Scene, folder: Path) -> Observed:
     topo = NonBlocking(1 + scene.senders)
     options = FabricOptions(scene.shape, Tcp(scene.congestion_control, min_rto_ms=scene.rto_min_ms))
     with (
-        permitted(scene.congestion_control, folder),
+        permit(scene.congestion_control, folder),
         Children() as children,
         Fabric(topo, options, folder, children) as fabric,
     ):
@@ -65,11 +65,13 @@ def play(scene: Scene, folder: Path) -> Seen:
         spec = RunSpec("nonblocking", traffic, seconds=scene.seconds, link_mbps=woken_mbps, queue=queue, mtu=scene.mtu)
         transfers = Transfers(fabric, work, spec, folder, children)
         transfers.listen()
+        # The kernel counts from the making of a namespace on; what it counted until here is taken off below.
         before = tcp_counters(fabric)
         with contextlib.ExitStack() as watched:
             looking = watched.enter_context(Looking(fabric, scene))
             arriving = watched.enter_context(Arriving(fabric)) if scene.packets else None
             begin = transfers.start()
+            # The beginning is told by the epoch's clock. Looks are taken by the monotonic one, which nobody sets.
             looking.begin = begin - time.time() + time.monotonic()
             transfers.wait(lambda: None)
         tcp = tcp_counters(fabric)
@@ -77,18 +79,19 @@ def play(scene: Scene, folder: Path) -> Seen:
         drops = fabric.queue_drops()[WATCHED]
         transfers.hang_up()
         transfers.collect()
-        ended = [(flow, flow.sent.how if flow.sent else "not started") for flow in transfers.flows]
+        ended = [(flow, flow.sent.outcome if flow.sent else "not started") for flow in transfers.flows]
         # A flow that lasts may wait for a retransmission as the scene ends, and be cut off.
-        failed = [f"{flow} ({how})" for flow, how in ended if how not in ("done", "cut off")]
+        failed = [f"{flow} ({outcome})" for flow, outcome in ended if outcome not in ("done", "cut off")]
         if failed or transfers.troubles:
             raise RuntimeError("; ".join([*failed, *transfers.troubles]))
         done = [_done(flow, looking.begin, looking.begin + scene.seconds) for flow in transfers.flows]
         packets = arriving.between(begin, *scene.window) if arriving else ()
-        return Seen(scene, tuple(done), tuple(looking.looks), dict(tcp), drops, packets)
+        return Observed(scene, tuple(done), tuple(looking.looks), dict(tcp), drops, packets)
 
 
 def _build(scene: Scene, topo: NonBlocking, fabric: Fabric, folder: Path) -> None:
     star.lay(topo, fabric, folder)
+    # All ports have the shape of the receiver's by now. Senders have cables of their own where the scene says so.
     for number, host in enumerate(topo.hosts[1:], start=2):
         _shape_end(scene, port_name(host, 0), fabric.pid_of(host))
         if scene.delay_ms:
@@ -106,7 +109,8 @@ def _shape_end(scene: Scene, port: str, namespace: int) -> None:
 
 
 def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
-    """What became of it, counted from ``begin``. One of many on a slow link may have had no byte read at ``end``."""
+    """What became of a flow, in seconds since ``begin``. When many flows share a slow link, some may not have had a
+    byte read at ``end``."""
     sent, arrived = flow.sent, flow.arrived
     assert sent is not None
     assert sent.start is not None
@@ -140,9 +144,9 @@ class Looking(Sampler):
             return
         queue = count_ports(self._switch, EPORT)[WATCHED]
         rtt_ms = {
-            number: 1e3 * one.rtt_s
+            number: 1e3 * connection.rtt_s
             for number, host in enumerate(self._hosts, start=1)
-            for one in host.connections(SERVER_PORT)
+            for connection in host.connections(SERVER_PORT)
         }
         self.looks.append(Look(t, queue.queued, rtt_ms, queue.sent))
 
@@ -159,11 +163,13 @@ class Arriving(Packets):
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
+        # A packet that was not heard would look like a gap that the port never made.
         if self.missed:
             raise RuntimeError(f"{self.missed} packets were not seen")
 
     def between(self, begin: float, low: float, high: float) -> tuple[Packet, ...]:
-        """Those of the window, in seconds after ``begin``, which is in seconds since the epoch."""
+        """The packets that arrived in a part of the scene, ``low`` to ``high`` seconds after ``begin``, which is in
+        seconds since the epoch."""
         since = round(begin * 1e9)
         return tuple(Packet(t, size) for ns, size in self._arrived if low <= (t := (ns - since) * 1e-9) <= high)
 

@@ -28,19 +28,20 @@ if TYPE_CHECKING:
 KEPT = Path("results/runs/hifi")
 ROOT = Path(__file__).resolve().parents[2]
 OF_A_GUEST = 8
-"""Scenes, at most."""
+"""One guest plays so many scenes at most."""
 LONGEST_S = 1800.0
-"""Of ours, for the scenes of one guest."""
+"""The scenes of one guest may take so many of our seconds."""
 MOST_BYTES = 1 << 28
 
 
 def packets_for(frames: int) -> int:
-    """As a queue counts packets, of an MTU each, so many that ``frames`` whole frames fit in."""
+    """The length of a queue, which counts packets of an MTU each, that holds so many whole frames."""
     return -(-frames * (DEFAULT_MTU + ETHERNET_HEADER) // DEFAULT_MTU)
 
 
 class Flow(msgspec.Struct, frozen=True):
-    """From sender ``sender`` (from 1), ``start_s`` after the beginning; of ``size_bytes``, None: until the end."""
+    """A flow from sender ``sender`` (they count from 1), ``start_s`` after the beginning. It has ``size_bytes``; None:
+    it lasts until the end."""
 
     sender: int
     start_s: float
@@ -78,7 +79,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def shape(self) -> Shape:
-        """Of the receiver's port in the switch; an idle one lets no burst pass."""
+        """The shape of the receiver's port in the switch. A port that was idle lets no burst pass."""
         marks = self.congestion_control == "dctcp"
         return Shape(self.mbps, self.queue_packets, self.mtu, marks, EPORT, self.mark_packets, self.ramp_packets)
 
@@ -134,7 +135,7 @@ class Packet(msgspec.Struct, frozen=True, array_like=True):
     bytes: int
 
 
-class Seen(msgspec.Struct, frozen=True):
+class Observed(msgspec.Struct, frozen=True):
     """All that was seen. ``tcp``: the kernel's counters. ``drops``, at the receiver's port. ``packets``: to it."""
 
     scene: Scene
@@ -185,7 +186,7 @@ class Seen(msgspec.Struct, frozen=True):
         return (last.sent_bytes - first.sent_bytes) * 8e-6 / self.scene.mbps / (last.t - first.t)
 
 
-def played(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Seen]:
+def play_scenes(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Observed]:
     """What is seen of scenes: from ``kept``, or now, all that are missing.
 
     WorkerFailed, with what it said, when a guest fails.
@@ -197,12 +198,13 @@ def played(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Seen]:
         tell_user(f"{missing[0].name} and {len(missing) - 1} more ...")
     for n in range(0, len(missing), OF_A_GUEST):
         _play(missing[n : n + OF_A_GUEST], kept)
-    return [msgspec.json.decode(_place(scene, kept).read_bytes(), type=Seen) for scene in scenes]
+    return [msgspec.json.decode(_place(scene, kept).read_bytes(), type=Observed) for scene in scenes]
 
 
 def _place(scene: Scene, kept: Path) -> Path:
     from virtual.kernel import shipped
 
+    # The same scene on another kernel is another measurement, and gets a file of its own.
     digest = hashlib.sha256(msgspec.json.encode(scene) + shipped.identity().encode()).hexdigest()
     return kept / f"{scene.name}-{digest[:12]}.json"
 
@@ -229,6 +231,7 @@ def _play(scenes: Sequence[Scene], kept: Path) -> None:
             path = guest.results / f"{scene.name}.json"
             if ended.status and not path.exists():
                 raise WorkerFailed(f"{scene.name}: {ended.stderr.strip()[-2000:]}")
-            seen = read_regular(path, MOST_BYTES)
-            msgspec.json.decode(seen, type=Seen)
-            write_whole(_place(scene, kept), seen)
+            content = read_regular(path, MOST_BYTES)
+            # It is decoded before it is kept: a file that cannot be read would end every later command, too.
+            msgspec.json.decode(content, type=Observed)
+            write_whole(_place(scene, kept), content)

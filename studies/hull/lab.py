@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from harness.network.fabric import Fabric, FabricOptions
-from harness.network.host_setup import Tcp, permitted
+from harness.network.host_setup import Tcp, permit
 from harness.network.netlink import EPORT, Eport, Netlink, inside
 from harness.network.processes import Children
 from harness.network.shaping import Shape
@@ -239,7 +239,7 @@ def play(scenario: dict[str, Any], folder: Path) -> bytes:
     topo = NonBlocking(len(scenario["hosts"]))
     options = FabricOptions(shape_of(scenario), tcp_of(scenario))
     with (
-        permitted(scenario["tcp"]["variant"], folder),
+        permit(scenario["tcp"]["variant"], folder),
         Children() as children,
         Fabric(topo, options, folder, children) as fabric,
     ):

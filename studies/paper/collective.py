@@ -12,8 +12,7 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
-from plots.pictures import picture
-from plots.style import colour, logarithmic, scheme_label
+from plots import colour, logarithmic, picture, scheme_label
 from simulator.config import Config
 from studies.paper import KEPT_RULE
 from studies.study import Parts, Row, Rows, Study, column, grouped, means, study, table
@@ -28,7 +27,8 @@ HEDERA = ("hedera-gff", "hedera-sa", "hedera-clos")
 FAILING = ("ecmp", "ecmp-x4", "planned", "planned-x4", "spray", *HEDERA)
 PERIODS_S = (5.0, 1.0, 0.1, 0.01)
 LINKS = {"": "", "core": "link:0_4_1-8_1_1@0.000001", "edge": "link:0_0_1-0_4_1@0.000001"}
-"""What fails: nothing; a link of 16 between a pod and the cores above one of its switches; one of four of an edge."""
+"""What fails: nothing; one of 16 links between a pod and the cores above one of its switches; one of four links of an
+edge switch."""
 MICE = "poisson:web-search,0.1"
 _TICKS = 15_000
 _LONGEST = 15
@@ -127,10 +127,10 @@ def _over_the_control(answers: dict[Case, list[Row]]) -> Rows:
     """Each simulation beside the control with the same flows."""
     rows = [row for (row,) in answers.values()]
     for same in grouped(rows, *_FLOWS, "seed").values():
-        least = next(row["completion_s"] for row in same if row["scheme"] == CONTROL)
+        control_s = next(row["completion_s"] for row in same if row["scheme"] == CONTROL)
         for row in same:
-            if least is not None and row["completion_s"] is not None:
-                row["over_control"] = row["completion_s"] / least
+            if control_s is not None and row["completion_s"] is not None:
+                row["over_control"] = row["completion_s"] / control_s
     return {"collectives": rows}
 
 
@@ -138,7 +138,7 @@ _FLOWS = ("collective", "mbytes", "repeats", "placement", "k", "mice")
 
 
 _PERIOD_S = 5.0
-"""Of the schedulers in the picture."""
+"""The period of the schedulers in the picture."""
 
 
 def draw(rows: Rows, path: Path) -> None:

@@ -14,8 +14,7 @@ import numpy as np
 
 from hedera.hashes import HASHES, hash_of
 from hedera.schemes import CONTROL
-from plots.pictures import picture
-from plots.style import MUTED
+from plots import MUTED, picture
 from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import ENGINES, Config
@@ -33,11 +32,13 @@ from topos.links import NO_LINK, num_links, path_links
 # ports are unknown, so hashed routings are tried with many seeds, where a seed makes a difference.
 
 TREE = "spanning-tree"
-HASHED = {f"ecmp@{name}:{fields}": f"{name}:{fields}" for name, one in HASHES.items() for fields in one.fields}
+HASHED = {
+    f"ecmp@{name}:{fields}": f"{name}:{fields}" for name, function in HASHES.items() for fields in function.fields
+}
 ROUTINGS = {TREE: "spanning tree", **HASHED}
 """The routings to try, by their schemes."""
 OURS = ("salted", "unsalted")
-"""Functions of which each seed is another one; of all others it is the ports that a seed draws."""
+"""The functions whose seed makes another function. Of all others a seed draws only the flows' ports."""
 PREDICTED_S = 6.0
 PANELS = ("spanning tree", "unsalted:edge-pair", "unsalted:5-tuple", "salted:5-tuple")
 
@@ -79,10 +80,10 @@ def _fits(answers: dict[Config, list[Float64]]) -> Rows:
         scale, error, correlation = fit(mean, measured)
         errors = [100 * fit(rates, measured)[1] for rates in by_seed]
         points = [100 * float(np.mean(np.abs(rates / full[engine] - measured / control))) for rates in by_seed]
-        which: Row = {"routing": routing, "engine": engine}
+        labels: Row = {"routing": routing, "engine": engine}
         fits.append(
             {
-                **which, "seeds": len(by_seed), "scale": scale, "mean_relative_error_percent": 100 * error,
+                **labels, "seeds": len(by_seed), "scale": scale, "mean_relative_error_percent": 100 * error,
                 "correlation": correlation, "best_single_seed_error_percent": min(errors),
                 "worst_single_seed_error_percent": max(errors),
                 "mean_share_percent": 100 * float(np.mean(mean / full[engine])),
@@ -92,7 +93,7 @@ def _fits(answers: dict[Config, list[Float64]]) -> Rows:
         )  # fmt: skip
         for name, paper, ours in zip(FIGURE_9, measured.tolist(), mean.tolist(), strict=True):
             rates_of = {"published_mbps": paper, "predicted_mbps": ours, "scaled_mbps": scale * ours}
-            predictions.append({"matrix": name, **which, **rates_of})
+            predictions.append({"matrix": name, **labels, **rates_of})
     return {"explain_ecmp": predictions, "explain_ecmp_fits": fits}
 
 
@@ -145,7 +146,7 @@ def _draw_fits(rows: Rows, path: Path) -> None:
         order = sorted(fits.values(), key=lambda row: float(row["mean_relative_error_percent"]), reverse=True)
         for place, row in enumerate(order):
             shade = _shade(row["routing"])
-            ends = [float(row[f"{which}_single_seed_error_percent"]) for which in ("best", "worst")]
+            ends = [float(row[f"{end}_single_seed_error_percent"]) for end in ("best", "worst")]
             axes.plot(ends, [place, place], color=shade, lw=1.4, alpha=0.5)
             axes.plot(float(row["mean_relative_error_percent"]), place, "o", ms=5, color=shade)
         axes.set(
@@ -187,7 +188,8 @@ def explain_ecmp(seeds: int, aimd_seeds: int) -> Study:
 
 
 def _of_ours(scheme: str) -> bool:
-    """Whether its hash is ours: AIMD, which takes a hundred times as long, has these alone."""
+    """Whether the hash is one of ours. AIMD takes a hundred times as long as max-min, and is simulated with these
+    alone."""
     return scheme in HASHED and hash_of(HASHED[scheme]).function in OURS
 
 
@@ -264,10 +266,10 @@ def explain_gff(seeds: int, tick_s: float, large_flows: str = KEPT_RULE) -> Stud
 
 PER_HOST, PER_FLOW = "hedera-sa", "hedera-flow-sa"
 COUNTS = (1_000, 10_000, 100_000)
-"""Iterations per round in simulations."""
+"""So many iterations the simulations have in each round."""
 FLOWS_PER_HOST = 2
 GAIN = 20.0
-"""Published: percent more bandwidth."""
+"""How many percent more bandwidth the paper reports."""
 
 
 def gains(rows: Sequence[Row], engine: str, count: int) -> Float64:
@@ -326,12 +328,12 @@ def least_excess(flows: Flows) -> float:
     chosen = (receiver * cores + core)[path]  # the variable: that host receives by this core
     shape = (num_links(tree), hosts * cores)
     load = csr_array((np.full(path.size, 1 / tree.half), (links[path, tier], chosen)), shape=shape)
-    one = kron(eye_array(hosts), np.ones((1, cores)))  # to each host by one core
+    one_core = kron(eye_array(hosts), np.ones((1, cores)))  # to each host by one core
     solution = milp(
         np.r_[np.zeros(shape[1]), np.ones(shape[0])],
         constraints=[
             LinearConstraint(hstack([load, -eye_array(shape[0])]), ub=1),
-            LinearConstraint(hstack([one, csr_array((hosts, shape[0]))]), lb=1, ub=1),
+            LinearConstraint(hstack([one_core, csr_array((hosts, shape[0]))]), lb=1, ub=1),
         ],
         integrality=np.r_[np.ones(shape[1]), np.zeros(shape[0])],
         bounds=Bounds(0, np.r_[np.ones(shape[1]), np.full(shape[0], np.inf)]),

@@ -15,8 +15,7 @@ from msgspec import Meta
 
 from hedera.compiled import below, bits, choice_links, compiled
 from hedera.maxmin import max_min_rates
-from plots.pictures import picture
-from plots.style import INK, MUTED, colour, scheme_label, scheme_order
+from plots import INK, MUTED, colour, picture, scheme_label, scheme_order
 from record.options import Command, field_options, options
 from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL, TESTBED_ALONE
 from record.spec import described
@@ -61,7 +60,7 @@ _STYLES = {
     "max-min": ("#e69f00", "s", "max-min fair rates"),
 }
 MAX_MIN_FLOWS = 3_000_000
-"""Above this number of flows the max-min model is left out: it has every flow's path in memory."""
+"""With more flows there is no max-min model, because it holds every flow's path in memory."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +104,7 @@ MODELS = {"worst link": worst_link_loss, "max-min": max_min_loss}
 
 
 @compiled
-def _draw(half: int, flows_per_host: int, flow: int, seed: np.uint64) -> tuple[int, int, int]:
+def _random_pair(half: int, flows_per_host: int, flow: int, seed: np.uint64) -> tuple[int, int, int]:
     """Sender, receiver and core of a flow, from its number alone: both passes see the same flows."""
     src, hosts = flow // flows_per_host, 2 * half**3
     dst = below(hosts - 1, bits(seed, np.uint64(2 * flow)))
@@ -116,20 +115,20 @@ def _draw(half: int, flows_per_host: int, flow: int, seed: np.uint64) -> tuple[i
 @compiled
 def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: Int32) -> None:
     for flow in range(len(flows)):
-        flows[flow] = _draw(half, flows_per_host, flow, seed)
+        flows[flow] = _random_pair(half, flows_per_host, flow, seed)
 
 
 @compiled
 def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, load: Int32) -> float:
     """Of all flows the factors of their worst links. ``load``: zeros, (links + 1,), the last of which is `NO_LINK`."""
     for flow in range(2 * half**3 * flows_per_host):
-        src, dst, core = _draw(half, flows_per_host, flow, seed)
+        src, dst, core = _random_pair(half, flows_per_host, flow, seed)
         for link in choice_links(src, dst, core, half):
             load[link] += 1
     load[NO_LINK] = 0
     kept = 0.0
     for flow in range(2 * half**3 * flows_per_host):
-        src, dst, core = _draw(half, flows_per_host, flow, seed)
+        src, dst, core = _random_pair(half, flows_per_host, flow, seed)
         most = flows_per_host
         for link in choice_links(src, dst, core, half):
             most = max(most, load[link])
@@ -238,7 +237,9 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
                 axes.bar(left + number * width, np.array(published) / 1000, width, **style)
             for number, scheme in enumerate(schemes, start=2):
                 ours, place = [bars[n, scheme] for n in names], left + number * width
-                mean, low, high = (column(ours, f"{what}_mbps") / 1000 for what in ("mean", "lowest", "highest"))
+                mean, low, high = (
+                    column(ours, f"{statistic}_mbps") / 1000 for statistic in ("mean", "lowest", "highest")
+                )
                 axes.bar(place, mean, width, color=colour(scheme))
                 wide = high - low > 0.1  # the others would be specks
                 axes.vlines(place[wide], low[wide], high[wide], color=INK, lw=1)
@@ -385,7 +386,7 @@ def figure_10(schemes: Sequence[str], engines: Sequence[str], seeds: int, **fiel
 
 
 STEP_S = 0.5
-"""Figure 11's bandwidth is averaged over so long."""
+"""Figure 11 shows the bandwidth of steps of this length."""
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,14 @@ from typing import Any
 import click
 
 from hedera.schemes import CONTROL
+from plots import colours, logarithmic, picture, scheme_label
 from plots.completion import over_seeds
-from plots.pictures import picture
-from plots.style import colours, logarithmic, scheme_label
 from record.completion import CLASSES
 from record.options import field_options
 from simulator.config import Config, bounded
 from studies.paper import schemes_option
 from studies.paper.open_questions import by_size
-from studies.study import Parts, Row, Rows, Study, column, grouped, in_seeds, numbers, study, table
+from studies.study import Parts, Row, Rows, Study, column, grouped, in_seeds, number_list, study, table
 
 STATISTICS = {"median_slowdown": "median slowdown", "p99_slowdown": "99th percentile of slowdown"}
 OVER = "over_ecmp"
@@ -116,8 +115,8 @@ def _draw(note: str, rows: Rows, path: Path) -> None:
 )  # fmt: skip
 def completion_growth(schemes: Sequence[str], ports: str, sizes: str, loads: str, seeds: int, **fields: Any) -> Study:
     """Simulate FCT slowdown against load in networks of several sizes."""
-    bases = [Config("ecmp", "random", k=k, **fields) for k in numbers("-k", ports, int)]
-    all_cases = cases(bases, sizes, numbers("--loads", loads, float), schemes)
+    bases = [Config("ecmp", "random", k=k, **fields) for k in number_list("-k", ports, int)]
+    all_cases = cases(bases, sizes, number_list("--loads", loads, float), schemes)
     for case in all_cases:
         bounded(case.workload())  # a mistake in any of them is found before the first run
     note = f"{sizes}, {bases[0].seconds:g} s, a round every {bases[0].interval_s:g} s, {in_seeds(seeds)}"

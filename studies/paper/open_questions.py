@@ -15,15 +15,27 @@ from msgspec import structs
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
+from plots import colour, logarithmic, picture, scheme_label, scheme_order
 from plots.completion import PERCENTILES, over_seeds, percentiles
-from plots.pictures import picture
-from plots.style import colour, logarithmic, scheme_label, scheme_order
 from record.completion import CLASSES, members
 from record.options import field_options
 from record.run import Completion
 from simulator.config import Config, bounded
 from studies.paper import ENGINE_LABELS, KEPT_RULE, SCHEMES, engines_option, schemes_option
-from studies.study import Parts, Row, Rows, Study, column, grouped, in_seeds, interval, numbers, one_file, study, table
+from studies.study import (
+    Parts,
+    Row,
+    Rows,
+    Study,
+    column,
+    grouped,
+    in_seeds,
+    interval,
+    number_list,
+    one_file,
+    study,
+    table,
+)
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
@@ -96,12 +108,12 @@ def _over_the_others(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
 
 
 def _means_of_patterns(note: str, rows: Rows) -> Parts:
-    which = ("engine", "scheme", "flows_per_host", "keep", "threshold")
+    columns = ("engine", "scheme", "flows_per_host", "keep", "threshold")
     (all_rows,) = rows.values()
     means = [
-        dict(zip(which, key, strict=True))
+        dict(zip(columns, key, strict=True))
         | {ratio: mean(row[ratio] for row in cases) for ratio in ("over_ecmp", "over_control")}
-        for key, cases in grouped(all_rows, *which).items()
+        for key, cases in grouped(all_rows, *columns).items()
     ]
     return [table(f"Means over three patterns. {note}", means)]
 
@@ -161,8 +173,8 @@ def flows_per_host(
     schemes: Sequence[str], engines: Sequence[str], counts: str, thresholds: str, seeds: int, **fields: Any
 ) -> Study:
     """Simulate Hedera's gain over ECMP by number of flows per host."""
-    large_from = sorted(numbers("--thresholds", thresholds, float), reverse=True)
-    many = numbers("--flows-per-host", counts, int)
+    large_from = sorted(number_list("--thresholds", thresholds, float), reverse=True)
+    many = number_list("--flows-per-host", counts, int)
     bases = [Config("ecmp", "random", engine=engine, **fields) for engine in engines]
     cases = [case for base in bases for case in several_flows(base, many, schemes, large_from)]
     for case in cases:
@@ -178,10 +190,11 @@ def flows_per_host(
 # need (left open in sections 6.3 and 6.4).
 
 MAX_UPDATES = 1.5e9
-"""Flow-updates in which flows only pile up, some minute of processor time: what takes more is not simulated."""
+"""A simulation in which flows only pile up is not made if it takes more updates of flows than this, which is about a
+minute of processor time."""
 
 
-def loaded(
+def loaded_cases(
     base: Config, sizes: str, loads: Sequence[float], schemes: Sequence[str], intervals_s: Sequence[float]
 ) -> list[Config]:
     """All simulations, the long ones first; all simulations of a load have the same flows.
@@ -210,11 +223,11 @@ def by_size(config: Config) -> list[Row]:
     from simulator.driver import Simulation
 
     simulation = Simulation(config)
-    least, carried = _pile(simulation)
-    if config.engine == "aimd" and least * config.ticks / 2 > MAX_UPDATES:
+    piled_up, carried = _pile(simulation)
+    if config.engine == "aimd" and piled_up * config.ticks / 2 > MAX_UPDATES:
         work, (begin, end) = simulation.work, config.window_s
         size = work.size_bytes[(work.start_s >= begin) & (work.start_s < end)] / config.size_scale
-        counts = {name: int(which.sum()) for name, which in members(size).items()}
+        counts = {name: int(mask.sum()) for name, mask in members(size).items()}
         classes = [Completion(size_class=name, flows=n, cut_off=n, known_share=0.0) for name, n in counts.items()]
     else:
         result = simulation.run()
@@ -225,7 +238,7 @@ def by_size(config: Config) -> list[Row]:
         "interval_s": config.interval_s if schedules and not config.detect_s else None,
         "detect_s": config.detect_s or None, "carried": carried, "k": config.k,
     }  # fmt: skip
-    return [{**structs.asdict(one), **conditions} for one in classes]
+    return [{**structs.asdict(completion_of_class), **conditions} for completion_of_class in classes]
 
 
 def _pile(simulation: Simulation) -> tuple[float, float]:
@@ -300,8 +313,8 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
             panels[2].set_xlabel(f"load {rows[0]['load']:g}" if alone else "load")
             if alone:
                 panels[2].set_xticks([])
-        for row_of_axes, what in zip(grid, _SHOWN.values(), strict=False):
-            row_of_axes[0].set_ylabel(what)
+        for row_of_axes, heading in zip(grid, _SHOWN.values(), strict=False):
+            row_of_axes[0].set_ylabel(heading)
             if any(len(line.get_xdata()) for axes in row_of_axes for line in axes.lines):
                 logarithmic(row_of_axes[0])
         grid[2, 0].set(ylim=(0, None), ylabel="mean over ECMP's")
@@ -341,12 +354,12 @@ def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, s
 
     With --seeds the table has percentiles of FCT, and the CSV file a row for each seed.
     """
-    intervals_s = numbers("--intervals", intervals, float)
+    intervals_s = number_list("--intervals", intervals, float)
     fields["detect_s"] *= "hedera-gff" in schemes
     base = Config("ecmp", "random", interval_s=max(intervals_s), **fields)
-    of_load = numbers("--loads", loads, float)
+    of_load = number_list("--loads", loads, float)
     bases = [replace(base, seed=base.seed + n) for n in range(seeds)]
-    cases = [case for one in bases for case in loaded(one, sizes, of_load, schemes, intervals_s)]
+    cases = [case for seeded in bases for case in loaded_cases(seeded, sizes, of_load, schemes, intervals_s)]
     for case in cases:
         bounded(case.workload())  # a mistake in any of them is found before the first run
     name, note = f"completion_k{base.k}", f"{base.tree.num_hosts:,} hosts, {sizes}, {base.seconds:g} s"

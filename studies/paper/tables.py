@@ -24,14 +24,14 @@ from hedera.placement import LargeFlows
 from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.schemes import CONTROL
 from hedera.simulated_annealing import SimulatedAnnealing
-from plots.stored_sweep import load_sweep
+from plots import load_sweep
 from record.options import field_options
 from record.published import TABLE_2, TABLE_2_BYTES, TABLE_3, TABLE_4, TABLE_5, TABLE_6
 from record.run import Run
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
 from studies.paper import KEPT_RULE, engines_option, schemes_option
-from studies.study import Parts, Row, Rows, Study, column, grouped, numbers, one_file, study, table
+from studies.study import Parts, Row, Rows, Study, column, grouped, number_list, one_file, study, table
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import canonical_cores
@@ -82,7 +82,7 @@ def placement_input(k: int, flows: int) -> Placing:
     return tree, LargeFlows(np.arange(flows), src, dst, demand, hashed, hashed), LinkState(tree)
 
 
-def built(algorithm: str, tree: FatTree, iterations: int = 1000) -> GlobalFirstFit | SimulatedAnnealing:
+def make_placement(algorithm: str, tree: FatTree, iterations: int = 1000) -> GlobalFirstFit | SimulatedAnnealing:
     if algorithm == FIRST_FIT:
         return GlobalFirstFit(tree)
     return SimulatedAnnealing(tree, np.random.default_rng(1), iterations)
@@ -102,10 +102,10 @@ def time_calls(call: Callable[[Any], object], prepare: Callable[[], Any], second
     return {"median_ms": statistics.median(taken), "best_ms": min(taken)}, made
 
 
-def timed_placement(algorithm: str, given: Placing, seconds: float, iterations: int = 0) -> tuple[Row, Any]:
+def timed_placement(algorithm: str, placing: Placing, seconds: float, iterations: int = 0) -> tuple[Row, Any]:
     """The time of one placement from the first state, so that all calls do the same work; and the last one made."""
-    tree, flows, links = given
-    prepare = partial(built, algorithm, tree, iterations)
+    tree, flows, links = placing
+    prepare = partial(make_placement, algorithm, tree, iterations)
     return time_calls(lambda placement: placement.place(flows, links), prepare, seconds)
 
 
@@ -118,10 +118,10 @@ def megabytes(call: Callable[..., object], prepare: Callable[[int, int], Sequenc
 
 def _grown(call: Callable[..., object], prepare: Callable[[int, int], Sequence[Any]], k: int, flows: int) -> float:
     call(*prepare(4, 16))
-    given = prepare(k, flows)
+    arguments = prepare(k, flows)
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
     before = _kilobytes("VmRSS")
-    call(*given)
+    call(*arguments)
     return (_kilobytes("VmHWM") - before) * 1024 / 1e6
 
 
@@ -131,7 +131,7 @@ def _kilobytes(name: str) -> int:
 
 
 def _placed(algorithm: str, tree: FatTree, flows: LargeFlows, links: LinkState) -> object:
-    return built(algorithm, tree).place(flows, links)
+    return make_placement(algorithm, tree).place(flows, links)
 
 
 def growing(case: tuple[str, int, int, float]) -> Row:
@@ -139,15 +139,15 @@ def growing(case: tuple[str, int, int, float]) -> Row:
     step (a flow or an iteration), and its memory, with the flows, between random hosts."""
     name, k, many, seconds = case
     flows = many * FatTree(k).num_hosts
-    given, steps = placement_input(k, flows), flows if name == FIRST_FIT else ITERATIONS
-    best = timed_placement(name, given, seconds, ITERATIONS)[0]["best_ms"]
+    placing, steps = placement_input(k, flows), flows if name == FIRST_FIT else ITERATIONS
+    best = timed_placement(name, placing, seconds, ITERATIONS)[0]["best_ms"]
     if name == ANNEALING:  # less what a call without iterations takes
-        best -= timed_placement(name, given, seconds)[0]["best_ms"]
+        best -= timed_placement(name, placing, seconds)[0]["best_ms"]
     grown = megabytes(partial(_placed, name), placement_input, k, flows)
     return {
         "algorithm": name, "k": k, "flows_per_host": many, "step": STEPS[name],
         "step_us": 1e3 * best / steps if best > 0 else None,
-        "megabytes": grown + sum(int(array.nbytes) for array in astuple(given[1])) / 1e6,
+        "megabytes": grown + sum(int(array.nbytes) for array in astuple(placing[1])) / 1e6,
     }  # fmt: skip
 
 
@@ -193,8 +193,8 @@ def table_1(seconds: float) -> Study:
 def estimating(case: tuple[int, int, float]) -> Row:
     """A cell of Table 4: k, flows, and how long to measure; ``ratio`` is the paper's time over our median."""
     k, flows, seconds = case
-    given, published_ms = random_flows(k, flows), TABLE_4[k, flows]
-    spent, _ = time_calls(lambda flows: estimate_demands(*flows), partial(tuple, given), seconds)
+    pairs, published_ms = random_flows(k, flows), TABLE_4[k, flows]
+    spent, _ = time_calls(lambda flows: estimate_demands(*flows), partial(tuple, pairs), seconds)
     return {"k": k, "flows": flows, "published_ms": published_ms, **spent, "ratio": published_ms / spent["median_ms"]}
 
 
@@ -225,11 +225,11 @@ def annealing(case: tuple[int, int, float]) -> list[Row]:
     ``excess_before`` and ``excess_after``: the exceeded capacity, in link capacities.
     """
     k, flows, seconds = case
-    given = placement_input(k, flows)
-    setup_ms = timed_placement(ANNEALING, given, seconds)[0]["median_ms"]
+    placing = placement_input(k, flows)
+    setup_ms = timed_placement(ANNEALING, placing, seconds)[0]["median_ms"]
     rows = []
     for iterations, published_ms in TABLE_5[k, flows].items():
-        spent, placement = timed_placement(ANNEALING, given, seconds, iterations)
+        spent, placement = timed_placement(ANNEALING, placing, seconds, iterations)
         # On a busy machine a placement may take less time than its set-up did: then nothing is known.
         alone_ms = beyond if (beyond := spent["median_ms"] - setup_ms) > 0 else None
         rows.append(
@@ -277,7 +277,7 @@ SWITCH_S = 10e-6
 CONTROL_PORTS = 48
 MEASURED_ROUNDS = 7
 ASSUMED_COMPUTATION_S = 0.1
-"""The paper's assumption for demand estimation and scheduling."""
+"""What the paper assumes that demand estimation and scheduling take."""
 
 
 def message_s(tree: FatTree, flows_per_host: int) -> float:
@@ -352,7 +352,8 @@ def table_6(seeds: int) -> Study:
 # rates under every scheme, as ratios to the control, beside the published ratios.
 
 MB = 2**20
-"""Bytes. Only with this value do the published columns agree with each other (`record.published.TABLE_2`)."""
+"""The bytes of the paper's megabyte. The published columns agree with each other only with this value
+(`record.published.TABLE_2`)."""
 QUANTITIES = {
     "shuffle": ("shuffle_s", "shuffle time [s]"),
     "host_completion": ("host_completion_s", "host completion [s]"),
@@ -405,7 +406,7 @@ def rows_of_shuffles(measured: Mapping[str, Sequence[Shuffle]], hosts: int, byte
 
 
 def _means(ended: Sequence[Shuffle], hosts: int, bytes_per_host: float) -> Sequence[float]:
-    """In the order of QUANTITIES, as TABLE_2 has them."""
+    """The values in the order of QUANTITIES, as TABLE_2 has them."""
     shuffle_s, completion_s = np.mean(ended, axis=0).tolist()
     bytes_per_s = statistics.mean(bytes_per_host / shuffle.host_completion_s for shuffle in ended)
     return shuffle_s, completion_s, hosts * bytes_per_s * 8e-6, bytes_per_s / MB
@@ -460,8 +461,8 @@ def _emulated_shuffles(folder: Path, schemes: Sequence[str]) -> Study:
     note = f"Emulated, {hosts} hosts, links of {tries[0].spec.link_mbps:g} Mb/s, {size:,} bytes to each"
     titles, files = [f"Table 2, the shuffle. {note}"], {"table2": rows_of_shuffles(valid, hosts, (hosts - 1) * size)}
     if left_out := Counter(run.scheme for run in tries if not run.valid):
-        which = ", ".join(f"{number} of {scheme}" for scheme, number in sorted(left_out.items()))
-        titles.append(f"The same over all tries, valid or not; left out above: {which}")
+        counts = ", ".join(f"{number} of {scheme}" for scheme, number in sorted(left_out.items()))
+        titles.append(f"The same over all tries, valid or not; left out above: {counts}")
         files["table2-all-tries"] = rows_of_shuffles(shuffles(tries, schemes), hosts, (hosts - 1) * size)
     return Study([], shuffled, lambda answers: files, partial(_tables_of_shuffles, titles))
 
@@ -503,11 +504,11 @@ def table_2(folder: Path | None, simulated: bool, schemes: Sequence[str], seeds:
 # draw of the receivers cancels out.
 
 PERIOD_S = 5.0
-"""The testbed's period, the shortest its switches allow (section 5.4); the simulator's is not published."""
+"""The testbed's period, the shortest that its switches allow (section 5.4). The simulator's period is not published."""
 FINAL_S = 5.0
-"""The last seconds of the measuring window, which count as final."""
+"""What is seen in the last seconds of the measuring window, so many, counts as final."""
 MAX_WORK = 400_000
-"""Iterations in a simulated second beyond which a cell is left out: 2,000,000 in 5 s, the table's last row."""
+"""Cells with more iterations in a simulated second are not measured. The last row of the table has 2,000,000 in 5 s."""
 
 
 def window_and_end(case: Config) -> tuple[float, float]:
@@ -570,8 +571,8 @@ def table_3(
 
     Cells with more than 400,000 iterations in a simulated second are left out.
     """
-    sizes, counts = numbers("--hosts", hosts, int), numbers("--iterations", iterations, int)
-    periods = numbers("--intervals", intervals, float)
+    sizes, counts = number_list("--hosts", hosts, int), number_list("--iterations", iterations, int)
+    periods = number_list("--intervals", intervals, float)
     cases = []
     for engine in engines:
         for size in sizes:

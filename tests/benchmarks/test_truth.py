@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import truth
 from record.run import FlowRecord, PathChange
-from studies.hifi.scene import Done, Flow, Look, Scene, Seen, played
+from studies.hifi.scene import Done, Flow, Look, Observed, Scene, play_scenes
 from tests.record.test_run import run
 from topos.fattree import FatTree
 
@@ -21,7 +21,7 @@ def done(sender=1, start=0.0, last=1.0, bins=(0,) * 20, **more):
 
 
 def seen(*flows, scene=SCENE, looks=(), **tcp):
-    return Seen(scene, flows, looks, tcp, 3)
+    return Observed(scene, flows, looks, tcp, 3)
 
 
 def test_goodput_is_of_the_whole_bins_in_the_window():
@@ -93,16 +93,16 @@ def test_a_scene_in_a_guest_is_as_arithmetic_says(tmp_path):
     scene = Scene(
         name="one", mbps=10.0, flows=(Flow(1, 0.0),), seconds=6.0, window=(2.0, 6.0), access=10.0, every_s=0.05
     )
-    (found,) = played([scene], tmp_path)
+    (found,) = play_scenes([scene], tmp_path)
     assert found.goodput.sum() == pytest.approx(scene.payload_mbps, rel=0.02)
     assert found.queue_packets.max() <= scene.frames_that_fit
-    assert played([scene], tmp_path) == [found], "kept, and not played again"
+    assert play_scenes([scene], tmp_path) == [found], "kept, and not played again"
 
 
 def test_links_alone_make_a_row_of_each_scene_and_of_each_incast(tmp_path, monkeypatch):
     seen = [SimpleNamespace(scene=SimpleNamespace(name=name)) for name in ("one-10-1", "incast-1000-2-5ms")]
     monkeypatch.setattr(truth, "scenes", lambda: [seen])
-    monkeypatch.setattr(truth, "played", lambda group, kept: group)
+    monkeypatch.setattr(truth, "play_scenes", lambda group, kept: group)
     monkeypatch.setattr(truth, "lasting", lambda one: {"kind": one.scene.name})
     monkeypatch.setattr(truth, "incasts", lambda one: [{"time": 1}, {"time": 2}])
     alone, at_once = truth.make_theory(tmp_path, tmp_path)

@@ -19,12 +19,12 @@ from tests.harness.real_runs import footprint
 @pytest.fixture(autouse=True)
 def judged_as_made(monkeypatch):
     """A run that a test's carrier has made (`tests.harness.jobs.made`) is judged to be that."""
-    judged = carry_out.judged
+    judged = carry_out.judge_files
 
     def made_or_judged(spec, folder):
         return judged(spec, folder) if (folder / SEEN).exists() else record.read(folder / RESULT)
 
-    monkeypatch.setattr(carry_out, "judged", made_or_judged)
+    monkeypatch.setattr(carry_out, "judge_files", made_or_judged)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from harness.network.processes import wait_until
 from harness.run import experiment
 from harness.run.emulation import Emulation
 from harness.run.job import job_of
-from harness.verdict.result import judged
+from harness.verdict.result import judge_files
 from hedera.schemes import scheme
 from record.errors import RunFailed, UserMistake
 from record.spec import RunSpec
@@ -41,7 +41,7 @@ def carried(one, place, scheme_name="ecmp", on_stage=lambda stage, progress: Non
     place.mkdir()
     job = job_of(RunSpec(scheme_name, "stride:4", seconds=6, time="real", platform="os-ken"))
     one.carry(job, place, on_stage)
-    return judged(job.spec, place)
+    return judge_files(job.spec, place)
 
 
 def failing(self):

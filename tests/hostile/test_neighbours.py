@@ -70,7 +70,7 @@ PLACES = (
 
 def test_what_root_s_programs_hear_of_the_session(place):
     """Variables from which tc, ip, OpenSSL, apt, Open vSwitch, libc or a shell load code or settings of his."""
-    program = "import subprocess\nfrom harness.jobs import root\nroot.start()\nsubprocess.run(['env'])"
+    program = "import subprocess\nfrom harness import root\nroot.start()\nsubprocess.run(['env'])"
     done = place.python("root shell", program, **dict.fromkeys((*PLACES.split(), "HOME"), str(place.theirs)))
     assert "PATH=" in done.stdout
     assert str(place.theirs) not in done.stdout

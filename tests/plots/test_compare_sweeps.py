@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
 
-from plots.compare_sweeps import Sweeps, by_value, compare
+from plots import compare_sweeps
+from plots.compare_sweeps import VariedSweep, by_value, compare
 from plots.paired_tests import difference
 from tests.plots.pictures import texts
 from tests.plots.sweeps import run_document, store, store_rates
@@ -106,7 +107,7 @@ def test_shares_stand_against_the_value_with_intervals_over_trials(tmp_path):
         own = {("stride:3", "ecmp"): one, ("stride:5", "ecmp"): other, ("stride:6", "ecmp"): [None, 10.0, 10.0]}
         own |= {(pattern, "nonblocking"): [100.0] * 3 for pattern, _ in own}
         parts.append((store_rates(tmp_path / str(period), own), {"interval": period}))
-    swept = Sweeps(tmp_path, tuple(parts))
+    swept = VariedSweep(tmp_path, tuple(parts))
     table, png, svg = swept.write()
     assert [line.partition(",")[0] for line in table.read_text().splitlines()] == ["interval", *"222222", *"111111"]
     assert png.stat().st_size > 1000
@@ -146,3 +147,8 @@ def test_two_options_and_values_without_a_number_or_a_run_and_no_control(tmp_pat
     assert figure.axes[0].get_xticklabels()[0].get_text() == "leaf-spine:2,2,4"
     assert [line.get_ydata().tolist() for ax in figure.axes for line, _, _ in ax.containers] == [[0.75] * 3] * 2
     assert by_value(parts[-1:]) is None
+
+
+def test_the_name_that_it_had_before_is_there_for_one_release():
+    with pytest.warns(DeprecationWarning, match="VariedSweep"):
+        assert compare_sweeps.Sweeps is compare_sweeps.VariedSweep

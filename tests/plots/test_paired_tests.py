@@ -135,7 +135,7 @@ def test_one_of_the_user_s_own_is_beside_all_of_hedera_s_and_a_mean_says_of_how_
 )
 def test_what_is_asked_first_of_any_list_of_schemes(tmp_path, schemes, asked):
     sweep = store_rates(tmp_path, {("stride:3", scheme): 90.0 for scheme in schemes.split()})
-    found = paired_tests.asked_first(paired_tests.compare_all(sweep))
+    found = paired_tests.comparisons_of_interest(paired_tests.compare_all(sweep))
     assert [f"{each.first}-{each.second}" for each in found] == asked.split()
 
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from harness import library
-from plots.compare_sweeps import Sweeps
+from plots.compare_sweeps import VariedSweep
 from plots.stored_sweep import load_sweep
 from record import notebook
 from tests.plots.sweeps import run_document, store
@@ -42,7 +42,7 @@ def test_a_run_has_its_verdict_and_reasons(tmp_path):
 def test_a_sweep_has_a_row_for_each_scheme_and_its_picture(tmp_path):
     for scheme in ("nonblocking", "ecmp"):
         store(tmp_path, run_document("stride:4", scheme))
-    html = Sweeps(tmp_path, ((load_sweep(tmp_path), {}),))._repr_html_()
+    html = VariedSweep(tmp_path, ((load_sweep(tmp_path), {}),))._repr_html_()
     assert html.count("<tr>") == 3
     assert 'src="data:image/svg+xml;base64,' in html
     assert "1 of 1" in html

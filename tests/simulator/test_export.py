@@ -125,7 +125,11 @@ def test_htsims_files_read_back_are_the_flows_and_say_what_the_tree_is(tmp_path)
         ("htsim", {}, "whole numbers of Gb/s, and --bw 100 is none"),
         ("htsim", {"link_mbps": 1000.0, "oversubscribe": 2.0}, "without --oversubscribe"),
         ("htsim", {"link_mbps": 1000.0, "topology": "leaf-spine:4,3,4"}, "not 4 for 3"),
-        ("htsim", {"link_mbps": 1000.0, "topology": "docs/examples/four_ring.py:Ring"}, "a network from a file is neither"),
+        (
+            "htsim",
+            {"link_mbps": 1000.0, "topology": "docs/examples/four_ring.py:Ring"},
+            "a network from a file is neither",
+        ),
         ("htsim", {"link_mbps": 1000.0, "scheme": "nonblocking"}, "a network from a file is neither"),
     ],
 )

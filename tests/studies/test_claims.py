@@ -16,7 +16,7 @@ CLAIMS = read_csv(claims.ROOT / claims.TABLE)
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim['said']} {claim['value']}")
 def test_the_data_says_it(claim):
-    assert claims.wrong(claim) == ""
+    assert claims.fault_of(claim) == ""
     assert (claims.ROOT / "results" / claim["data"]).suffix == ".csv"
 
 
@@ -59,7 +59,7 @@ def small(tmp_path):
 )
 def test_what_is_wrong_with_a_claim(small, other, told):
     root, claim = small
-    found = claims.wrong(claim | other, root)
+    found = claims.fault_of(claim | other, root)
     assert told in found
     assert bool(told) == bool(found)
 
@@ -67,7 +67,7 @@ def test_what_is_wrong_with_a_claim(small, other, told):
 def test_rows_that_do_not_go_together_are_refused(small):
     root, claim = small
     with pytest.raises(ValueError, match="2 rows with scheme=a, and 1 to divide them by"):
-        claims.wrong(claim | {"over": "scheme=b;seconds>1"}, root)
+        claims.fault_of(claim | {"over": "scheme=b;seconds>1"}, root)
 
 
 def test_the_section_and_the_picture_are_what_is_kept():

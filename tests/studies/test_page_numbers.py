@@ -46,7 +46,7 @@ def test_each_of_fifty_numbers_that_change_is_noticed(documents):
         (documents / page).write_text(text[: one.start()] + spelled + text[one.end() :])
         mine = [claim for claim in CLAIMS if claim["said"] == page]
         told = [
-            *filter(None, (claims.wrong(claim, documents) for claim in mine)),
+            *filter(None, (claims.fault_of(claim, documents) for claim in mine)),
             *claims.unread(documents, claims.unheld(documents, CLAIMS)),
         ]
         assert told, f"{page}: {one[0]} became {spelled}"
@@ -55,25 +55,25 @@ def test_each_of_fifty_numbers_that_change_is_noticed(documents):
 
 
 def test_what_has_changed_is_named_with_its_words():
-    now = page_numbers.numbers("It has 2.5 of them, and 31 % of 1,000.")
+    now = page_numbers.numbers_in("It has 2.5 of them, and 31 % of 1,000.")
     assert [one.spelled for one in now] == ["2.5", "31", "1,000"]
-    assert [*page_numbers.changed("a.md", now, "2.5 31 1,000")] == []
-    (told,) = page_numbers.changed("a.md", now, "2.5 30 1,000")
+    assert [*page_numbers.changed_numbers("a.md", now, "2.5 31 1,000")] == []
+    (told,) = page_numbers.changed_numbers("a.md", now, "2.5 30 1,000")
     assert told.startswith("a.md says 31, which nobody has read, instead of 30")
     assert "of them, and 31 %" in told
-    assert len([*page_numbers.changed("a.md", now, "2.5 1,000")]) == 1
-    assert len([*page_numbers.changed("a.md", now[:2], "2.5 31 1,000")]) == 1
+    assert len([*page_numbers.changed_numbers("a.md", now, "2.5 1,000")]) == 1
+    assert len([*page_numbers.changed_numbers("a.md", now[:2], "2.5 31 1,000")]) == 1
 
 
 def test_names_and_hashes_are_no_numbers():
-    assert page_numbers.numbers("revision 634faac1, stride4, k4, 10s, v0.8.0") == []
+    assert page_numbers.numbers_in("revision 634faac1, stride4, k4, 10s, v0.8.0") == []
 
 
 def test_a_claim_holds_its_number_and_no_other():
     text = page_numbers.flat("| a | 2.5 | 3 |\n| b | 2.5 | 4 |")
     claim = {"words": "| b | 2.5 | 4 |", "value": "2.5"}
-    assert [one.spelled for one in page_numbers.unheld(text, [claim])] == ["2.5", "3", "4"]
-    assert page_numbers.unheld(text, [claim])[0].at < text.index("b")
+    assert [one.spelled for one in page_numbers.not_held(text, [claim])] == ["2.5", "3", "4"]
+    assert page_numbers.not_held(text, [claim])[0].at < text.index("b")
 
 
 @pytest.fixture
@@ -106,7 +106,7 @@ def test_claims_are_found_where_one_row_has_a_number_with_its_interval(page):
         ("5.4", "high", "beyond=tree"),
     ]
     assert {row["claim"] for row in found} == {"Shares"}
-    assert [claims.wrong(row, page) for row in found] == [""] * 6
+    assert [claims.fault_of(row, page) for row in found] == [""] * 6
     assert claims.claims_found(page, "docs/page.md", [*known, *found]) == []
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from studies.settled_shares import compared, main
+from studies.settled_shares import compare_shares, main
 from tests.plots.sweeps import run_document, store
 
 
@@ -18,9 +18,9 @@ def sweep(folder, late, trials=3):
 
 def test_the_window_decides(tmp_path):
     one, other = sweep(tmp_path / "one", 80.0), sweep(tmp_path / "other", 90.0)
-    (early,) = compared(one, other, (2, 8))
+    (early,) = compare_shares(one, other, (2, 8))
     assert float(early["difference_points"]) == 0
-    (late,) = compared(one, other, (12, 18))
+    (late,) = compare_shares(one, other, (12, 18))
     assert [float(late[name]) for name in ("share", "other_share", "difference_points")] == pytest.approx([82, 92, 10])
     assert (late["scheme"], late["patterns"], late["seeds"]) == ("hedera-sa", 1, 3)
 

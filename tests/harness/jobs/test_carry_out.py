@@ -89,7 +89,9 @@ def test_what_only_the_host_knows_is_in_the_result(tmp_path):
 )
 def test_a_result_that_could_not_be_read_again_is_a_failure_of_the_run(tmp_path, monkeypatch, flaw):
     right = result(SPEC, reasons=("it was slow",))
-    monkeypatch.setattr("harness.jobs.carry_out.judged", lambda spec, folder: msgspec.structs.replace(right, **flaw))
+    monkeypatch.setattr(
+        "harness.jobs.carry_out.judge_files", lambda spec, folder: msgspec.structs.replace(right, **flaw)
+    )
     failed = carried(tmp_path / "run")
     assert failed.verdict == "invalid"
     assert failed.reasons[0] == "it was slow"

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 from harness.network import host_setup, machine, netlink
-from harness.network.host_setup import ALLOWED, Tcp, ipv6_off, permitted, require_rack_off, restore, set_up_host
+from harness.network.host_setup import ALLOWED, Tcp, ipv6_off, permit, require_rack_off, restore, set_up_host
 from harness.network.processes import run_program
 from record.errors import UnfitMachine
 
@@ -106,7 +106,7 @@ def sysctl(tmp_path, monkeypatch):
     ],
 )
 def test_an_algorithm_is_allowed_while_the_block_runs(sysctl, tmp_path, name, meanwhile, afterwards):
-    with permitted(name, tmp_path):
+    with permit(name, tmp_path):
         assert sysctl.read_text().split() == [one for one in meanwhile if one != "reno"]
         assert (tmp_path / ALLOWED).exists() == (name == "cubic"), "a note, should this process be killed"
         sysctl.write_text(" ".join(meanwhile))  # others may add to it

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.run.job import MAX_BYTES, Job, decoded, job_of
+from harness.run.job import MAX_BYTES, Job, decode_job, job_of
 from record.errors import UserMistake
 from record.spec import RunSpec
 from tests.harness.jobs.made import SPEC
@@ -41,7 +41,7 @@ def matrix(tmp_path):
 
 def test_a_job_survives_the_way_there_and_its_files_are_read_and_not_those_on_the_disk(matrix):
     job = job_of(RunSpec("hedera-sa", f"file:{matrix}", seconds=6, time="virtual", fail=("switch:4_1_1@2",)))
-    assert decoded(job.encoded()) == job
+    assert decode_job(job.encoded()) == job
     assert job.files == {str(matrix): "src_host,dst_host\n0,5\n"}
     assert "auto" not in (job.spec.time, job.spec.platform, job.spec.new_flows)
     matrix.unlink()
@@ -66,7 +66,7 @@ def test_a_run_is_judged_by_the_files_that_it_was_made_of(matrix):
 )
 def test_what_is_no_job_or_makes_no_sense_is_refused(data):
     with pytest.raises(UserMistake):
-        decoded(data)
+        decode_job(data)
 
 
 def test_a_job_is_bounded_at_both_ends():
@@ -74,15 +74,15 @@ def test_a_job_is_bounded_at_both_ends():
     with pytest.raises(UserMistake, match="64 MiB"):
         big.encoded()
     with pytest.raises(UserMistake, match="too large"):
-        decoded(b" " * (MAX_BYTES + 1))
+        decode_job(b" " * (MAX_BYTES + 1))
 
 
 CARRIED_OUT = """
 import sys
 from record.errors import UserMistake
-from harness.run.job import decoded
+from harness.run.job import decode_job
 try:
-    job = decoded(sys.stdin.buffer.read())
+    job = decode_job(sys.stdin.buffer.read())
     print(job.spec.workload().standing.dst.tolist(), job.spec.chosen.name)
 except UserMistake as error:
     print(error)

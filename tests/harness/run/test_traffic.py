@@ -120,10 +120,10 @@ def test_arrivals_come_when_they_are_drawn_and_the_end_cuts_off(carry_out):
     for flow, asked in zip(run.flows, drawn, strict=True):
         assert (flow.src, flow.dst, flow.size_bytes) == (asked.src, asked.dst, asked.size_bytes)
         if flow.sent is not None:
-            assert flow.sent.asked - run._begin == pytest.approx(asked.start_s, abs=1e-6)
-            assert flow.sent.how in ("done", "cut off")
+            assert flow.sent.due - run._begin == pytest.approx(asked.start_s, abs=1e-6)
+            assert flow.sent.outcome in ("done", "cut off")
     lasting = [flow for flow in run.flows if flow.size_bytes is None]
-    assert {flow.sent.how for flow in lasting} == {"done"}
+    assert {flow.sent.outcome for flow in lasting} == {"done"}
 
 
 @pytest.mark.parametrize(
@@ -171,11 +171,11 @@ def test_a_collective_runs_to_its_end_in_order(carry_out, traffic, scheme):
     start, end = np.full((2, len(graph)), np.nan)
     for node, flow in zip(flows, run.flows, strict=True):
         assert (flow.src, flow.dst) == (graph.src[node], graph.dst[node])
-        assert (flow.sent.how, flow.arrived.how) == ("done", "done")
+        assert (flow.sent.outcome, flow.arrived.outcome) == ("done", "done")
         assert flow.sent.connected is None, "its connection stood already"
         assert flow.arrived.bytes == max(16, flow.size_bytes) == sum(flow.arrived.bins)
         assert flow.report.total.bytes == flow.arrived.bytes
-        assert run._begin <= flow.sent.asked <= flow.sent.start <= flow.arrived.first <= flow.arrived.last
+        assert run._begin <= flow.sent.due <= flow.sent.start <= flow.arrived.first <= flow.arrived.last
         start[node], end[node] = flow.sent.start, flow.arrived.last
     sends = ~graph.computes[graph.before] & ~graph.computes[graph.waiting]
     assert (start[graph.waiting[sends]] >= end[graph.before[sends]]).all()

@@ -10,7 +10,7 @@ import pytest
 from harness.run import experiment
 from harness.run.emulation import Emulation
 from harness.run.experiment import run_experiment
-from harness.verdict.result import judged
+from harness.verdict.result import judge_files
 from record.errors import RunFailed, UnfitMachine
 from record.spec import RunSpec, longest_s
 
@@ -24,7 +24,7 @@ def failing(tmp_path, bare, monkeypatch):
     def run(carry_out):
         monkeypatch.setattr(Emulation, "carry_out", lambda self: carry_out())
         run_experiment(SPEC, lambda raw: shutil.copytree(raw, tmp_path / "run"))
-        return judged(SPEC, tmp_path / "run")
+        return judge_files(SPEC, tmp_path / "run")
 
     return run
 

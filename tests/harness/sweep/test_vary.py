@@ -84,7 +84,7 @@ def test_every_combination_is_a_sweep_and_one_table_has_them_all(tmp_path, monke
 )
 def test_a_network_a_seed_and_a_failure_vary_as_well(planned, tmp_path, values, told, monkeypatch):
     name = values.partition("=")[0]
-    monkeypatch.setattr("plots.compare_sweeps.Sweeps.write", lambda self: [self.folder])
+    monkeypatch.setattr("plots.compare_sweeps.VariedSweep.write", lambda self: [self.folder])
     assert asked(*SWEEP, tmp_path, "--vary", values).returncode == 0
     assert [getattr(job.spec, name) for job in planned] == told
 

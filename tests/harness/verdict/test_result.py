@@ -12,7 +12,7 @@ from harness.run.controller import LOG, Restart
 from harness.run.observation import SAMPLES, SEEN, Observation, Outage, read_seen, write_seen
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import paths_by_flow
-from harness.verdict.result import judged, result_of
+from harness.verdict.result import judge_files, result_of
 from record import run as record
 from record.errors import TRACEBACK, RunFailed
 from record.run import Restart as Restarted
@@ -174,24 +174,24 @@ def test_what_was_seen_is_judged_elsewhere_as_it_would_be_where_it_was_seen(tmp_
     emptied = msgspec.structs.replace
     assert emptied(read_seen(tmp_path), series={}) == emptied(seen, series={})
     here = msgspec.structs.replace(result_of(spec, seen), environment={"cores": 2}, started=None)
-    there, here = (msgspec.json.encode(run, enc_hook=float) for run in (judged(spec, tmp_path), here))
+    there, here = (msgspec.json.encode(run, enc_hook=float) for run in (judge_files(spec, tmp_path), here))
     assert msgspec.json.decode(there) == msgspec.json.decode(here)
 
 
 def test_a_run_that_cannot_be_judged_does_not_count_and_says_why(tmp_path):
     write_seen(Observation(begin=BEGIN), tmp_path)
-    without = judged(SPEC, tmp_path)
+    without = judge_files(SPEC, tmp_path)
     assert without.verdict == "invalid"
     assert "bwm-ng" in without.reasons[0]
     for name in (LOG, SAMPLES):
         (tmp_path / name).touch()
-    run = judged(SPEC, tmp_path)
+    run = judge_files(SPEC, tmp_path)
     assert run.verdict == "invalid"
     assert "no samples" in run.reasons[0]
     assert (tmp_path / TRACEBACK).exists()
     (tmp_path / SEEN).unlink()
     with pytest.raises(ValueError, match="what was seen"):
-        judged(SPEC, tmp_path)
+        judge_files(SPEC, tmp_path)
 
 
 def test_kept_runs_are_judged_again_by_their_raw_files(tmp_path, capsys):
@@ -200,7 +200,7 @@ def test_kept_runs_are_judged_again_by_their_raw_files(tmp_path, capsys):
     for name in ("as-judged", "otherwise", "without"):
         (tmp_path / name).mkdir()
         write_raw(observation(), tmp_path / name)
-        judged_so = msgspec.structs.replace(judged(spec, tmp_path / name), key="0" * 16, environment={"cores": 1})
+        judged_so = msgspec.structs.replace(judge_files(spec, tmp_path / name), key="0" * 16, environment={"cores": 1})
         if name == "otherwise":
             judged_so = msgspec.structs.replace(judged_so, verdict="invalid", reasons=("a rule of before",))
         record.write(tmp_path / name / "run.json", judged_so)

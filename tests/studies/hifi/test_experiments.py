@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from harness.cli import cli
 from studies.hifi import experiments
-from studies.hifi.scene import Done, Look, Packet, Seen, played
+from studies.hifi.scene import Done, Look, Observed, Packet, play_scenes
 from tests.studies.commands import is_png, rows
 
 
@@ -31,7 +31,7 @@ def seen(scene, queue_frames, utilisation=1.0, rates=(50.0, 50.0), **tcp):
         Done(n, 0.0, 0.0, 0.0, scene.seconds, 0, (round(rate * 1e6 / 8 * 0.1),) * bins, 0)
         for n, rate in enumerate(rates, start=1)
     ]
-    return Seen(scene, tuple(flows), tuple(looks), tcp, 7)
+    return Observed(scene, tuple(flows), tuple(looks), tcp, 7)
 
 
 def test_the_original_s_network():
@@ -57,7 +57,7 @@ def test_real_tcp_over_a_delay_stands_at_the_marks(tmp_path):
     scene = experiments.dctcp_scene(100.0, "dctcp", 1)
     flows = tuple(msgspec.structs.replace(flow, start_s=0.05 * flow.sender) for flow in scene.flows)
     short = msgspec.structs.replace(scene, flows=flows, seconds=3.0, window=(1.0, 3.0), delay_ms=5.0)
-    (found,) = played([short], tmp_path)
+    (found,) = play_scenes([short], tmp_path)
     assert found.utilisation > 0.97
     assert 10 <= experiments.dctcp_row(found)["median"] <= 25
     assert found.drops == 0
@@ -81,7 +81,7 @@ def test_times_between_packets_are_held_against_what_their_bits_take():
 @pytest.mark.virtual
 def test_a_full_link_sends_evenly(tmp_path):
     short = msgspec.structs.replace(experiments.fidelity_scene(10.0, 1), seconds=4.0, window=(3.0, 4.0))
-    (found,) = played([short], tmp_path)
+    (found,) = play_scenes([short], tmp_path)
     carried = sum(packet.bytes for packet in found.packets) * 8e-6
     assert carried == pytest.approx(10, rel=0.005), "Mb in this second: none is missed, and none counts twice"
     row = experiments.fidelity_row(found)
@@ -111,7 +111,7 @@ def asked(monkeypatch):
         wanted.extend(scenes)
         return [seen(one, [0, 0, 0], 1.0 if one.frames_that_fit >= needed[len(one.flows)] else 0.9) for one in scenes]
 
-    monkeypatch.setattr(experiments, "played", played)
+    monkeypatch.setattr(experiments, "play_scenes", played)
     return wanted, needed
 
 
@@ -138,7 +138,7 @@ def told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     full = [0.99, 1.01, 1.2, 1.0]
     monkeypatch.setattr(
-        experiments, "played", lambda scenes: [with_gaps(seen(one, [20, 20, 20]), *full) for one in scenes]
+        experiments, "play_scenes", lambda scenes: [with_gaps(seen(one, [20, 20, 20]), *full) for one in scenes]
     )
 
     def run(*words):
