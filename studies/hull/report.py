@@ -26,6 +26,7 @@ from studies.hull import linux
 from studies.hull.mice import mice
 from studies.hull.packets import KINDS, Result, Task, engine, fingerprint, keep, kept_or_run, parse, run_scenario, turn
 from studies.hull.scenario import FAN_OUTS, SCHEMES, STATIC, UNITS, VARIANTS, Experiment, Parameters, Quantity, written
+from studies.hull.waiting import waiting
 from studies.study import Parts, Row, Rows, Study, among, grouped, interval, study, table
 from topos.arrays import Float64
 
@@ -482,6 +483,7 @@ def figure_5(quick: bool, **options: Any) -> Study:
 
 
 hull.add_command(mice)
+hull.add_command(waiting)
 report_tables.add_command(table_2, "2")
 for _number, _command in (("1", figure_1), ("4", figure_4), ("5", figure_5)):
     figures.add_command(_command, _number)
