@@ -31,7 +31,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "phantom queues, pacers": PHANTOM | PACER,
 }
 """What runs have of HULL, and the settings of it."""
-SECONDS = {10.0: 10.0, 100.0: 10.0, 1000.0: 3.0}
+SECONDS = {10.0: 10.0, 100.0: 3.0, 1000.0: 1.0}
 """By rate, in Mb/s."""
 
 

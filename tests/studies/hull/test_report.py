@@ -35,6 +35,7 @@ def call(*arguments):
         (["run", "--scheme", "hull", "--workload", "static", "--link-delay", "5kg"], "'5kg' is not a number"),
         (["figure", "1", "--drain", "0"], "--drain must be at least 0.01"),
         (["table", "2", "--seeds", "0"], "seeds"),
+        (["figure", "4", "--share", "0"], "share"),
         (["figure", "3"], "No such command"),
     ],
 )
@@ -75,9 +76,8 @@ def test_a_run_in_words_and_as_json(tmp_path):
 
 
 @pytest.mark.usefixtures("built")
-def test_table_2_as_json_csv_and_picture(tmp_path, monkeypatch):
-    monkeypatch.setattr("studies.hull.report.QUICK_SHARE", 0.012)
-    arguments = ["--quick", "--seeds", 1, "--jobs", 2, "--results", tmp_path, "--out", tmp_path, "--json"]
+def test_table_2_as_json_csv_and_picture(tmp_path):
+    arguments = ["--share", 0.012, "--seeds", 1, "--jobs", 2, "--results", tmp_path, "--out", tmp_path, "--json"]
     answer = call("table", 2, *arguments)
     assert answer.exit_code == 0, answer.output
     rows = json.loads(answer.stdout)["rows"]
