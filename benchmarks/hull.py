@@ -2,9 +2,9 @@
 
     python -m benchmarks.hull [--rounds N] [--out FOLDER]        a minute for a round; needs no root
 
-ECMP's runs of stride:4 (`benchmarks.virtual` says how they are measured), in turns: DCTCP, with phantom queues, with
-pacers, and with both, which is HULL. They do not carry the same: so the table has core seconds for each gigabit that
-hosts received, too. Medians over rounds; `cost.csv` has each.
+ECMP's runs of stride:4 (`benchmarks.virtual` says how they are measured), in turns: DCTCP alone, and with
+phantom queues and pacers, which is HULL. They do not carry the same: so the table has core seconds for each gigabit
+that hosts received, too. Medians over rounds; `cost.csv` has each.
 """
 
 from __future__ import annotations
@@ -23,15 +23,9 @@ from harness.jobs.job import job_of
 from record.output import plain_table, wide_console, write_csv
 from record.spec import RunSpec
 
-PHANTOM, PACER = {"phantom": "0.95:2500"}, {"pacer": "front"}
-PARTS: dict[str, dict[str, Any]] = {
-    "dctcp": {},
-    "phantom queues": PHANTOM,
-    "pacers": PACER,
-    "phantom queues, pacers": PHANTOM | PACER,
-}
-"""What runs have of HULL, and the settings of it."""
-SECONDS = {10.0: 10.0, 100.0: 3.0, 1000.0: 1.0}
+TCPS: dict[str, dict[str, Any]] = {"dctcp": {}, "hull": {"phantom": "0.95:2500", "pacer": "front"}}
+"""By name: what runs have beside DCTCP."""
+SECONDS = {10.0: 10.0, 100.0: 3.0, 1000.0: 3.0}
 """By rate, in Mb/s."""
 
 
@@ -46,11 +40,11 @@ def main(rounds: int, out: Path) -> None:
     jobs = {
         (rate, name): job_of(
             RunSpec(
-                "ecmp", "stride:4", link_mbps=rate, seconds=seconds, time="virtual", congestion_control="dctcp", **part
+                "ecmp", "stride:4", link_mbps=rate, seconds=seconds, time="virtual", congestion_control="dctcp", **more
             )
         )
         for rate, seconds in SECONDS.items()
-        for name, part in PARTS.items()
+        for name, more in TCPS.items()
     }
     took: defaultdict[tuple[float, str], list[float]] = defaultdict(list)
     received: dict[tuple[float, str], float] = {}
@@ -63,7 +57,7 @@ def main(rounds: int, out: Path) -> None:
                 received[case] = run.bisection_mbps
     rows = [
         {
-            "mbps": rate, "parts": name, "core_s_per_s": core_s,
+            "mbps": rate, "tcp": name, "core_s_per_s": core_s,
             "over_dctcp": core_s / statistics.median(took[rate, "dctcp"]),
             "received_mbps": received[rate, name], "core_s_per_gbit": core_s / (received[rate, name] * 1e-3),
             "rounds": rounds, "by_round": " ".join(f"{value:.4g}" for value in each),
