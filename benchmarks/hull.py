@@ -19,7 +19,7 @@ import click
 
 from benchmarks.virtual import PER_SECOND, measured
 from harness.jobs import guests
-from harness.jobs.job import job_of
+from harness.run import job_of
 from record.output import plain_table, wide_console, write_csv
 from record.spec import RunSpec
 
