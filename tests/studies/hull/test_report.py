@@ -22,7 +22,7 @@ PAGES = [ROOT / "docs" / "hull.md", ROOT / "docs" / "notes" / "hull.md"]
 PAGE = " ".join(" ".join(page.read_text(encoding="utf-8") for page in PAGES).split())
 COMPARED = (
     "figure1b", "figure1c", "table2", "figure4", "figure5", "reproduction/figure5", "linux/figure1b-linux",
-    "linux/table2-linux", "linux/figure4-linux", "linux/figure5-linux",
+    "linux/figure1c-linux", "linux/table2-linux", "linux/figure4-linux", "linux/figure5-linux",
 )  # fmt: skip
 NUMBERS = ("published", "ours", "lowest", "highest", "ratio")
 
