@@ -31,6 +31,10 @@ hedera collective table --out results/collectives
 hedera table 2 results/table2 --out results/table2
 hedera hull table 2 --variants conforming --out results/hull
 hedera hull table 2 --engine linux --quick --seeds 5 --variants conforming --out results/hull/linux
+hedera hull figure 1 --engine linux --seconds 1 --seeds 5 --variants conforming --out results/hull/linux
+hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.5 --seeds 3 --variants conforming --out results/hull/linux
+hedera hull figure 4 --engine linux --quick --seeds 5 --variants conforming --schemes tcp,dctcp-30k,hull --out results/hull/linux
+hedera hull figure 5 --engine linux --quick --seeds 5 --variants conforming --out results/hull/linux
 hedera hull figure 1 --variants conforming --out results/hull
 hedera hull figure 1 --drain 0.95 --schemes hull --out results/hull
 hedera hull figure 1 --link-delay 100us --variants conforming --out results/hull

@@ -73,7 +73,7 @@ class Shape:
 
     def to_host(self) -> Shape:
         """The same for a switch's port to a host, with the delay of both ways of the cable."""
-        return replace(self, delay_ms=2 * self.delay_ms, pacer=None)
+        return replace(self.at_switch(), delay_ms=2 * self.delay_ms)
 
     @property
     def rate_bytes(self) -> int:

@@ -100,33 +100,23 @@ class Exchanges:
             np.flatnonzero(self.connection == one).tolist() for one in range(len(scenario["connections"]))
         ]
         self.begin = 0
+        self._threads: list[threading.Thread] = []
         self.clients: list[socket.socket] = []
         self.servers: list[socket.socket] = []
-        self._threads: list[threading.Thread] = []
-        client = fabric.pid_of(fabric.topo.hosts[0])
-        for server, ends in enumerate(self._by_server(scenario), start=1):
-            ip = fabric.topo.host_ip(server)
-            listening = inside(
-                fabric.pid_of(fabric.topo.hosts[server]), partial(socket.create_server, (ip, SERVER_PORT))
-            )
-            with listening:
-                for number in ends:
-                    at_client = inside(client, partial(socket.create_connection, (ip, SERVER_PORT)))
-                    at_server, _ = listening.accept()
-                    for end in (at_client, at_server):
-                        end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                    self._made[number] = (at_client, at_server)
-        for number in range(len(scenario["connections"])):
-            at_client, at_server = self._made[number]
-            self.clients.append(at_client)
-            self.servers.append(at_server)
-
-    def _by_server(self, scenario: dict[str, Any]) -> list[list[int]]:
-        self._made: dict[int, tuple[socket.socket, socket.socket]] = {}
-        servers = [name for name in scenario["hosts"] if name != scenario["connections"][0]["client"]]
-        return [
-            [number for number, one in enumerate(scenario["connections"]) if one["server"] == name] for name in servers
-        ]
+        pids = {name: fabric.pid_of(host) for name, host in zip(scenario["hosts"], fabric.topo.hosts, strict=True)}
+        addresses = {name: (fabric.topo.host_ip(n), SERVER_PORT) for n, name in enumerate(scenario["hosts"])}
+        with contextlib.ExitStack() as opened:
+            servers = dict.fromkeys(one["server"] for one in scenario["connections"])
+            listening = {
+                name: opened.enter_context(inside(pids[name], partial(socket.create_server, addresses[name])))
+                for name in servers
+            }
+            for one in scenario["connections"]:
+                connect = partial(socket.create_connection, addresses[one["server"]])
+                self.clients.append(inside(pids[one["client"]], connect))
+                self.servers.append(listening[one["server"]].accept()[0])
+        for end in (*self.clients, *self.servers):
+            end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     def run(self, begin: int, until_ns: int) -> None:
         """Ask for everything at its time after ``begin`` (of the monotonic clock, ns), and wait for all answers, at

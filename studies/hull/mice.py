@@ -6,6 +6,7 @@ Sweeps differ in their congestion control, phantom queues and pacers; those of o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,11 +16,11 @@ import numpy as np
 from plots.paired_tests import Difference, holm
 from plots.pictures import named, picture
 from plots.stored_sweep import load_sweep
-from plots.style import logarithmic, scheme_label
+from plots.style import MUTED, colours, logarithmic, scheme_label, scheme_order
 from record.options import in_words, json_option, output, picture_options
 from record.output import conclude, write_csv
 from record.run import Run
-from studies.study import Parts, Row, interval, table
+from studies.study import Parts, Row, grouped, interval, table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,8 +32,8 @@ SPELLED = {
     (True, True): " + phantom queues, pacers",
 }
 """What a sweep has of HULL, by whether it has phantom queues, and pacers."""
-COLOURS = ("#e69f00", "#56b4e9", "#009e73", "#0072b2", "#cc79a7")
-MARKERS = ("o", "^", "D", "s")
+MARKS = "osD^vP"
+"""Of TCPs, in their order; colours are the schemes', as in all pictures."""
 METRICS = {"elephants_mbps": "Mb/s", "mice_median_ms": "ms", "mice_p99_ms": "ms"}
 BEFORE = "cubic"
 """What the others are compared with, under the same scheme."""
@@ -93,25 +94,24 @@ def _beyond(by_case: Mapping[Case, Mapping[int, Mapping[str, float]]], case: Cas
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
-    """A panel for each rate: what elephants carry, and how long the median mouse takes; a colour for each TCP, a mark
-    for each scheme."""
-    rates = sorted({row["mbps"] for row in rows})
-    tcps, schemes = (list(dict.fromkeys(row[name] for row in rows)) for name in ("tcp", "scheme"))
+    """A panel for each rate: what elephants carry, and how long the median mouse takes; a colour for each scheme, a
+    mark for each TCP."""
+    rates, points = sorted({row["mbps"] for row in rows}), grouped(rows, "mbps", "tcp", "scheme")
+    marks = dict(zip(dict.fromkeys(row["tcp"] for row in rows), cycle(MARKS)))
+    chosen = colours(row["scheme"] for row in rows)
     with picture(path, max(7.5, 4.8 * len(rates)), 4.8, "What elephants carry, and how long mice wait") as figure:
-        for axes, mbps in zip(np.atleast_1d(figure.subplots(1, len(rates))), rates, strict=True):
-            for tcp, colour in zip(tcps, COLOURS, strict=False):
-                for scheme, mark in zip(schemes, MARKERS, strict=False):
-                    found = {row["metric"]: row for row in rows if (row["mbps"], row["tcp"], row["scheme"]) == (
-                        mbps, tcp, scheme)}  # fmt: skip
-                    if found:
-                        _point(axes, found["elephants_mbps"], found["mice_median_ms"], colour, mark)
-            axes.set(xlabel="elephants, payload (Mb/s)", ylabel="mice, median time (ms)", title=f"{mbps:g} Mb/s")
+        for axes, rate in zip(np.atleast_1d(figure.subplots(1, len(rates))), rates, strict=True):
+            for (mbps, tcp, scheme), of_point in points.items():
+                if mbps == rate:
+                    found = {row["metric"]: row for row in of_point}
+                    _point(axes, found["elephants_mbps"], found["mice_median_ms"], chosen[scheme], marks[tcp])
+            axes.set(xlabel="elephants, payload (Mb/s)", ylabel="mice, median time (ms)", title=f"{rate:g} Mb/s")
             logarithmic(axes)
             axes.set_xlim(0, None)
-        for tcp, colour in zip(tcps, COLOURS, strict=False):
-            axes.plot([], [], "s", color=colour, label=tcp)
-        for scheme, mark in zip(schemes, MARKERS, strict=False):
-            axes.plot([], [], mark, color="0.4", label=scheme_label(scheme))
+        for tcp, mark in marks.items():
+            axes.plot([], [], mark, color=MUTED, label=tcp)
+        for scheme in scheme_order(chosen):
+            axes.plot([], [], "-", color=chosen[scheme], linewidth=4, label=scheme_label(scheme))
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 

@@ -26,6 +26,7 @@ from studies.hull import linux
 from studies.hull.mice import mice
 from studies.hull.packets import KINDS, Result, Task, engine, fingerprint, keep, kept_or_run, parse, run_scenario, turn
 from studies.hull.scenario import FAN_OUTS, SCHEMES, STATIC, UNITS, VARIANTS, Experiment, Parameters, Quantity, written
+from studies.hull.waiting import waiting
 from studies.study import Parts, Row, Rows, Study, among, grouped, interval, study, table
 from topos.arrays import Float64
 
@@ -380,6 +381,11 @@ _COMPARED = options(
     _PARAMETERS,
 )  # fmt: skip
 """The options of figures and tables."""
+_SHARE = click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    help=f"Share of the full simulated time (default: 1; quick: {QUICK_SHARE}).",
+)
 _compared = partial(study, folders=(SAMPLE, QUICK))
 
 
@@ -460,7 +466,7 @@ def figure_1(seconds: float, quick: bool, **options: Any) -> Study:
     return _study(FIGURE_1._replace(title=title), quick, share=0.3 if quick else seconds, **options)
 
 
-@_compared(_COMPARED)
+@_compared(_SHARE, _COMPARED)
 def table_2(quick: bool, **options: Any) -> Study:
     """Queueing latency and completion times of small and large files, at 20, 40 and 60 % load.
 
@@ -469,19 +475,20 @@ def table_2(quick: bool, **options: Any) -> Study:
     return _study(TABLE_2, quick, **options)
 
 
-@_compared(_COMPARED)
+@_compared(_SHARE, _COMPARED)
 def figure_4(quick: bool, **options: Any) -> Study:
     """Web search: queries to ten servers, against background load."""
     return _study(FIGURE_4, quick, **options)
 
 
-@_compared(_COMPARED)
+@_compared(_SHARE, _COMPARED)
 def figure_5(quick: bool, **options: Any) -> Study:
     """Low-latency search: queries to ten servers that answer in 100 us, against background load."""
     return _study(FIGURE_5, quick, **options)
 
 
 hull.add_command(mice)
+hull.add_command(waiting)
 report_tables.add_command(table_2, "2")
 for _number, _command in (("1", figure_1), ("4", figure_4), ("5", figure_5)):
     figures.add_command(_command, _number)

@@ -1,0 +1,100 @@
+"""`hedera hull waiting`: where a packet waits on its way through the fat-tree, of sweeps made with --trace."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import click
+
+from hedera.schemes import CONTROL
+from plots.stored_sweep import load_sweep
+from record.options import in_words, json_option, output
+from record.output import conclude, write_csv
+from record.run import CONNECTIONS, QUEUES, Run
+from studies.hull.mice import Case, case_of
+from studies.study import Row, in_seeds, interval, table
+from topos.fattree import FatTree, port_name
+from topos.network import NonBlocking
+
+PLACES = ("its host", "edge, up", "aggregation, up", "core", "aggregation, down", "edge, to the host")
+"""The ports that a packet to another pod goes through, in their order."""
+_OF_LAYER = {"host": (0, 5), "edge": (1, 4), "aggregation": (2, 3)}
+"""By the layer of a cable's lower end: the places of its two ports, upwards and downwards."""
+WHOLE = "whole path"
+
+
+def places(run: Run) -> dict[str, str]:
+    """By the name of a port of the run's fat-tree, or of the control's one switch: its place."""
+    tree = FatTree(run.spec.k)
+    network = NonBlocking(tree.num_hosts) if run.scheme == CONTROL else tree
+    found = {}
+    for link in network.links():
+        up, down = _OF_LAYER[network.layer(link.lower)]
+        found[port_name(link.lower, link.lower_port)] = PLACES[up]
+        found[port_name(link.upper, link.upper_port)] = PLACES[down]
+    return found
+
+
+def waiting_ms(run: Run, folder: Path) -> dict[str, float]:
+    """By place: how long a packet that comes at any moment of the window waits, on average over the place's ports: the
+    bytes there over the link's rate. A host's have what its pacer holds, too. ValueError, one sentence, for a run
+    whose curves are not in its folder."""
+    low, high = run.window_s
+    sampled = {row["t"] for row in _rows(folder / CONNECTIONS) if low <= float(row["t"]) < high}
+    if not sampled:
+        raise ValueError(f"{folder} has no curves of its window: make it with --trace")
+    of_port = places(run)
+    ports, waited = Counter(of_port.values()), Counter[str]()
+    for row in _rows(folder / QUEUES):
+        if row["t"] in sampled and row["port"] in of_port:
+            waited[of_port[row["port"]]] += int(row["bytes"])
+    ms = 8e-3 / run.spec.link_mbps
+    return {place: ms * waited[place] / (ports[place] * len(sampled)) for place in PLACES if ports[place]}
+
+
+def _rows(path: Path) -> Iterator[Mapping[str, str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as opened:
+            yield from csv.DictReader(opened)
+    except FileNotFoundError:
+        raise ValueError(f"there is no {path}: make the runs with --trace, and do not move their files") from None
+
+
+def rows_of(runs: Sequence[tuple[Run, Path]]) -> list[Row]:
+    """A row for each case and place, and one for the whole path: the mean over seeds in ms, with a 95 % interval."""
+    by_case: dict[Case, list[dict[str, float]]] = {}
+    for run, folder in runs:
+        if run.valid:
+            waits = waiting_ms(run, folder)
+            by_case.setdefault(case_of(run), []).append(waits | {WHOLE: sum(waits.values())})
+    return [
+        {
+            **case._asdict(), "place": place, "wait_ms": mean.mean, "low": mean.low, "high": mean.high,
+            "seeds": len(seeds), "by_seed": " ".join(f"{each[place]:.6g}" for each in seeds),
+        }
+        for case, seeds in by_case.items()
+        for place in seeds[0]
+        for mean in [interval(each[place] for each in seeds)]
+    ]  # fmt: skip
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@output
+@json_option
+@in_words
+def waiting(folders: Sequence[Path], out: Path, as_json: bool) -> None:
+    """How long packets wait in each place of the fat-tree, of sweeps made with --trace (FOLDERS).
+
+    The mean over ports and moments of what waits there, as time at the link's rate; by rate, TCP and scheme.
+    """
+    sweeps = [load_sweep(folder) for folder in folders]
+    runs = [(run, file.parent) for sweep in sweeps for run, file in zip(sweep.runs, sweep.files, strict=True)]
+    if not (rows := rows_of(runs)):
+        raise ValueError("there are no valid runs in these folders")
+    names = ("mbps", "tcp", "scheme", "place", "wait_ms", "low", "high")
+    tables = [] if as_json else [table(f"Waiting by place (ms), {in_seeds(rows[0]['seeds'])}", rows, *names)]
+    conclude(rows, tables, [write_csv(out / "waiting.csv", rows)], as_json)
