@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from hedera.schemes import CONTROL
 from plots.pictures import empty, save
 from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, scheme_order, short
 from record.options import pictures
+from record.output import progress_bar
 from record.run import ARCHIVE, CONNECTIONS, QUEUES, Run
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ _PANEL, _LONE_PANEL, _GAP = (3.55, 1.75), (6.2, 2.6), (0.25, 0.42)  # inches, as
 _LEFT, _RIGHT, _TOP, _BOTTOM = 0.65, 0.15, 0.86, 0.55
 _WINDOW = "#e9f0f7"
 _DOWN = "#fbe3cf"
+FEW = 10
+"""Up to so many pictures are drawn without a progress bar."""
 FULLEST = 5
 """So many ports have their queues drawn: those that hold the most on average."""
 
@@ -42,21 +46,29 @@ def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
     members: dict[tuple[str, int], dict[Path, Run]] = {}
     for path, run in zip(sweep.files, sweep.runs, strict=True):
         members.setdefault((run.pattern, run.trial), {})[path] = run
-    files, formats_asked = {}, pictures().asked
+    files: dict[tuple[str, int], Path] = {}
+    to_draw: dict[Path, list[Run]] = {}
+    formats_asked = pictures().asked
     laid_out = None if formats_asked else cache(_panels)
     for (pattern, trial), runs in sorted(members.items()):
         name = re.sub(r"[^A-Za-z0-9.,_-]+", "_", pattern).strip("_.")[:200] or "pattern"
-        file = folder / f"{name}-trial-{trial}.svg"
+        file = files[pattern, trial] = folder / f"{name}-trial-{trial}.svg"
         stored = [path if path.exists() else sweep.folder / ARCHIVE for path in runs]
         if (
             formats_asked
             or not file.is_file()
             or file.stat().st_mtime_ns < max(path.stat().st_mtime_ns for path in stored)
         ):
+            to_draw[file] = list(runs.values())
+    drawn: dict[Path, Path] = {}
+    # A few take no time; hundreds, as of all of Figure 9, take minutes.
+    many = len(to_draw) > FEW
+    with progress_bar("pictures of rates", len(to_draw)) if many else nullcontext(lambda done: None) as bar:
+        for file, shown in to_draw.items():
             with house_style():
-                (file,) = save(figure(list(runs.values()), laid_out), file, ("svg",))[:1]
-        files[pattern, trial] = file
-    return files
+                (drawn[file],) = save(figure(shown, laid_out), file, ("svg",))[:1]
+            bar(len(drawn))
+    return {key: drawn.get(file, file) for key, file in files.items()}
 
 
 def figure(runs: Sequence[Run], laid_out: Empty | None = None) -> PrintableFigure:
