@@ -169,7 +169,10 @@ def kernel() -> None:
     """The kernel for virtual time: a Linux that runs as a process (docs/virtual-time.md). Needs no root."""
 
 
-_kernel_name = click.argument("which", type=click.Choice([*shipped.KERNELS, "both"]), default="both")
+_kernel_name = click.argument(
+    "kernel_name", metavar=f"[{'|'.join([*shipped.KERNELS, 'both'])}]", type=click.Choice([*shipped.KERNELS, "both"]),
+    default="both",
+)  # fmt: skip
 
 
 @kernel.command()

@@ -159,6 +159,8 @@ class Guests:
         image = self.image
         require_room(cache.folder("jobs"))
         guest_folders, command = image.world.of_run(job.spec), image.world.command(job.spec)
+        # What all guests of this network have in common: it boots as the original of copies, or, with the run's own job
+        # besides, as the guest of a run that has no original.
         first = Guest(
             image.kernel.linux,
             command,

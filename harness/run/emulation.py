@@ -38,9 +38,10 @@ READY_DEADLINE = 15.0
 """Seconds the controller has to connect every switch and confirm its rules."""
 
 READY_EVERY_S, START_EVERY_S, LEAST_S = 5.0, 1.0, 0.1
-"""In virtual time a network is ready at a multiple of the first, and traffic starts at a multiple of the second, in
-seconds of the guest's clock; at least the third after what came before. Set-up takes 11 s. So a run does not depend on
-how long exactly set-up took, and one seed is one result."""
+"""In virtual time counting begins at a multiple of the first, once the network is ready and its receivers listen;
+switches connect, and traffic starts, at a multiple of the second, in seconds of the guest's clock; at least the third
+after what came before. Set-up takes 11 s. So a run does not depend on how long exactly set-up took, and one seed is one
+result."""
 DUE_S = 0.05
 """A run with failures looks so often whether it is time for one."""
 LAST_READ_S = 0.5
@@ -124,7 +125,8 @@ class Emulation:
         min_rto_ms = None if spec.min_rto_ms == LINUX_MIN_RTO_MS else spec.min_rto_ms
         window = None if spec.initial_window == LINUX_INITIAL_WINDOW else spec.initial_window
         tcp = Tcp(spec.congestion_control, unsent, spec.sack, spec.rack, spec.tail_loss_probes, min_rto_ms, window)
-        # Processors of a slow machine are not to be spent on counters.
+        # Processors of a slow machine are not to be spent on counters. In virtual time Open vSwitch renews them four
+        # times between two readings, so that a reading is never of one long ago: a quarter of the period, in ms.
         counters_ms = min(COUNTERS_MS, round(spec.reading_s * 250)) if spec.time == "virtual" else COUNTERS_MS
         matrix, pairs = self.workload.matrix, None
         if matrix is not None and spec.network().num_hosts > KNOWN_TO_ALL:

@@ -186,6 +186,7 @@ class Outcome:
         size, durations, ended, per_s = np.array(rows).reshape(-1, 4).T
         sent = [flow.sent for flow in self.observation.flows if flow.sent is not None]
         shakes = [end.connected - end.start for end in sent if end.connected is not None and end.start is not None]
+        # A flow alone needs a handshake, which is a round trip, and half a round trip more for its last byte to arrive.
         alone = size / per_s + 1.5 * min(shakes, default=0.0)
         # The classes are those of links of 1 Gb/s.
         classes = by_class(size / self.workload.size_scale, durations, alone, ended.astype(bool))

@@ -1,5 +1,6 @@
 """The command line as a user meets it: one clear sentence and the right exit status, never a traceback."""
 
+import inspect
 import io
 import json
 import os
@@ -9,7 +10,9 @@ import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import version
+from types import SimpleNamespace
 
+import click
 import pytest
 
 from harness.cli import cli
@@ -182,3 +185,36 @@ def test_numpy_has_one_thread_in_a_command():
     tell = "lambda: (__import__('numpy'), print('threads', len(os.listdir('/proc/self/task'))))"
     program = f"import atexit, os, sys, hedera_harness; sys.argv = ['hedera', '--version']; atexit.register({tell}); "
     assert "threads 1\n" in ran(sys.executable, "-c", program + "hedera_harness.main()", cwd=ROOT).stdout
+
+
+def commands_below(command, words=()):
+    yield words, command
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            yield from commands_below(command.get_command(click.Context(command), name), (*words, name))
+
+
+def test_every_command_takes_the_parameters_that_it_declares():
+    """A function is called with them by name, at the first use: nothing else notices a name that has changed. What is
+    wrapped takes all of them, and is left to its own tests."""
+    wrong = []
+    for words, command in commands_below(cli):
+        signature = inspect.signature(command.callback, follow_wrapped=False) if command.callback else None
+        taken = signature.parameters if signature else {}
+        if not any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values()):
+            declared = {one.name for one in command.params if one.expose_value}
+            wrong += [f"{' '.join(words)}: {name}" for name in sorted(declared - taken.keys())]
+    assert wrong == []
+
+
+def test_kernels_are_built_and_verified_by_name(monkeypatch):
+    built = []
+    kernel = SimpleNamespace(release="7.2", mode="seccomp", source="s", linux="l", sha256="a")
+    monkeypatch.setattr("virtual.kernel.build.build", lambda tell, name, ship: built.append((name, ship)) or kernel)
+    monkeypatch.setattr("virtual.kernel.build.differences", lambda tell, name: [])
+    assert asked("kernel", "build", "guest", "--ship").returncode == 0
+    assert asked("kernel", "build").returncode == 0
+    assert built == [("guest", True), ("linux", False), ("guest", False)]
+    with pytest.raises(SystemExit) as ended:
+        asked("kernel", "verify", "linux")
+    assert ended.value.code == 0
