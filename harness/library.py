@@ -54,7 +54,7 @@ FIXED = ("scheme", "traffic", "time", "disturb")
 
 
 @contextmanager
-def carrier(
+def carrier_for(
     job: Job, at_once: int | None = None, cluster: str | None = None, *, wanted_time: str = "auto"
 ) -> Iterator[Carrier]:
     """Who carries out jobs like this one while the block runs; everything they need is made now. UnfitMachine says
@@ -155,8 +155,8 @@ def run(
         folder = Path(out) if out else new_folder(*names)
         require_writable(folder.parent, folder.name)
         # Beside the traffic a guest has some seconds of its own clock for the network and its end.
-        with carrier(job, 1, wanted_time=spec.time) as where, notebook.bar("the run", spec.seconds + 15) as fill:
-            return carry_out.run_job(job, folder, where, tell)
+        with carrier_for(job, 1, wanted_time=spec.time) as carrier, notebook.bar("the run", spec.seconds + 15) as fill:
+            return carry_out.run_job(job, folder, carrier, tell)
 
 
 def new_folder(scheme: str, traffic: str) -> Path:
@@ -210,9 +210,9 @@ def sweep(
         if left_out:
             tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
         done = []
-        with carrier(job_of(base), jobs, cluster, wanted_time=spec.time) as where:
+        with carrier_for(job_of(base), jobs, cluster, wanted_time=spec.time) as carrier:
             for part in parts:
-                runs = sweeps.carry_out_with_progress(part.jobs, part.folder, where)
+                runs = sweeps.carry_out_with_progress(part.jobs, part.folder, carrier)
                 done.append((runs, part.values))
                 if show:
                     sweeps.show(part, runs)
@@ -270,7 +270,9 @@ def plot(result: Run | Result | VariedSweep, width: str | float | None = None) -
             figure = rates.figure([result])
         elif isinstance(result, Result):
             config = result.config
-            figure = rates.total(config.scheme, result.mbps_per_second, result.capacity_mbps, config.window_s)
+            figure = rates.simulated_rate_figure(
+                config.scheme, result.mbps_per_second, result.capacity_mbps, config.window_s
+            )
         else:
             figure = result.plot()
     if width_in is not None:

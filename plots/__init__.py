@@ -7,13 +7,25 @@ time (`plots.rates`), of several sweeps (`plots.compare_sweeps`).
 
 import logging
 
-from plots.pictures import named, picture
+from plots.pictures import files_written, picture
 from plots.stored_sweep import Sweep, load_sweep
 from plots.style import DASHES, INK, MUTED, colour, colours, label, logarithmic, scheme_label, scheme_order, short
 
 __all__ = [
-    "DASHES", "INK", "MUTED", "Sweep", "colour", "colours", "label", "load_sweep", "logarithmic", "named", "picture",
-    "scheme_label", "scheme_order", "short",
+    "DASHES",
+    "INK",
+    "MUTED",
+    "Sweep",
+    "colour",
+    "colours",
+    "files_written",
+    "label",
+    "load_sweep",
+    "logarithmic",
+    "picture",
+    "scheme_label",
+    "scheme_order",
+    "short",
 ]  # fmt: skip
 
 # Matplotlib warns that a font cache cannot be kept, and fontTools tells of every table of a font in a PDF.

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import asdict
 
 from plots.paired_tests import ALL_TRIES, VALID, difference
-from plots.pictures import named, picture
+from plots.pictures import files_written, picture
 from plots.style import colour, label, logarithmic, rounded, scheme_order
 from plots.summary import as_csv
 from record.completion import CLASSES, STATISTICS
@@ -136,4 +136,4 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
             if axes.lines:
                 axes.legend(loc="lower right")
         axes.set_xlabel("seconds since the flow began")
-    return named(path)
+    return files_written(path)

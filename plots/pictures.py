@@ -29,14 +29,14 @@ def save(figure: PrintableFigure, path: Path, formats: Iterable[str] = ("png",))
     formats = wanted.formats or tuple(formats)
     if wanted.width_in is not None or "pdf" in formats:
         figure.for_print(wanted.width_in)
-    files = named(path, formats)
+    files = files_written(path, formats)
     for file, suffix in zip(files, formats, strict=True):
         write_whole(file, figure.content(suffix))
         figure.set_layout_engine("none")  # it is laid out
     return files
 
 
-def named(path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
+def files_written(path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
     """The files that `save` writes."""
     stem = path.name.removesuffix(path.suffix) if path.suffix.lstrip(".") in FORMATS else path.name
     return [path.with_name(f"{stem}.{suffix}") for suffix in pictures().formats or formats]

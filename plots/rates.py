@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plots.printable_figure import PrintableFigure
     from plots.stored_sweep import Sweep
 
-Empty = Callable[[int], "tuple[PrintableFigure, list[Axes]]"]
+PanelMaker = Callable[[int], "tuple[PrintableFigure, list[Axes]]"]
 """A function that makes a figure with that number of panels."""
 _COLUMNS = 3
 _PANEL, _LONE_PANEL, _GAP = (3.55, 1.75), (6.2, 2.6), (0.25, 0.42)  # inches, as are the margins
@@ -71,7 +71,7 @@ def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
     return {key: drawn.get(file, file) for key, file in files.items()}
 
 
-def figure(runs: Sequence[Run], laid_out: Empty | None = None) -> PrintableFigure:
+def figure(runs: Sequence[Run], laid_out: PanelMaker | None = None) -> PrintableFigure:
     """A panel for each run of a trial; all panels have the same axes. The control is drawn in grey in every panel; it
     has a panel of its own only when it is the only run, or invalid. ``laid_out`` may give a figure drawn before: making
     the panels takes longer than drawing them."""
@@ -90,7 +90,9 @@ def figure(runs: Sequence[Run], laid_out: Empty | None = None) -> PrintableFigur
     return drawing
 
 
-def total(scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tuple[float, float]) -> PrintableFigure:
+def simulated_rate_figure(
+    scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tuple[float, float]
+) -> PrintableFigure:
     """The rate of all hosts in each second of a simulation, and what the links of all hosts carry."""
     drawing = empty(*_LONE_PANEL)
     ax = drawing.subplots()

@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hedera.schemes import CONTROL
 from plots import completion, explorer, figure9, paired_tests, published, rates, summary
-from plots.pictures import named
+from plots.pictures import files_written
 from plots.stored_sweep import Sweep, settings_of
 from plots.style import colour, house_style, image, label, option_name, scheme_order, setting_text, short
 from plots.summary import FEWEST, WINDOWS, summarise
@@ -67,9 +67,9 @@ def _for_print(sweep: Sweep) -> list[Path]:
     for place, run in rates.traced(sweep):
         trace = out / "-".join([*place.relative_to(sweep.folder).parts, "trace.svg"])
         rates.draw_trace(place, run, trace)
-        files += named(trace, ("svg",))
+        files += files_written(trace, ("svg",))
     for file in rates.sheets(sweep, out / "rates").values():
-        files += named(file, ("svg",))
+        files += files_written(file, ("svg",))
     return files
 
 

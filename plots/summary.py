@@ -53,7 +53,7 @@ class Summary:
     """All bars of a sweep; the order to show them in; the fat-tree's size, 0 for a network unlike the paper's; and the
     most payload that all hosts could receive, in Mb/s.
 
-    ``frame`` has COLUMNS; the number of ``trials``; ``void``, what to say of a bar without a valid one;
+    ``frame`` has COLUMNS; the number of ``trials``; ``no_bar_text``, what to say of a bar without a valid one;
     ``all_payload_mbps``; and the ends of `whiskers`, ``low_...`` and ``high_...``. ``bars`` has its rows by (pattern,
     scheme), with None where there is no number.
     """
@@ -125,7 +125,7 @@ def _bars(tries: Any) -> Any:
         index=verdicts.index,
     ).join(ends)
     only_short = (bars.not_judged_trials > 0) & (bars.invalid_trials == 0)
-    return bars.assign(void=np.where(only_short, "NOT JUDGED", "INVALID"))
+    return bars.assign(no_bar_text=np.where(only_short, "NOT JUDGED", "INVALID"))
 
 
 def whiskers(values: Any) -> Any:
@@ -270,7 +270,7 @@ def show(sweep: Sweep, sentence: str = "") -> str:
 def _cell(bar: Any) -> str:
     if bar is None:
         return "-"
-    text: str = bar.void
+    text: str = bar.no_bar_text
     if bar.median_payload_mbps is not None:
         text = f"{bar.median_payload_mbps:.1f}{_share(bar, bar.median_ratio)}"
         if bar.valid_trials < bar.trials:

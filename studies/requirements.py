@@ -1,6 +1,7 @@
-"""What studies need of this machine beside what runs need: rows of `hedera doctor`, which is handed on from here.
+"""Adds to `hedera doctor` what studies need beyond what runs need.
 
-A room registers what it needs, so that `harness.doctor` does not have to know who stands above it.
+The command is imported from here, so that these rows are registered before it runs, and `harness.doctor` does not have
+to know who stands above it.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 import numpy as np
 
-from plots import named
+from plots import files_written
 from plots.paired_tests import Difference, difference
 from plots.style import rounded
 from record.options import (
@@ -93,7 +93,7 @@ class Study:
         if self.draw:
             picture = folder / f"{next(iter(rows))}.png"
             self.draw(rows, picture)
-            files += named(picture)
+            files += files_written(picture)
         main, shown = rows[self.main or next(iter(rows))], self.tables
         tables = [] if as_json else [table(shown, main)] if isinstance(shown, str) else shown(rows)
         conclude(main, tables, files, as_json)

@@ -338,7 +338,7 @@ def listens_on(proc_net_tcp: str, port: int) -> bool:
 
 PROGRAM = Path(peer.__file__).resolve()
 LEAD_S = 0.5
-"""The programs are told to begin so much later, because all of them must have heard it by then."""
+"""The traffic begins this many seconds after the programs are told, so that all of them have heard it."""
 WAKE_S = 0.01
 """What a flow at full rate brings in this time wakes its receiver; less does not."""
 LINGER_FACTOR = 4

@@ -92,9 +92,9 @@ def claims(
 
 
 def _unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Float64, most: float) -> float:
-    """How much less than an even rate says may have arrived inside the window, in the intervals of the flow that lie
-    across its edges, megabits. Asked only of intervals in which a flow moved, so that rates changed; beyond the edge a
-    link carried ``most`` at most."""
+    """Megabits by which a flow's traffic inside the window may be overestimated: a report that lies across an edge of
+    the window is split evenly, and if the flow moved in it, the true split may differ. Asked only of intervals in which
+    a flow moved, so that rates changed; beyond the edge a link carried ``most`` at most."""
     unsure = 0.0
     for edge in {*window} & {*part}:
         for start, end, mbps in flow.intervals:

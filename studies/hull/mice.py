@@ -14,7 +14,7 @@ import click
 import numpy as np
 
 from plots.paired_tests import Difference, holm
-from plots.pictures import named, picture
+from plots.pictures import files_written, picture
 from plots.stored_sweep import load_sweep
 from plots.style import MUTED, colours, logarithmic, scheme_label, scheme_order
 from record.options import in_words, json_option, output, picture_options
@@ -149,4 +149,4 @@ def mice(folders: Sequence[Path], out: Path, as_json: bool) -> None:
         raise ValueError("there are no valid runs in these folders")
     written = write_csv(out / "mice.csv", rows)
     draw(rows, out / "mice.png")
-    conclude(rows, [] if as_json else tables(rows), [written, *named(out / "mice.png")], as_json)
+    conclude(rows, [] if as_json else tables(rows), [written, *files_written(out / "mice.png")], as_json)

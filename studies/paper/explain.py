@@ -369,7 +369,7 @@ class Pattern:
 
 
 def measure(case: Config | Pattern) -> Row:
-    """The row of a simulation; ``iterations``: of every round, None of the non-blocking network. Or that of a pattern:
+    """The row of one case. Of a simulation: ``iterations`` in every round, None without annealing. Of a pattern:
     ``least_excess_links``, the exact minimum of exceeded capacity, in links, over all choices of one core per receiving
     host; ``per_flow_links``, the capacity that edge colouring leaves exceeded with a core for each flow."""
     if isinstance(case, Config):
