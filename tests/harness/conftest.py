@@ -67,7 +67,7 @@ def planned(monkeypatch):
     found = Planned()
     monkeypatch.setattr("harness.sweep.carry_out_with_progress", found.carry_out)
     monkeypatch.setattr("harness.sweep.show", lambda *_: None)
-    monkeypatch.setattr(library, "carrier", lambda *asked, **named: nullcontext())
+    monkeypatch.setattr(library, "carrier_for", lambda *asked, **named: nullcontext())
     return found
 
 

@@ -58,7 +58,7 @@ def test_every_combination_is_a_sweep_and_one_table_has_them_all(tmp_path, monke
         return load_sweep(folder)
 
     monkeypatch.setattr("harness.sweep.carry_out_with_progress", carry_out)
-    monkeypatch.setattr(library, "carrier", lambda *asked, **named: nullcontext())
+    monkeypatch.setattr(library, "carrier_for", lambda *asked, **named: nullcontext())
     command = (*SWEEP, tmp_path, "--name", "mine", "--vary", "bw=5,10", "--vary")
     assert asked(*command, "interval=1").returncode == 1, "its runs failed"
     assert done == [(5, 1), (10, 1)]
