@@ -32,8 +32,8 @@ def folder():
     shutil.rmtree(made)
 
 
-# An idle machine with two processors lets the second kernel wait for 1 % of its time, one busy loop more on each for
-# half of it.
+# Beside other work, at a load of 3 to 8 on two processors, the second kernel waited for 20 to 24 % of its time, and a
+# rate was 5 % above its limit; with nothing else to do all runs are valid.
 WAITING = 0.1
 
 
