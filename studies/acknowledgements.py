@@ -75,8 +75,12 @@ def rows(folder: Path) -> Iterator[dict[str, object]]:
 
 
 def _means(by_seed: Mapping[int, Sequence[tuple[float, ...]]]) -> list[list[float]]:
-    """The mean over the flows of each seed, of each quantity."""
-    return [np.mean(flows, axis=0).tolist() for flows in by_seed.values()]
+    """The mean over the flows of each seed, of each quantity, over those of which it was measured; NaN if over none."""
+    means = []
+    for flows in by_seed.values():
+        measured = [[value for value in values if not np.isnan(value)] for values in zip(*flows, strict=True)]
+        means.append([float(np.mean(values)) if values else float("nan") for values in measured])
+    return means
 
 
 def _text(value: float | None) -> str:
