@@ -87,8 +87,8 @@ def main(pairs: int, rounds: int) -> None:
         return
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "pip", "-q", "install", "--target", folder, PEER], check=True)
-        inside = ["unshare", "--user", "--map-root-user", "--net"]
-        command = [*inside, sys.executable, "-m", "benchmarks.netlink", f"--pairs={pairs}", f"--rounds={rounds}"]
+        apart = ["unshare", "--user", "--map-root-user", "--net"]
+        command = [*apart, sys.executable, "-m", "benchmarks.netlink", f"--pairs={pairs}", f"--rounds={rounds}"]
         sys.exit(subprocess.run(command, env=os.environ | {INSIDE: folder}, check=False).returncode)
 
 

@@ -16,7 +16,7 @@ import click
 import numpy as np
 
 from harness.jobs import guests
-from harness.jobs.carry_out import run_job as run_job
+from harness.jobs.carry_out import run_job
 from harness.run import job_of
 from record.completion import members
 from record.files import write_whole

@@ -23,7 +23,7 @@ import click
 
 from benchmarks import truth
 from harness.jobs import guests
-from harness.jobs.carry_out import run_job as run_job
+from harness.jobs.carry_out import run_job
 from harness.run import Job, job_of
 from record.output import plain_table, wide_console
 from record.run import Run

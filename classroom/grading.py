@@ -273,11 +273,11 @@ class Table:
 
     def kept(self, grades: Sequence[Grade]) -> list[dict[str, Any]]:
         """The lines of those that are not graded now."""
-        now = {grade.row()["submission"] for grade in grades}
+        now = {grade.submission for grade in grades}
         return [line for name, line in self.before.items() if name not in now]
 
     def write(self, grades: Sequence[Grade]) -> None:
-        lines = {**self.before, **{(row := grade.row())["submission"]: row | {"seed": self.seed} for grade in grades}}
+        lines = {**self.before, **{grade.submission: grade.row() | {"seed": self.seed} for grade in grades}}
         write_csv(self.path, [*lines.values()])
 
 

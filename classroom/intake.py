@@ -200,7 +200,7 @@ def _files(part: _Part, remarks: list[str]) -> Iterator[_Seen]:
     """Everything in a part that is no folder. Of archives it says why one is not read."""
     if not part.place.is_dir():
         yield from _opened(part.place, part.name or part.place.name, remarks, part.order)
-    for folder, inside, names in os.walk(part.place, onerror=_require_readable):
+    for folder, inside, names in os.walk(part.place, onerror=lambda error: _require_readable(Path(error.filename))):
         below = Path(folder).relative_to(part.place)
         odd = [name for name in inside if _expected(name)]
         inside[:] = [n for n in sorted(inside) if n[0] not in "._" and n not in odd and len(below.parts) < DEEPEST]
@@ -209,10 +209,9 @@ def _files(part: _Part, remarks: list[str]) -> Iterator[_Seen]:
                 yield from _opened(Path(folder, name), str(below / name), remarks)
 
 
-def _require_readable(of: OSError | Path) -> None:
+def _require_readable(path: Path) -> None:
     """PermissionError for what this user may not read: a grade of 0 would be for the machine's settings."""
-    path = of.filename if isinstance(of, OSError) else of
-    if not os.path.islink(path) and not os.access(path, os.R_OK):
+    if not path.is_symlink() and not os.access(path, os.R_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 

@@ -26,8 +26,8 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots import load_sweep
-from record.run import QUEUES, FlowRecord, Run, read
-from studies.study import interval
+from record.run import QUEUES, FlowRecord, Run
+from studies.study import interval, traced_rows
 from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links, sending_ports
@@ -124,10 +124,10 @@ def _rates(run: Run) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
 def queue_rows(folder: Path) -> Iterator[dict[str, object]]:
     """A row for each scheme and number of streams, of traced runs below a folder."""
     full: dict[tuple[str, int], list[bool]] = defaultdict(list)
-    for path in sorted(folder.rglob(QUEUES)):
-        run = read(path.parent / "run.json")
+    sweep = load_sweep(folder)
+    for run, file in zip(sweep.runs, sweep.files, strict=True):
         if run.valid:
-            overfull = full_ports(run, path)
+            overfull = full_ports(run, file.parent / QUEUES)
             for flow in lone_flows(run):
                 full[run.scheme, min(flow.streams, MOST)].append(bool(flow.ports & overfull))
     for (scheme, streams), flows in sorted(full.items()):
@@ -138,12 +138,11 @@ def queue_rows(folder: Path) -> Iterator[dict[str, object]]:
 def full_ports(run: Run, queues: Path) -> set[str]:
     """The ports whose queue had no room for one more packet at a moment of the last third of a run."""
     room = (run.spec.queue - 1) * run.spec.mtu
-    with queues.open(encoding="utf-8") as file:
-        return {
-            row["port"]
-            for row in csv.DictReader(file)
-            if float(row["t"]) >= run.spec.seconds * 2 / 3 and int(row["bytes"]) > room
-        }
+    return {
+        row["port"]
+        for row in traced_rows(queues)
+        if float(row["t"]) >= run.spec.seconds * 2 / 3 and int(row["bytes"]) > room
+    }
 
 
 def main(folders: Sequence[str]) -> None:

@@ -8,7 +8,8 @@ A row is a dictionary: its keys are the columns of the CSV file and of ``--json`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import csv
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, wraps
 from itertools import chain
@@ -163,6 +164,16 @@ def mbps(case: Config) -> float:
     from simulator.driver import bisection_mbps
 
     return bisection_mbps(case)
+
+
+def traced_rows(path: Path) -> Iterator[Mapping[str, str]]:
+    """The rows of a traced run's curves (`record.run.QUEUES`, CONNECTIONS), one by one, as they may be large.
+    ValueError, one sentence, if the run has none."""
+    try:
+        with path.open(encoding="utf-8", newline="") as opened:
+            yield from csv.DictReader(opened)
+    except FileNotFoundError:
+        raise ValueError(f"there is no {path}: make the runs with --trace, and do not move their files") from None
 
 
 def grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:

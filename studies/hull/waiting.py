@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,7 +14,7 @@ from record.options import in_words, json_option, output
 from record.output import conclude, write_csv
 from record.run import CONNECTIONS, QUEUES, Run
 from studies.hull.mice import Case, case_of
-from studies.study import Row, in_seeds, interval, table
+from studies.study import Row, in_seeds, interval, table, traced_rows
 from topos.fattree import FatTree, port_name
 from topos.network import NonBlocking
 
@@ -43,24 +42,16 @@ def waiting_ms(run: Run, folder: Path) -> dict[str, float]:
     bytes there over the link's rate. A host's have what its pacer holds, too. ValueError, one sentence, for a run
     whose curves are not in its folder."""
     low, high = run.window_s
-    sampled = {row["t"] for row in _rows(folder / CONNECTIONS) if low <= float(row["t"]) < high}
+    sampled = {row["t"] for row in traced_rows(folder / CONNECTIONS) if low <= float(row["t"]) < high}
     if not sampled:
         raise ValueError(f"{folder} has no curves of its window: make it with --trace")
     of_port = places(run)
     ports, waited = Counter(of_port.values()), Counter[str]()
-    for row in _rows(folder / QUEUES):
+    for row in traced_rows(folder / QUEUES):
         if row["t"] in sampled and row["port"] in of_port:
             waited[of_port[row["port"]]] += int(row["bytes"])
     ms = 8e-3 / run.spec.link_mbps
     return {place: ms * waited[place] / (ports[place] * len(sampled)) for place in PLACES if ports[place]}
-
-
-def _rows(path: Path) -> Iterator[Mapping[str, str]]:
-    try:
-        with path.open(encoding="utf-8", newline="") as opened:
-            yield from csv.DictReader(opened)
-    except FileNotFoundError:
-        raise ValueError(f"there is no {path}: make the runs with --trace, and do not move their files") from None
 
 
 def rows_of(runs: Sequence[tuple[Run, Path]]) -> list[Row]:
