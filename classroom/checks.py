@@ -386,6 +386,6 @@ def measured(submission: Submission, cases: Sequence[Case]) -> tuple[float | Non
     )
     part = AS_GOOD * base + (1 - AS_GOOD) * above
     full = part >= 1
-    more = "" if full else f"{words}. All points need an interval above zero"
-    check = Check(name, "section 5.5", more, measured=words if full else "")
+    lacking = "" if full else f"{words}. All points need an interval above zero"
+    check = Check(name, "section 5.5", lacking, measured=words if full else "")
     return part, 100 * mean(shares), check
