@@ -40,10 +40,10 @@ PROCESSES = 200
 """So many processes a guest has room for if nobody says how many it takes: a run of k = 8 has 138."""
 STALLED_S = 300.0
 """The guest's clock never stands still for this long unless it hangs (numba's compiler takes 40 s): processor
-seconds, or real seconds if it does not compute at all (`Stall`)."""
+seconds, or real seconds if it neither computes nor waits for a processor (`Stall`)."""
 REPORT_EVERY_S, LOOK_EVERY_S = 0.1, 5.0
 IDLE_SHARE = 0.002
-"""A guest that computes gets more of a processor than this, however busy the machine; a guest that hangs gets none."""
+"""A guest that goes on computes, or waits for a processor, for a larger share of the time; one that hangs does neither."""
 WORDS = re.compile(rb"x86_64\0((?:(?!x86_64\0).)+?)(\0[A-Za-z_]\w*=[^\0]*)*\0[^\0]+\0{9}\Z", re.DOTALL)
 """The end of a process's stack: platform, words (1), environment, path, zeros."""
 COMPUTING_US = 1000
@@ -485,7 +485,7 @@ class Stall:
     """Tells a guest that hangs from one that waits for a busy processor, by its processes, which are a ``session``.
 
     ``stalled_s``: the guest hangs if its clock has not moved while its processes used this many processor seconds, or
-    for this many real seconds in which they did not compute.
+    for this many real seconds in which they neither computed nor waited for a processor.
     """
 
     session: int
@@ -494,6 +494,7 @@ class Stall:
     _looked_s = float("-inf")
     _moved_s = 0.0
     _used_s: Mapping[int, float] = field(default_factory=dict)
+    _waited_s: float = 0.0
 
     def look(self, simulated_s: float) -> str | None:
         """A sentence if the guest, whose clock is now at ``simulated_s``, hangs; else None."""
@@ -502,14 +503,16 @@ class Stall:
             return None
         self._looked_s = now
         used = used_s(self.session)
+        # A guest that is niced, beside many that are not, computes for less than a thousandth of the time.
+        waited = sum(map(_waited_for_processor_s, used))
         if simulated_s > self._simulated_s:
-            self._simulated_s, self._moved_s, self._used_s = simulated_s, now, used
+            self._simulated_s, self._moved_s, self._used_s, self._waited_s = simulated_s, now, used, waited
             return None
         computed, passed = sum(used.values()) - sum(self._used_s.values()), now - self._moved_s
         stands = f"the guest's clock has stood at {simulated_s:.0f} s"
         if computed > self.stalled_s:
             return f"{stands} while it computed for {computed:.0f} s{self.where()}: it hangs"
-        if passed > self.stalled_s and computed < IDLE_SHARE * passed:
+        if passed > self.stalled_s and max(computed, waited - self._waited_s) < IDLE_SHARE * passed:
             return f"{stands} for {passed:.0f} s, and it did not compute: it hangs"
         return None
 
@@ -531,6 +534,15 @@ def used_s(number: int, field: int = 3) -> dict[int, float]:
         if words[field] == str(number):
             used[int(stat.parent.name)] = sum(map(int, words[11:15])) / os.sysconf("SC_CLK_TCK")
     return used
+
+
+def _waited_for_processor_s(pid: int) -> float:
+    """Seconds for which a process was ready to run and had no processor; 0 if the kernel does not say so."""
+    try:
+        # ns that it ran, ns that it waited (Documentation/scheduler/sched-stats.rst).
+        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) * 1e-9
+    except (OSError, IndexError):
+        return 0.0
 
 
 def command_line(pid: int) -> str:

@@ -1,4 +1,5 @@
 import contextlib
+import os
 import subprocess
 import sys
 import time
@@ -46,3 +47,13 @@ def test_one_that_computes_or_waits_without_end_hangs(session, code, stalled_s, 
 
 def test_one_that_is_starved_does_not(session):
     assert looked(Stall(session(STARVED), 1.5), 4) is None
+
+
+def test_one_that_others_leave_no_processor_does_not(session):
+    processor = min(os.sched_getaffinity(0))
+    busy, idle = session(COMPUTES), session(COMPUTES)
+    for pid in (busy, idle):
+        os.sched_setaffinity(pid, {processor})
+    # Three thousandths of a processor beside one of the others, and less beside more.
+    os.sched_setscheduler(idle, os.SCHED_IDLE, os.sched_param(0))
+    assert looked(Stall(idle, 1.5), 6) is None
