@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from controllers.pox_main import find_pox, pox_version, too_old
 from harness.network import cpulimit, machine, run_program
 from harness.network.footprint import leftovers
 from record.errors import RunFailed, UnfitMachine, WorkerFailed
@@ -166,10 +165,10 @@ def _shaper_works() -> bool:
 
 def _pox() -> Finding:
     try:
-        pox = find_pox()
+        pox = machine.find_pox()
     except ValueError as error:
         return optional("POX", "POX_DIR is wrong", "optional", str(error))
     if pox is None:
         return optional("POX", "not found", "optional", "setup/install.sh --pox")
-    old = f"it needs Python 2: git -C {pox} checkout halosaur" if too_old(pox) else ""
-    return optional("POX", f"{pox_version(pox)} in {pox}", "optional", old)
+    old = f"it needs Python 2: git -C {pox} checkout halosaur" if machine.is_too_old_pox(pox) else ""
+    return optional("POX", f"{machine.pox_version(pox)} in {pox}", "optional", old)

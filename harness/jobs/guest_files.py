@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 
 from packaging.requirements import Requirement
 
-from controllers.pox_main import find_pox
+from harness.network import machine
 from harness.run import CODE, COMPILED, ROOT
 from hedera.schemes import file_of
 from record.spec import RunSpec
@@ -71,7 +71,7 @@ class World:
 
     def of_run(self, spec: RunSpec) -> dict[str, Path]:
         """The folders of a run's guest: POX, too, for a controller on it."""
-        pox = find_pox() if spec.platform == "pox" else None
+        pox = machine.find_pox() if spec.platform == "pox" else None
         return {**self.folders, **({} if pox is None else {POX: pox.resolve()})}
 
 

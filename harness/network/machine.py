@@ -1,4 +1,4 @@
-"""What this machine is and has: cores, datapath, qdiscs, tools and their versions. Looks, changes nothing."""
+"""What this machine is and has: cores, datapath, tools and their versions, POX. Looks, changes nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -188,3 +189,42 @@ def _os_release() -> str:
 def processor_model() -> str:
     match = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return match.group(1) if match else platform.machine()
+
+
+# --- POX, of which there is a checkout and no package -----------------------------------------------------------------
+
+
+def find_pox(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The POX checkout named by POX_DIR, else the first of ~/pox, /opt/pox and what setup/install.sh --pox fetched that
+    is there, else None.
+
+    Under sudo, ~ is also the home of the user who called it. Raises ValueError, with one sentence, when
+    POX_DIR is set and names something else.
+    """
+    named = environ.get("POX_DIR")
+    if named:
+        if not is_pox_checkout(Path(named)):
+            raise ValueError(f"POX_DIR is {named}, but there is no POX checkout (no pox.py) there")
+        return Path(named)
+    users = ["~", *(f"~{user}" for user in [environ.get("SUDO_USER")] if user)]
+    homes = [Path(os.path.expanduser(user)) for user in users]
+    places = [*(home / "pox" for home in homes), Path("/opt/pox"), *(home / ".cache/hedera/pox" for home in homes)]
+    return next((place for place in places if is_pox_checkout(place)), None)
+
+
+def pox_version(checkout: Path) -> str:
+    """The version of a checkout, as in ``0.8.0 (halosaur)``; ``unknown`` when its core does not say."""
+    source = (checkout / "pox" / "core.py").read_text()
+    number = re.search(r"^ +(?:self\.)?version *= *\((\d+), *(\d+), *(\d+)\)", source, re.MULTILINE)
+    name = re.search(r"^ +(?:self\.)?version_name *= *[\"'](\w+)[\"']", source, re.MULTILINE)
+    return f"{'.'.join(number.groups())} ({name[1]})" if number and name else "unknown"
+
+
+def is_too_old_pox(checkout: Path) -> bool:
+    """Whether a checkout is older than 0.7 (gar), the first that runs on Python 3."""
+    numbers = re.match(r"(\d+)\.(\d+)", pox_version(checkout))
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) < (0, 7)
+
+
+def is_pox_checkout(place: Path) -> bool:
+    return (place / "pox.py").is_file() and (place / "pox" / "core.py").is_file()

@@ -20,8 +20,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, ValidationError, convert, defstruct
 
-from controllers.pox_main import find_pox
-from harness.network import REAP_S, Children, wait_until
+from harness.network import REAP_S, Children, machine, wait_until
 from record.errors import RunFailed, one_line
 from record.spec import OPEN
 from virtual import TIED
@@ -69,7 +68,7 @@ def command(platform: str, address: str, options: Mapping[str, object]) -> list[
     flags = [f"--{name}={value}" for name, value in options.items()]
     if platform == "os-ken":
         return [*_python("controllers.os_ken_main"), f"--listen={address}:{PORT}", *flags]
-    pox = find_pox()
+    pox = machine.find_pox()
     assert pox is not None, "`harness.run.job` found it"
     of_01 = ["openflow.of_01", f"--address={address}", f"--port={PORT}"]
     return [*_python("controllers.pox_main"), str(pox.resolve()), *of_01, "controllers.pox_component", *flags]

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from controllers.pox_main import find_pox, pox_version, too_old
 from harness.network import machine
 from record.errors import UnfitMachine, UserMistake
 from record.run import Fact
@@ -173,13 +172,13 @@ def choose_platform(platform: str) -> str:
     if platform == "os-ken":
         return platform
     try:
-        pox = find_pox()
+        pox = machine.find_pox()
     except ValueError as error:
         raise UserMistake(str(error)) from None
-    if pox is not None and not too_old(pox):
+    if pox is not None and not machine.is_too_old_pox(pox):
         return "pox"
     if platform == "pox":
-        old = "" if pox is None else f" ({pox} holds POX {pox_version(pox)}, which needs Python 2)"
+        old = "" if pox is None else f" ({pox} holds POX {machine.pox_version(pox)}, which needs Python 2)"
         raise UnfitMachine(
             f"POX was not found{old}: setup/install.sh --pox fetches it; or put a checkout of its branch halosaur at "
             "~/pox or /opt/pox, or name it in POX_DIR, or use --platform os-ken"

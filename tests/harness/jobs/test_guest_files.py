@@ -45,7 +45,7 @@ def test_a_guest_sees_code_packages_and_the_system_at_fixed_places(tmp_path):
 @pytest.mark.parametrize("platform", ["pox", "os-ken"])
 def test_a_guest_has_pox_where_the_controller_is_on_it(platform, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(guest_files, "find_pox", lambda: Path("pox"))
+    monkeypatch.setattr(guest_files.machine, "find_pox", lambda: Path("pox"))
     seen = guest_files.World({}, "python", ()).of_run(RunSpec("ecmp", "stride:4", time="virtual", platform=platform))
     assert seen == ({guest_files.POX: tmp_path / "pox"} if platform == "pox" else {})
 
