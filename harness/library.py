@@ -28,10 +28,10 @@ from harness import root
 from harness.jobs import require_writable, slug
 from harness.run import job_of, without_auto
 from hedera.schemes import with_hash
-from record import notebook
 from record.errors import UserMistake
 from record.files import temporary_folder, write_whole
-from record.options import inches, silence, tell_user
+from record.options import inches
+from record.progress import notebook_bar, silence, tell_user
 from record.spec import Option, RunSpec, options_of
 from simulator.config import Config
 
@@ -155,7 +155,7 @@ def run(
         folder = Path(out) if out else new_folder(*names)
         require_writable(folder.parent, folder.name)
         # Beside the traffic a guest has some seconds of its own clock for the network and its end.
-        with carrier_for(job, 1, wanted_time=spec.time) as carrier, notebook.bar("the run", spec.seconds + 15) as fill:
+        with carrier_for(job, 1, wanted_time=spec.time) as carrier, notebook_bar("the run", spec.seconds + 15) as fill:
             return carry_out.run_job(job, folder, carrier, tell)
 
 
@@ -247,7 +247,7 @@ def simulate(scheme: str | type, traffic: str | Flows, *, hash: str | None = Non
     try:
         names = scheme_text(scheme, hash=hash), traffic_text(traffic)
         config = Config(*names, **fields_of(Config, options))
-        with notebook.bar("the simulation", config.seconds) as fill:
+        with notebook_bar("the simulation", config.seconds) as fill:
             return Simulation(config).run(fill)
     except ValueError as mistake:
         raise UserMistake(str(mistake)) from None

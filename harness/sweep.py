@@ -24,10 +24,9 @@ from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
 from plots import Sweep, load_sweep, short
 from plots.style import setting_text
-from record import notebook
 from record.errors import UserMistake, one_line
 from record.files import read_json, remove_partial, write_whole
-from record.options import quiet
+from record.progress import notebook_bar, quiet
 from record.run import LOST, Run
 from record.spec import RunSpec
 from topos.wire import DEFAULT_MTU
@@ -264,7 +263,7 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
             counts = (BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn())
             columns = (*counts, TimeElapsedColumn(), TextColumn("{task.description}"))
             live = Progress(*columns, console=console, transient=True, speed_estimate_period=float("inf"))
-            with live as bar, notebook.bar(f"of {len(left)} runs", len(left)) as fill:
+            with live as bar, notebook_bar(f"of {len(left)} runs", len(left)) as fill:
                 shown = Shown(bar, left, folder, fill)
                 carry_out.carry_out_all(left, where, shown.done, shown.look)
         sweep = load_sweep(folder)

@@ -29,7 +29,7 @@ from traceback import extract_tb
 from typing import TypeVar, cast
 
 from record.errors import UnfitMachine, UserMistake, WorkerFailed, tell_warnings, warned
-from record.output import progress_bar
+from record.progress import progress_bar
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")

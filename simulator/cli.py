@@ -16,8 +16,8 @@ from msgspec.structs import asdict
 
 from hedera.schemes import with_hash
 from record.files import write_whole
-from record.options import field_options, hash_option, in_words, json_option, quiet_option
-from record.output import progress_bar
+from record.options import field_options, hash_option, in_words, json_option
+from record.progress import progress_bar, quiet_option
 from simulator.config import Config
 
 

@@ -20,7 +20,8 @@ from harness.doctor import examine
 from harness.network.footprint import Cleaned
 from record.errors import RunFailed, UserMistake, printable
 from record.files import is_alive, left_by, remove_partial, remove_tree
-from record.options import field_options, json_option, quiet_option, tell_user, to_write
+from record.options import field_options, json_option, to_write
+from record.progress import quiet_option, tell_user
 from record.spec import RunSpec
 from virtual.kernel import shipped
 

@@ -13,8 +13,9 @@ from plots import label
 from plots.style import setting_text
 from record.errors import RunFailed, one_line
 from record.files import find_files
-from record.options import field_options, in_words, json_option, picture_options, pictures, tell_user, to_write
+from record.options import field_options, in_words, json_option, picture_options, pictures, to_write
 from record.output import plain_table
+from record.progress import tell_user
 from simulator.config import Config
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from record.completing import completing, patterns, schemes
-from record.options import cluster_option, field_options, hash_option, json_option, options, quiet_option, tell_user
+from record.options import cluster_option, field_options, hash_option, json_option, options
+from record.progress import quiet_option, tell_user
 from record.spec import RunSpec
 from traffic.patterns import split_specs
 
