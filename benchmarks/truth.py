@@ -18,7 +18,7 @@ import numpy as np
 from harness.jobs import guests
 from harness.jobs.carry_out import run_job
 from harness.run import job_of
-from record.completion import members
+from record.completion_times import members
 from record.files import write_whole
 from record.options import in_words
 from record.output import write_csv

@@ -52,7 +52,7 @@ class HederaLoop:
         self._recall = recall
         self._learned = learned
         layers = ("edge",) if learned is None else ("edge", "aggregation")
-        self._asked = {name for name in tree.switches if tree.layer(name) in layers}
+        self._polled_switches = {name for name in tree.switches if tree.layer(name) in layers}
         self._measurements = Measurements(settings.link_mbps * 1e6)
         self.polls = Polls(switches, self._polled)
         self._round = 0
@@ -77,11 +77,11 @@ class HederaLoop:
         now = self._asked_at = self._driver.now()
         number = self._round = self._round + 1
         self._scheduled = False
-        due = self._started_at + (number + 1) * self._interval  # not now + interval, which would drift
-        self._driver.call_later(max(0.0, due - now), self._poll)
+        next_poll_at = self._started_at + (number + 1) * self._interval  # not now + interval, which would drift
+        self._driver.call_later(max(0.0, next_poll_at - now), self._poll)
         # Who has not answered by then delays the others no longer.
         self._driver.call_later(self._interval / 2, lambda: self._schedule(number))
-        self.polls.ask(self._asked & self._switches.connected)
+        self.polls.ask(self._polled_switches & self._switches.connected)
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
         if self._learned is not None:

@@ -261,13 +261,13 @@ def _arguments(argv: list[str] | None) -> tuple[RunSpec, str, int, str | None]:
     known = options_of(RunSpec)
     for name, flag in FLAGS.items():
         parser.add_argument(f"--{flag}", help=known[name].help.replace("%", "%%"))
-    given = {name: text for name, text in vars(parser.parse_args(argv)).items() if text is not None}
-    address, _, port = given.pop("listen").rpartition(":")
-    log = given.pop("log", None)
+    arguments = {name: text for name, text in vars(parser.parse_args(argv)).items() if text is not None}
+    address, _, port = arguments.pop("listen").rpartition(":")
+    log = arguments.pop("log", None)
     if not address or not port.isdecimal() or not 0 < int(port) < 65536:
         _refuse("--listen needs an address and a port, such as 127.0.0.1:6653")
     try:
-        return settings_of(given), address, int(port), log
+        return settings_of(arguments), address, int(port), log
     except ValueError as error:
         _refuse(str(error))
 

@@ -138,8 +138,8 @@ class LearnRules:
     def __init__(self, tree: FatTree, routing: Routing, interval: float) -> None:
         hashed = routing.hash if isinstance(routing, Ecmp) else SALTED
         if not isinstance(routing, Ecmp | SpanningTree) or not hashed.learned:
-            how = f"by {hashed}" if isinstance(routing, Ecmp) else f"as {type(routing).__name__} does"
-            raise ValueError(f"switches cannot choose paths {how}")
+            manner = f"by {hashed}" if isinstance(routing, Ecmp) else f"as {type(routing).__name__} does"
+            raise ValueError(f"switches cannot choose paths {manner}")
         self._tree = tree
         self._hash = hashed
         self._seed = routing.seed

@@ -119,13 +119,13 @@ class KnownFlows:
         del self._by_key[flow.key], self._by_tuple[flow.five_tuple]
         self._log("expired", key=flow.key)
 
-    def expire_missing(self, switch: str, there: Container[FiveTuple], asked_at: float) -> None:
+    def expire_missing(self, switch: str, reported: Container[FiveTuple], asked_at: float) -> None:
         """End a switch's flows that its whole reply, asked for at ``asked_at``, does not have.
 
         The notice of expiry can be lost with a connection; a reservation must not stay for ever.
         """
         for flow in [flow for flow in self if flow.source == switch]:
-            if flow.five_tuple not in there and flow.installed_at < asked_at:
+            if flow.five_tuple not in reported and flow.installed_at < asked_at:
                 self.expire(flow)
 
 
@@ -223,7 +223,7 @@ class Switches:
         """Where a switch that asks sends a packet of a flow: by its path, or by the first other that meets the switch;
         None where no path does."""
         cores = (flow.core, *self.topo.path_cores(flow.src, flow.dst))
-        return next((held[name] for core in cores if name in (held := self.entries(flow, core))), None)
+        return next((ports[name] for core in cores if name in (ports := self.entries(flow, core))), None)
 
     def install(self, flow: KnownFlow, *, modify: bool = False) -> None:
         """Send all entries of a flow, the downstream one first; `install_at` says what ``modify`` is."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from harness.network import cpulimit, machine, run_program
-from harness.network.footprint import leftovers
+from harness.network.cleanup import leftovers
 from record.errors import RunFailed, UnfitMachine, WorkerFailed
 from virtual import kernel, limits
 from virtual.guest import Guest, memory_folder

@@ -315,8 +315,8 @@ def definitions(owner: type) -> str:
     except (IndexError, OSError):
         raise UserMistake(f"the source of {owner.__name__} is not known: give it as FILE.py:CLASS") from None
     kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-    kept = [node for node in ast.parse(source).body if isinstance(node, kinds) or _is_constant(node)]
-    lines = (ast.unparse(node) for node in kept)
+    statements = [node for node in ast.parse(source).body if isinstance(node, kinds) or _is_constant(node)]
+    lines = (ast.unparse(node) for node in statements)
     return "".join(f"{line}\n" for line in lines if "hedera_harness" not in line.partition("\n")[0])
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from harness.doctor import Finding
-    from harness.network.footprint import Cleaned
+    from harness.network.cleanup import Cleaned
     from harness.run.job import Circumstances, Job, OnStage
 
 LIMIT = 65 << 20
@@ -40,23 +40,23 @@ class Root:
     pid: int
     at_once: int = 1
 
-    def keeping(self, jobs: Iterable[Job]) -> AbstractContextManager[None]:
+    def prepared_for(self, jobs: Iterable[Job]) -> AbstractContextManager[None]:
         return nullcontext()
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``. RunFailed, UserMistake or UnfitMachine as root says."""
         from harness.run.job import Circumstances
 
-        self._asked(_JOB + job.encoded(), place, on_stage)
+        self._ask(_JOB + job.encoded(), place, on_stage)
         return Circumstances()
 
     def clean(self) -> Cleaned:
-        return cast("Cleaned", self._asked(_CLEAN, Path(), lambda *_: None))
+        return cast("Cleaned", self._ask(_CLEAN, Path(), lambda *_: None))
 
     def examine(self) -> list[Finding]:
-        return cast("list[Finding]", self._asked(_EXAMINE, Path(), lambda *_: None))
+        return cast("list[Finding]", self._ask(_EXAMINE, Path(), lambda *_: None))
 
-    def _asked(self, question: bytes, place: Path, on_stage: OnStage) -> object:
+    def _ask(self, question: bytes, place: Path, on_stage: OnStage) -> object:
         from record.errors import RunFailed
 
         try:
@@ -127,7 +127,7 @@ def _end_with(connection: Connection) -> None:
 
 def _answer(question: bytes, connection: Connection, run_as: tuple[int, int] | None) -> object:
     from harness.doctor import examine_as_root
-    from harness.network.footprint import remove_leftovers
+    from harness.network.cleanup import remove_leftovers
     from harness.run.experiment import run_experiment
     from harness.run.job import decode_job
     from record.errors import HarnessError, RunFailed, UserMistake
@@ -216,18 +216,18 @@ def invoker() -> tuple[int, int] | None:
 _ALLOWED = {"HOME", "LANG", "TERM", "TZ", "COLUMNS", "LINES", "NO_COLOR", "POX_DIR", "SUDO_UID", "SUDO_GID",
             "SUDO_USER", "SUDO_COMMAND", "PYTHONDONTWRITEBYTECODE", "http_proxy", "https_proxy", "no_proxy",
             "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
-            "SHELL", "_HEDERA_COMPLETE", "COMP_WORDS", "COMP_CWORD"}  # fmt: skip  # the last: of `record.completing`
+            "SHELL", "_HEDERA_COMPLETE", "COMP_WORDS", "COMP_CWORD"}  # fmt: skip  # `record.shell_completion`
 _PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
 def allowed(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
     """The variables that root believes: others say from where programs load code and settings."""
-    kept = {
+    believed = {
         name: value
         for name, value in environment.items()
         if (name in _ALLOWED or name.startswith(("LC_", "HEDERA_"))) and name != "HOME"
     }
-    return kept | {"PATH": os.pathsep.join(filter(_is_root_s, _PATH)), "HOME": "/root"}
+    return believed | {"PATH": os.pathsep.join(filter(_is_root_s, _PATH)), "HOME": "/root"}
 
 
 def _is_root_s(folder: str) -> bool:

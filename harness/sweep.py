@@ -244,7 +244,7 @@ SUITE_SCHEMES = {"replication": "ecmp,hedera-gff,nonblocking,spanning-tree,rando
 # --- carried out and shown ----------------------------------------------------------------------------------
 
 
-def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrier) -> Sweep:
+def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, carrier: Carrier) -> Sweep:
     """Run the jobs with a live line; then write the tables, figures and page, and return all runs of the folder.
     UserMistake at once when another sweep is at work there."""
     from plots.report import write_all
@@ -265,7 +265,7 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
             live = Progress(*columns, console=console, transient=True, speed_estimate_period=float("inf"))
             with live as bar, notebook_bar(f"of {len(left)} runs", len(left)) as fill:
                 shown = Shown(bar, left, folder, fill)
-                carry_out.carry_out_all(left, where, shown.done, shown.look)
+                carry_out.carry_out_all(left, carrier, shown.done, shown.look)
         sweep = load_sweep(folder)
         write_all(sweep)
     return sweep

@@ -14,9 +14,9 @@ from typing import Any
 import click
 
 from hedera.hashes import HASH_SPELLING, HASHES
-from record.completing import OF_FIELDS, schemes
 from record.errors import UserMistake
 from record.progress import quiet_option
+from record.shell_completion import OF_FIELDS, schemes
 from record.spec import options_of
 
 Command = Callable[..., Any]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from record.files import write_whole
-from traffic.textfile import Unreadable, read_regular
+from traffic.user_files import Unreadable, read_regular
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from record.files import write_whole
 from record.spec import BAD, Name, Positive, RunSpec, options_of
 from topos.wire import DEFAULT_MTU, payload_share
-from traffic.textfile import Unreadable, read_regular
+from traffic.user_files import Unreadable, read_regular
 
 SCHEMA: Literal[2] = 2
 """Version of run.json."""
@@ -247,15 +247,16 @@ class Cpu(Record, frozen=True, kw_only=True):
         _same_length(self.t, self.idle_percent)
 
 
-class Rule(Record, frozen=True):
-    """A rule of the verdict: whether the run ``kept`` it (None: not applied, for the reason ``why_not``), the value
-    ``found``, and the range for it, at ``least`` or at ``most``."""
+class Rule(Record, frozen=True, rename={"passed": "kept", "measured": "found", "minimum": "least", "maximum": "most"}):
+    """A rule of the verdict: whether the run ``passed`` it (None: it was not applied, for the reason ``why_not``), the
+    value that was ``measured``, and the range for it, a ``minimum`` or a ``maximum``. In run.json these four have the
+    names kept, found, least and most."""
 
     rule: Name
-    kept: bool | None = None
-    found: float | None = None
-    least: float | None = None
-    most: float | None = None
+    passed: bool | None = None
+    measured: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     why_not: Sentence | None = None
 
 
@@ -480,7 +481,7 @@ class Run(Record, frozen=True, kw_only=True):
     def may_be_tried_again(self) -> bool:
         """Whether another try may help: not if the run counts, and not if no rule of speed could be applied, because
         the next run would be just as short."""
-        return not self.valid and (self.judged or any(rule.found is not None for rule in self.rules if rule.why_not))
+        return not self.valid and (self.judged or any(rule.measured is not None for rule in self.rules if rule.why_not))
 
     @property
     def pattern(self) -> str:

@@ -86,7 +86,7 @@ class FlowReport:
         if self.total is not None:
             return self.total.bits_per_s / 1e6
         seconds = self.intervals[-1].end_s
-        return sum(one.bytes for one in self.intervals) * 8e-6 / seconds if seconds > 0 else 0.0
+        return sum(interval.bytes for interval in self.intervals) * 8e-6 / seconds if seconds > 0 else 0.0
 
     def began(self, started: float) -> float:
         """When the flow began (seconds since the epoch), whose client was started at ``started``.
@@ -103,7 +103,7 @@ class FlowReport:
     @property
     def per_second_mbps(self) -> tuple[float, ...]:
         """Rate in Mb/s of each whole second since the flow began."""
-        return tuple(one.bits_per_s / 1e6 for one in self.intervals)
+        return tuple(interval.bits_per_s / 1e6 for interval in self.intervals)
 
 
 def parse_report(text: str, port: int = SERVER_PORT) -> dict[tuple[str, int], FlowReport]:

@@ -18,7 +18,7 @@ import click
 
 from harness import root
 from harness.cli import help_stubs
-from record import completing  # noqa: F401, which tells click how Bash asks
+from record import shell_completion  # noqa: F401, which tells click how Bash asks
 from record.errors import status_of, tell_warnings
 from virtual import cache
 
@@ -28,7 +28,9 @@ _COMMANDS = {
     "clean": ("harness.cli.machine", "clean", "Remove what killed runs of this project left on the machine."),
     "collective": ("studies.paper.collective", "command", "Simulate collectives, and export them to other simulators."),
     "compare": ("harness.cli.report", "compare", "Compare sweeps: how shares of the control change."),
-    "completion-script": ("record.completing", "completion_script", "Have your shell complete commands and names."),
+    "completion-script": (
+        "record.shell_completion", "completion_script", "Have your shell complete commands and names.",
+    ),
     "completion": ("studies.paper.open_questions", "completion", "Simulate FCT slowdown against load, by flow size."),
     "completion-growth": ("studies.paper.growth", "completion_growth", "Simulate FCT slowdown by network size."),
     "demo": ("harness.cli.run", "demo", "A first look: the control, ECMP and Hedera."),

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from harness import root
 from harness.doctor import examine
-from harness.network.footprint import Cleaned
+from harness.network.cleanup import Cleaned
 from record.errors import RunFailed, UserMistake, printable
 from record.files import is_alive, left_by, remove_partial, remove_tree
 from record.options import field_options, json_option, to_write

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from record.completing import completing, patterns, schemes
 from record.options import cluster_option, field_options, hash_option, json_option, options
 from record.progress import quiet_option, tell_user
+from record.shell_completion import completing, patterns, schemes
 from record.spec import RunSpec
 from traffic.patterns import split_specs
 
@@ -92,7 +92,7 @@ def _outcome(result: Run) -> str:
     if result.bisection_mbps is None or result.payload_mbps is None:
         return f"{run_name}: no result"
     if result.collective is not None and all(flow.size_bytes for flow in result.flows):
-        from record.completion import in_words
+        from record.completion_times import in_words
 
         return f"{run_name}: {in_words(result.collective)}, {result.verdict}"
     carried, most = result.payload_mbps, result.payload_capacity_mbps

@@ -38,7 +38,7 @@ class Flow:
         self.lasts = size is None
         self.left = 0 if size is None else max(size, HEADER.size)
         self.header = HEADER.pack(number, self.left)
-        self.due = 0.0
+        self.scheduled = 0.0
         self.start: float | None = None
         self.connected: float | None = None
         self.sent_again = 0
@@ -47,7 +47,7 @@ class Flow:
         """What became of the flow, by the names of a line that `harness.run.traffic.Sent` reads."""
         return {
             "number": self.number,
-            "asked": self.due,
+            "asked": self.scheduled,
             "start": self.start,
             "connected": self.connected,
             "end": end,

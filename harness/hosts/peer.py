@@ -73,7 +73,7 @@ class Peer:
             self.take(*flow)
         self.say("ready")
         begin, self.end_at = json.loads(sys.stdin.readline())
-        self.agenda = [(begin + due_s, *entry) for due_s, *entry in self.agenda]
+        self.agenda = [(begin + scheduled_s, *entry) for scheduled_s, *entry in self.agenda]
         self.poll.register(self.listener.fileno(), IN)
         while self.left or self.coming:
             now = time.monotonic()
@@ -155,8 +155,8 @@ class Peer:
 
     # --- what happens -------------------------------------------------------------------------------------
 
-    def start(self, flow: Flow, due_s: float, on: int | None) -> None:
-        flow.due = due_s
+    def start(self, flow: Flow, scheduled_s: float, on: int | None) -> None:
+        flow.scheduled = scheduled_s
         if on is not None:
             outgoing = self.standing[on]
             outgoing.queue.append(flow)
@@ -167,8 +167,8 @@ class Peer:
         elif flow.to:
             self.open(flow)
         else:
-            flow.start = due_s
-            self.over([flow.record("done", due_s)])
+            flow.start = scheduled_s
+            self.over([flow.record("done", scheduled_s)])
 
     def open(self, flow: Flow) -> None:
         try:

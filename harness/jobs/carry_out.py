@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from harness.run import NOT_VIRTUAL, SEEN, Circumstances, Job, OnStage, first_source, job_of
+from harness.run import NOT_VIRTUAL, OBSERVATION_FILE, Circumstances, Job, OnStage, first_source, job_of
 from harness.verdict import failed_run, judge_files
 from record import run as record
 from record.errors import RunFailed, UserMistake, WorkerFailed, is_full
@@ -128,9 +128,9 @@ class Planned:
             if before is not None and before.key != self.job.key:
                 folder.rename(_free(folder.with_name(f"{folder.name}.{before.key or OLDER}")))
                 why = why or self._unlike(before)
-            kept = folder.with_name(f"{folder.name}.{self.job.key}")
-            if not os.path.lexists(folder) and os.path.lexists(kept):
-                kept.rename(folder)
+            aside = folder.with_name(f"{folder.name}.{self.job.key}")
+            if not os.path.lexists(folder) and os.path.lexists(aside):
+                aside.rename(folder)
         return why
 
     def _unlike(self, other: Run) -> str:
@@ -197,7 +197,7 @@ class Carrier(Protocol):
     def at_once(self) -> int:
         """How many side by side."""
 
-    def keeping(self, jobs: Iterable[Job]) -> AbstractContextManager[None]:
+    def prepared_for(self, jobs: Iterable[Job]) -> AbstractContextManager[None]:
         """While the block runs, these jobs are carried out; what they have in common may be made once."""
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
@@ -236,14 +236,15 @@ def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda
             return record.write(place / RESULT, result)
         except ValueError as error:
             failed = failed_run(job.spec, *result.reasons, f"its result is not what it should be: {error}")
-            kept = ("key", "inputs", "emulator", "started", "timing", "environment")
-            return record.write(place / RESULT, replace(failed, **{name: getattr(result, name) for name in kept}))
+            still_true = ("key", "inputs", "emulator", "started", "timing", "environment")
+            facts = {name: getattr(result, name) for name in still_true}
+            return record.write(place / RESULT, replace(failed, **facts))
 
 
 def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
     """The result of a run whose files are in ``place``. WorkerFailed where these do not tell of a run."""
     try:
-        with job.files_given():
+        with job.files_in_place():
             result = judge_files(job.spec, place)
     except ValueError as error:
         raise WorkerFailed(str(error)) from None
@@ -259,8 +260,8 @@ def judge_again(path: Path) -> tuple[Run, Run]:
     the file is written anew. ValueError or RunFailed, one sentence, where it, its raw files or the user's files that it
     was made of cannot be read or have changed: it is left as it is."""
     stored = record.read(path)
-    if not (path.parent / SEEN).exists():
-        raise RunFailed(f"has no {SEEN}, which tells what was seen of it")
+    if not (path.parent / OBSERVATION_FILE).exists():
+        raise RunFailed(f"has no {OBSERVATION_FILE}, which tells what was seen of it")
     options = {name: value for name, value in stored.settings.items() if name in options_of(RunSpec)}
     job = job_of(RunSpec(stored.scheme, stored.traffic, seed=stored.seed, trial=stored.trial, **options))
     if edited := [name for name in {**job.inputs, **stored.inputs} if job.inputs.get(name) != stored.inputs.get(name)]:
@@ -300,7 +301,7 @@ def carry_out_all(
     jobs = list(jobs)
     # A thread is enough for each run: it waits for a guest, for root or for a worker, and computes nothing until it
     # judges.
-    with carrier.keeping(planned.job for planned in jobs), ThreadPoolExecutor(carrier.at_once) as pool:
+    with carrier.prepared_for(planned.job for planned in jobs), ThreadPoolExecutor(carrier.at_once) as pool:
         waiting: dict[Future[Run | None], Planned] = {}
         try:
             waiting |= {pool.submit(attempt, planned): planned for planned in jobs}

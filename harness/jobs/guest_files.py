@@ -85,15 +85,19 @@ def world(code: Path) -> World:
         folders[str(base)] = base
     if prefix != base:
         folders[PYTHON] = prefix
-    known = installed()
-    places = _places(known)
+    distributions = installed()
+    places = _places(distributions)
     for place in places:
-        if not _seen(place, folders):
+        if not _path_in_guest(place, folders):
             folders[f"/opt/lib/{len(folders)}"] = place
-    folders[PACKAGES] = _linked({name: _seen(path, folders) for name, path in _parts(known)} | {"mininet": MININET})
+    folders[PACKAGES] = _linked(
+        {name: _path_in_guest(path, folders) for name, path in _parts(distributions)} | {"mininet": MININET}
+    )
     # Not the environment's name for it, beside which Python reads pyvenv.cfg, which tells the environment's path.
-    python = _seen(Path(sys.executable).resolve(), folders) or _seen(Path(sys.executable).absolute(), folders)
-    return World(folders, python, tuple(_seen(place, folders) for place in places))
+    python = _path_in_guest(Path(sys.executable).resolve(), folders) or _path_in_guest(
+        Path(sys.executable).absolute(), folders
+    )
+    return World(folders, python, tuple(_path_in_guest(place, folders) for place in places))
 
 
 def installed() -> list[Distribution]:
@@ -113,9 +117,9 @@ def installed() -> list[Distribution]:
     return [distributions[name] for name in sorted(distributions)]
 
 
-def _parts(known: list[Distribution]) -> Iterator[tuple[str, Path]]:
+def _parts(distributions: list[Distribution]) -> Iterator[tuple[str, Path]]:
     """The files and folders that the distributions have beside each other where packages are, by name."""
-    for each in known:
+    for each in distributions:
         names = {file.parts[0] for file in each.files or ()}
         if not names:  # Debian's packages list no files
             names = {name for top in (each.read_text("top_level.txt") or "").split() for name in (top, f"{top}.py")}
@@ -124,15 +128,15 @@ def _parts(known: list[Distribution]) -> Iterator[tuple[str, Path]]:
                 yield name, _place(each) / name
 
 
-def _places(known: list[Distribution]) -> list[Path]:
-    return list(dict.fromkeys(_place(distribution) for distribution in known))
+def _places(distributions: list[Distribution]) -> list[Path]:
+    return list(dict.fromkeys(_place(distribution) for distribution in distributions))
 
 
 def _place(package: Distribution) -> Path:
     return Path(str(package.locate_file(""))).resolve()
 
 
-def _seen(path: Path, folders: Mapping[str, Path]) -> str:
+def _path_in_guest(path: Path, folders: Mapping[str, Path]) -> str:
     """Where a guest with these folders sees a path of the host's; empty where it does not."""
     for place, folder in folders.items():
         if path.is_relative_to(folder):
@@ -142,10 +146,10 @@ def _seen(path: Path, folders: Mapping[str, Path]) -> str:
 
 def _linked(targets: Mapping[str, str]) -> Path:
     """A folder of links, made once for these."""
-    kept = cache.folder("packages")
-    place = kept / sha256(repr(sorted(targets.items())).encode()).hexdigest()[:16]
+    parent = cache.folder("packages")
+    place = parent / sha256(repr(sorted(targets.items())).encode()).hexdigest()[:16]
     if not place.is_dir():
-        with TemporaryDirectory(dir=kept) as name:
+        with TemporaryDirectory(dir=parent) as name:
             (made := Path(name, "made")).mkdir()
             for link, target in sorted(targets.items()):
                 (made / link).symlink_to(target)
@@ -161,20 +165,20 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
     """The folder of the copy. Raises UnfitMachine where this user can keep nothing."""
     from llvmlite.binding import get_host_cpu_name
 
-    kept = cache.folder("code")
+    parent = cache.folder("code")
     files = {path.relative_to(ROOT): path.read_bytes() for package in OURS for path in _files(ROOT / package)}
     contents = "".join(f"{path} {sha256(content).hexdigest()}\n" for path, content in sorted(files.items()))
     # Machine code is for one Python, one Numba and one processor. These are asked for without importing Numba, which
     # takes a third of a second at the start of every command that makes a run.
     made_for = (sys.version, machine.library_version("numba"), get_host_cpu_name())
-    place = kept / sha256(f"{contents}{made_for}".encode()).hexdigest()[:16]
-    with cache.locked(kept.with_name("code.lock"), lambda: say("another one compiles what runs need; waiting ...")):
+    place = parent / sha256(f"{contents}{made_for}".encode()).hexdigest()[:16]
+    with cache.locked(parent.with_name("code.lock"), lambda: say("another one compiles what runs need; waiting ...")):
         if not place.is_dir():
             from hedera.compiled import make_room
 
             say("compiling what runs need, once: a minute or less ...")
-            make_room(kept)
-            with TemporaryDirectory(dir=kept) as name:
+            make_room(parent)
+            with TemporaryDirectory(dir=parent) as name:
                 made, loops = Path(name, "made"), Path(name, "loops")
                 for path, content in files.items():
                     (made / path).parent.mkdir(parents=True, exist_ok=True)

@@ -19,12 +19,12 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 
 from harness.jobs.guest_files import POX, World, code_of_runs, world
-from harness.network import machine
+from harness.network_only_job import machine
 from harness.run import NOT_VIRTUAL, Circumstances, Job, OnStage, decode_job, files_lock, first_source
 from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from record.files import require_room
 from record.run import Fact
-from record.tasks import require_fit, submit, told
+from record.tasks import errors_of_workers, require_fit, submit
 from virtual import cache, limits
 from virtual.apt import layer
 from virtual.guest import Guest, Original
@@ -79,8 +79,8 @@ _Key = tuple[bytes, limits.Needs]
 
 
 class Originals:
-    """The waiting guests for the jobs that `kept` was told of. One is booted for the first of its jobs, and ended after
-    the last."""
+    """The waiting guests of the jobs of `prepared_for`. One is booted for the first of its jobs, and ended after the
+    last."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -89,7 +89,7 @@ class Originals:
         self._most = 0
 
     @contextlib.contextmanager
-    def kept(self, jobs: Iterable[Job]) -> Iterator[None]:
+    def prepared_for(self, jobs: Iterable[Job]) -> Iterator[None]:
         """While the block runs, these jobs are carried out."""
         self._left = Counter(map(_key, jobs))
         used_mib = max((needs.memory_mib // 2 for _, needs in self._left), default=1)
@@ -129,7 +129,7 @@ class Originals:
 
 
 def _key(job: Job) -> _Key:
-    return job.network.encoded(), job.needs
+    return job.network_only_job.encoded(), job.needs
 
 
 def _end(future: Future[Original | None]) -> None:
@@ -149,9 +149,9 @@ class Guests:
     at_once: int
     originals: Originals = field(default_factory=Originals)
 
-    def keeping(self, jobs: Iterable[Job]) -> contextlib.AbstractContextManager[None]:
+    def prepared_for(self, jobs: Iterable[Job]) -> contextlib.AbstractContextManager[None]:
         """While the block runs, which carries out these jobs, runs on one network are copies of one guest."""
-        return self.originals.kept(jobs if self.image.kernel.copies else ())
+        return self.originals.prepared_for(jobs if self.image.kernel.copies else ())
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``. WorkerFailed where the guest fails, UnfitMachine where none
@@ -167,7 +167,7 @@ class Guests:
             folder=Path("/run"),
             world=guest_folders,
             python=image.world.python,
-            files={"network.json": job.network.encoded()},
+            files={"network.json": job.network_only_job.encoded()},
             environment=ENVIRONMENT | {machine.FACTS: image.facts} | ({"POX_DIR": POX} if POX in guest_folders else {}),
             layers=image.layers,
             processes=job.needs.processes,
@@ -181,16 +181,16 @@ class Guests:
             return Original(first, lambda progress: on_stage("building", progress))
 
         try:
-            with contextlib.ExitStack() as held:
-                original = held.enter_context(self.originals.of(job, boot))
+            with contextlib.ExitStack() as stack:
+                original = stack.enter_context(self.originals.of(job, boot))
                 files = {**first.files, "job.json": job.encoded()}
-                guest = held.enter_context(replace(first, files=files, original=original))
+                guest = stack.enter_context(replace(first, files=files, original=original))
                 began = datetime.now(timezone.utc).replace(microsecond=0)  # in there all runs begin with the same year
                 stages = guest.job / "out" / "stdout"
-                ended = guest.wait(lambda progress: on_stage(_stage(stages), progress))
-                if ended.status:
-                    words = ended.stderr.strip().splitlines()
-                    raise WorkerFailed(words[-1].removeprefix("hedera: ") if words else f"status {ended.status}")
+                exited = guest.wait(lambda progress: on_stage(_stage(stages), progress))
+                if exited.status:
+                    words = exited.stderr.strip().splitlines()
+                    raise WorkerFailed(words[-1].removeprefix("hedera: ") if words else f"status {exited.status}")
                 copy_results(guest.results / "run", place)
         except WorkerFailed as reason:
             require_room(cache.folder("jobs"))  # a full disk is no result
@@ -198,13 +198,13 @@ class Guests:
         facts: dict[str, Fact] = {
             "time": "virtual",
             "host_processor": machine.processor_model(),
-            "guest_kernel": ended.kernel,
+            "guest_kernel": exited.kernel,
             "guest_kernel_sha256": image.kernel.sha256,
-            "guest_mode": ended.mode,
-            "guest_real_s": round(ended.real_s, 1),
-            "guest_simulated_s": round(ended.simulated_s, 1),
+            "guest_mode": exited.mode,
+            "guest_real_s": round(exited.real_s, 1),
+            "guest_simulated_s": round(exited.simulated_s, 1),
         }
-        return Circumstances(began, facts, None if ended.time_travel else NOT_VIRTUAL)
+        return Circumstances(began, facts, None if exited.time_travel else NOT_VIRTUAL)
 
 
 def _stage(stages: Path) -> str:
@@ -226,18 +226,18 @@ class Workers:
     executor: Executor
     at_once: int
 
-    def keeping(self, jobs: Iterable[Job]) -> contextlib.AbstractContextManager[None]:
+    def prepared_for(self, jobs: Iterable[Job]) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``; a lost worker's job goes to another one. What the run raises
-        is raised at once, with what `record.tasks.told` says."""
+        is raised at once, with what `record.tasks.errors_of_workers` says."""
         future = submit(self.executor, on_worker, job.encoded(), first_source().fingerprint)
         try:
             on_stage("on a worker", None)
             while not wait([future], timeout=0.5).done:
                 on_stage("on a worker", None)
-            with told(on_worker):
+            with errors_of_workers(on_worker):
                 circumstances, files = future.result()
         except BaseException:
             future.cancel()

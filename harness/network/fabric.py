@@ -71,7 +71,7 @@ class Fabric:
         self.net: Mininet | None = None
         self._directory = directory
         self._children = children
-        self._held: list[int] = []
+        self._namespaces: list[int] = []
         self._dropped_before: dict[str, int] = {}
 
     def __enter__(self) -> Fabric:
@@ -85,15 +85,15 @@ class Fabric:
     def __exit__(self, *exception: object) -> None:
         for host in () if self.net is None else self.net.hosts:
             host.terminate()
-        for pid in self._held:
+        for pid in self._namespaces:
             netlink.release_namespace(pid)
 
     def _namespace(self) -> int:
         try:
-            self._held.append(netlink.hold_namespace())
+            self._namespaces.append(netlink.hold_namespace())
         except OSError as error:
             raise RunFailed(f"a network namespace cannot be made: {error.strerror}") from None
-        return self._held[-1]
+        return self._namespaces[-1]
 
     # --- building ------------------------------------------------------------------------------------------
 
@@ -145,7 +145,7 @@ class Fabric:
                 if link.lower in hosts:
                     limit = limit.at_host() if name in hosts else limit.to_host()
                 else:
-                    limit = limit.at_switch()
+                    limit = limit.between_switches()
                 self.shapes[interface] = limit
                 ends.append((interface, self.pid_of(name)))
             cables.append(ends)
@@ -249,10 +249,10 @@ class Fabric:
         return _side_by_side(work, ports, [*map(self.pid_of, self.topo.hosts), self.open_vswitch.namespace])
 
 
-def _side_by_side(work: Callable[..., T], *things: Iterable[Any]) -> list[T]:
+def _side_by_side(work: Callable[..., T], *arguments: Iterable[Any]) -> list[T]:
     """Map the work, which is to wait for other processes, over all at once. Raises the first that was raised."""
     with ThreadPoolExecutor() as pool:
-        return list(pool.map(work, *things))
+        return list(pool.map(work, *arguments))
 
 
 def _ip(*lines: str, namespace: int | None = None) -> None:

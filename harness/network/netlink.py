@@ -47,7 +47,7 @@ _NETEM_BYTES, _NETEM_DELAY_NS = 24, 10
 
 _NEW_LINK, _GET_LINK = 16, 18
 _LINK = struct.Struct("=BxHiII")
-_HARDWARE_ADDRESS, _NAME, _MTU, _WHAT, _NAMESPACE_OF, _COUNTERS = 1, 3, 4, 18, 19, 23
+_HARDWARE_ADDRESS, _NAME, _MTU, _LINK_INFO, _NAMESPACE_OF, _COUNTERS = 1, 3, 4, 18, 19, 23
 _DROPPED, _SENT_BYTES = struct.Struct("=48xQQ"), struct.Struct("=24xQ")
 _COUNTED, _PEER = 3, 1
 _RATE, _LIMIT, _DELAY, _MARK_MIN, _MARK_MAX, _DRAIN, _PHANTOM = 2, 3, 4, 5, 6, 7, 8
@@ -225,7 +225,7 @@ class Netlink:
     def eports(self) -> list[Eport]:
         ports = []
         for parts in self._dumped_links():
-            device = dict(_attributes(parts.get(_WHAT, memoryview(b""))))
+            device = dict(_attributes(parts.get(_LINK_INFO, memoryview(b""))))
             if _KIND in device and _text(device[_KIND]) == EPORT:
                 attributes = dict(_attributes(device[_OPTIONS]))
                 order = (_RATE, _LIMIT, _MARK_MIN, _MARK_MAX, _DELAY, _DRAIN, _PHANTOM)
@@ -291,14 +291,14 @@ def pair(kind: str, ends: Sequence[tuple[str, int]], mtu: int) -> bytes:
         for name, namespace in ends
     )  # fmt: skip
     device = _attribute(_KIND, kind.encode()) + _attribute(_OPTIONS, _attribute(_PEER, bytes(_LINK.size) + other_end))
-    return _message(_NEW_LINK, _NEW, bytes(_LINK.size) + this_end, (_WHAT, device))
+    return _message(_NEW_LINK, _NEW, bytes(_LINK.size) + this_end, (_LINK_INFO, device))
 
 
 def has_kind(kind: str) -> bool:
     """Whether the kernel has devices of a kind that come in pairs. It is asked to make one without its other end, which
     it refuses with another error where it knows the kind."""
     try:
-        send(None, [_message(_NEW_LINK, _NEW, bytes(_LINK.size), (_WHAT, _attribute(_KIND, kind.encode())))])
+        send(None, [_message(_NEW_LINK, _NEW, bytes(_LINK.size), (_LINK_INFO, _attribute(_KIND, kind.encode())))])
     except OSError as error:
         return error.errno == errno.EINVAL
     return True
@@ -315,7 +315,7 @@ def shape(index: int, port: Eport) -> bytes:
     device = _attribute(_KIND, EPORT.encode()) + _attribute(
         _OPTIONS, b"".join(_attribute(*attribute) for attribute in attributes)
     )
-    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_WHAT, device))
+    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_LINK_INFO, device))
 
 
 def up(index: int) -> bytes:
@@ -464,7 +464,7 @@ def _padded(length: int) -> int:
 
 T = TypeVar("T")
 _CLONE_NEWNET = 0x4000_0000
-_held: dict[int, ThreadPoolExecutor] = {}
+_threads: dict[int, ThreadPoolExecutor] = {}
 
 
 def hold_namespace() -> int:
@@ -476,7 +476,7 @@ def hold_namespace() -> int:
     except OSError:
         thread.shutdown()
         raise
-    _held[pid] = thread
+    _threads[pid] = thread
     return pid
 
 
@@ -488,9 +488,9 @@ def _leave() -> int:
 
 
 def release_namespace(pid: int) -> None:
-    _held.pop(pid).shutdown(wait=False)
+    _threads.pop(pid).shutdown(wait=False)
 
 
 def inside(pid: int | None, work: Callable[[], T]) -> T:
     """Do ``work`` in a namespace that we hold (None: in our own), and return what it returns."""
-    return work() if pid is None else _held[pid].submit(work).result()
+    return work() if pid is None else _threads[pid].submit(work).result()

@@ -67,13 +67,13 @@ class Shape:
         bucket_s, room = min(self.bucket_s, self.queue_bytes / self.rate_bytes), max(HOST_PACKETS, self.queue_packets)
         return replace(self, queue_packets=room, bucket_s=bucket_s, delay_ms=0.0, phantom=None)
 
-    def at_switch(self) -> Shape:
+    def between_switches(self) -> Shape:
         """The same for a switch's port to another."""
         return replace(self, pacer=None)
 
     def to_host(self) -> Shape:
         """The same for a switch's port to a host, with the delay of both ways of the cable."""
-        return replace(self.at_switch(), delay_ms=2 * self.delay_ms)
+        return replace(self.between_switches(), delay_ms=2 * self.delay_ms)
 
     @property
     def rate_bytes(self) -> int:

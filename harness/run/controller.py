@@ -93,7 +93,7 @@ def _python(module: str) -> list[str]:
     return [sys.executable, "-I", *flags, "-c", _RUN_MODULE, ":".join(modules), module]
 
 
-KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "POX_DIR", "PYTHONDONTWRITEBYTECODE", "NUMBA_CACHE_DIR")
+OF_ROOTS_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TZ", "POX_DIR", "PYTHONDONTWRITEBYTECODE", "NUMBA_CACHE_DIR")
 """Of root's environment, the variables that the controller of another user gets."""
 
 
@@ -117,14 +117,14 @@ def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
 
 
 def environment_of(run_as: tuple[int, int] | None) -> dict[str, str]:
-    """The variables that a controller gets: all of ours, or KEPT alone if it runs as another user."""
+    """The variables that a controller gets: all of ours, or OF_ROOTS_ENVIRONMENT alone if it runs as another user."""
     if run_as is None:
         return dict(os.environ)
     try:
         home = pwd.getpwuid(run_as[0]).pw_dir
     except KeyError:
         home = "/"
-    return {name: os.environ[name] for name in KEPT if name in os.environ} | {"HOME": home}
+    return {name: os.environ[name] for name in OF_ROOTS_ENVIRONMENT if name in os.environ} | {"HOME": home}
 
 
 @dataclass(frozen=True)

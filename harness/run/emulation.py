@@ -37,14 +37,14 @@ from traffic.programs import sample_command
 READY_DEADLINE = 15.0
 """Seconds the controller has to connect every switch and confirm its rules."""
 
-READY_EVERY_S, START_EVERY_S, LEAST_S = 5.0, 1.0, 0.1
+READY_EVERY_S, START_EVERY_S, SETTLE_S = 5.0, 1.0, 0.1
 """In virtual time counting begins at a multiple of the first, once the network is ready and its receivers listen;
 switches connect, and traffic starts, at a multiple of the second, in seconds of the guest's clock; at least the third
 after what came before. Set-up takes 11 s. So a run does not depend on how long exactly set-up took, and one seed is one
 result."""
-DUE_S = 0.05
+LOOK_FOR_FAULTS_S = 0.05
 """A run with failures looks so often whether it is time for one."""
-LAST_READ_S = 0.5
+LAST_READING_S = 0.5
 """After the traffic the controller reads once more where the last flows went, which takes it so long."""
 
 
@@ -98,11 +98,11 @@ class Emulation:
             if self._later_spec is not None:
                 self.spec = spec = self._later_spec()
                 self.workload = spec.workload()
-            where = (spec, self._raw, children, groups)
-            matrix = lasting(self.workload)
-            traffic: Traffic = (
-                Transfers(fabric, self.workload, *where) if matrix is None else LastingFlows(fabric, matrix, *where)
-            )
+            traffic: Traffic
+            if (matrix := lasting(self.workload)) is None:
+                traffic = Transfers(fabric, self.workload, spec, self._raw, children, groups)
+            else:
+                traffic = LastingFlows(fabric, matrix, spec, self._raw, children, groups)
             self._send(fabric, controller, traffic, children)
             if groups is not None:
                 observation.throttled_s = groups.throttled_s()
@@ -142,10 +142,18 @@ class Emulation:
             **flags_of(spec),
             "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
         }
-        where = (fabric.control_namespace, options, self._raw, children)
         rows = spec.topo.rows() if isinstance(spec.topo, PlannedNetwork) else None
         # The controller takes seconds to start, so it starts while the network is built.
-        controller = Controller(spec.platform, CONTROLLER_ADDRESS, *where, self._run_as, rows)
+        controller = Controller(
+            spec.platform,
+            CONTROLLER_ADDRESS,
+            fabric.control_namespace,
+            options,
+            self._raw,
+            children,
+            self._run_as,
+            rows,
+        )
         fabric.build()
         started = controller.wait_for("start", START_S)
         if (started["scheme"], started["platform"]) != (options["scheme"], spec.platform):
@@ -192,7 +200,8 @@ class Emulation:
                 disturber.tick(time.time() - observation.begin)
                 controller.supervise()
 
-            observation.unfinished = traffic.wait(tick, DUE_S if spec.faults or spec.disturbances else LOOK_S)
+            something_fails = spec.faults or spec.disturbances
+            observation.unfinished = traffic.wait(tick, LOOK_FOR_FAULTS_S if something_fails else LOOK_S)
             observation.outages = faults.outages
             self.observation.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")
@@ -209,7 +218,7 @@ class Emulation:
         # Flows that the switches place by themselves are known to the controller only when it reads their counters. It
         # gets the time for one more reading.
         if spec.new_flows == "switch":
-            time.sleep(spec.reading_s + LAST_READ_S)
+            time.sleep(spec.reading_s + LAST_READING_S)
         controller.read()
         # Limits are looked at once more: links that had lost theirs during the run would make wonderful results.
         fabric.verify()
@@ -224,7 +233,7 @@ def wait_for_moment(every_s: float) -> None:
     """Sleep until a whole number of ``every_s`` of a guest's clock: what follows does not depend on the microseconds
     that came before, which differ by what the machine's folders hold."""
     up_s = time.clock_gettime(time.CLOCK_BOOTTIME)
-    time.sleep(every_s * math.ceil((up_s + LEAST_S) / every_s) - up_s)
+    time.sleep(every_s * math.ceil((up_s + SETTLE_S) / every_s) - up_s)
 
 
 class LinkFaults:

@@ -12,10 +12,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from harness.network import deadline
-from harness.network.footprint import run_folder, sole_use
+from harness.network.cleanup import run_folder, sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
 from harness.run.job import CODE, COMPILED, decode_job, describe_code
-from harness.run.observation import Observation, Say, write_seen
+from harness.run.observation import Observation, Say, write_observation
 from hedera.schemes import file_of
 from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, is_full, one_line, status_of
 from record.files import full, require_room
@@ -56,8 +56,8 @@ def _carry_out_given() -> None:
 
 
 def _read_later_spec() -> RunSpec:
-    """The spec of the whole run. Until here only its network was known (`harness.run.job.Job.network`), so that several
-    runs could share what came before."""
+    """The spec of the whole run. Until here only its network was known (`harness.run.job.Job.network_only_job`), so
+    that several runs could share what came before."""
     if AGAIN.exists():
         AGAIN.write_text("\n")
         for number, name in enumerate(("stdout", "stderr"), start=1):  # these are the other guest's
@@ -98,7 +98,7 @@ def run_experiment(
             sending_s = min(spec.seconds, observation.timing.get("traffic_s", 0.0))
             # The overhead is what a user waits for beside the seconds of traffic that were asked for.
             observation.timing["overhead_s"] = observation.timing["total_s"] - sending_s
-            write_seen(observation, raw)
+            write_observation(observation, raw)
             require_room(raw)
             say("publishing")
             deliver(raw)

@@ -1,6 +1,6 @@
 """A run as a job: its spec, and the contents of the user's files that it names, as JSON; and the code that makes it.
 
-Whoever carries it out reads none of the user's files: they are looked up in the job (`traffic.textfile.given`).
+Whoever carries it out reads none of the user's files: they are looked up in the job (`traffic.user_files.job_files`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from harness.network import machine
 from record.errors import UnfitMachine, UserMistake
 from record.run import Fact
 from record.spec import KNOWN_TO_ALL, RunSpec, lasting, longest_s
-from traffic.textfile import believe_only, given
+from traffic.user_files import believe_only, job_files
 
 if TYPE_CHECKING:
     from traffic.workload import Workload
@@ -47,7 +47,7 @@ MAX_BYTES = 64 << 20
 OnStage = Callable[[str, "Progress | None"], None]
 """Called with the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
 files_lock = RLock()
-"""`traffic.textfile.given` holds the files of one job at a time: whoever puts them there holds this lock."""
+"""`traffic.user_files.job_files` holds the files of one job at a time: whoever puts them there holds this lock."""
 PROGRAMS, SPARE_MIB = 16, 512
 """What a run takes of processes and memory beside what its hosts take. Nine programs were measured."""
 LEAST_MIB = 1024
@@ -101,17 +101,17 @@ class Job(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def needs(self) -> Needs:
         """The processes and the memory that its guest takes."""
-        with self.files_given():
+        with self.files_in_place():
             return _needs(self.spec, self.spec.workload())
 
     @cached_property
-    def network(self) -> Job:
+    def network_only_job(self) -> Job:
         """What is done of it before anything is sent, as a job: the same for all whose traffic lasts, unless the
         network is so large that hosts know only those that they send to."""
-        with self.files_given():
-            return self._network(self.spec.workload())
+        with self.files_in_place():
+            return self._network_only_job(self.spec.workload())
 
-    def _network(self, workload: Workload) -> Job:
+    def _network_only_job(self, workload: Workload) -> Job:
         if lasting(workload) is None or self.spec.network().num_hosts > KNOWN_TO_ALL:
             return self
         spec = replace(self.spec, traffic="stride:1", flows_per_host=1, keep=1.0, trial=1)
@@ -120,19 +120,19 @@ class Job(msgspec.Struct, frozen=True, dict=True):
     @property
     def longest_s(self) -> float:
         """Seconds after which it is taken to hang."""
-        with self.files_given():
+        with self.files_in_place():
             return longest_s(self.spec)
 
     @contextmanager
-    def files_given(self) -> Iterator[None]:
+    def files_in_place(self) -> Iterator[None]:
         """While the block runs, this process has these files in place of those on the disk."""
         with files_lock:
-            given.update(self.files)
+            job_files.update(self.files)
             try:
                 yield
             finally:
                 for name in self.files:
-                    del given[name]
+                    del job_files[name]
 
 
 def _needs(spec: RunSpec, workload: Workload) -> Needs:
@@ -199,8 +199,8 @@ def job_of(spec: RunSpec) -> Job:
         job = Job(spec, spec.user_files())
     except (ValueError, OSError) as error:
         raise UserMistake(str(error)) from None
-    with job.files_given():  # traffic is drawn once, and may be too large to keep
-        vars(job).update(needs=_needs(spec, workload), network=job._network(workload))
+    with job.files_in_place():  # traffic is drawn once, and may be too large to keep
+        vars(job).update(needs=_needs(spec, workload), network_only_job=job._network_only_job(workload))
     return job
 
 

@@ -126,8 +126,8 @@ class Capture(Packets):
 
     def heard(self, ns: int, packet: bytes) -> None:
         if self._file.tell() < MOST_BYTES:
-            kept = packet[:SNAP_BYTES]
-            self._file.write(struct.pack("=IIII", *divmod(ns, 10**9), len(kept), len(packet)) + kept)
+            captured = packet[:SNAP_BYTES]
+            self._file.write(struct.pack("=IIII", *divmod(ns, 10**9), len(captured), len(packet)) + captured)
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)

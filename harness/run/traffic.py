@@ -31,7 +31,7 @@ import numpy as np
 from harness.hosts import peer
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
 from harness.network import Children, inside, wait_until
-from record.completion import completed
+from record.completion_times import completed
 from record.errors import RunFailed
 from record.run import Collective
 from record.spec import LINGER_S, RunSpec, linger_s
@@ -61,17 +61,17 @@ def let_timers_be_late() -> None:
         slack.write(b"%d" % round(REPORT_S * 1e9))
 
 
-class Sent(msgspec.Struct, frozen=True, rename={"due": "asked", "outcome": "how"}):
-    """One flow as its sender saw it, in a line that calls ``due`` asked and ``outcome`` how.
+class Sent(msgspec.Struct, frozen=True, rename={"scheduled": "asked", "outcome": "how"}):
+    """One flow as its sender saw it, in a line that calls ``scheduled`` asked and ``outcome`` how.
 
-    ``due``: when it was due; ``start``: when it asked for a connection, or was first written to one that stood, None
-    when it could not even do that; ``connected``: when it had one of its own; ``end``: when the receiver had confirmed
-    it. ``outcome``: ``done``, ``cut off`` by the end of the run, or what went wrong, in the system's words. ``rtt_us``:
-    the smoothed round-trip time at the end.
+    ``scheduled``: when it was to start; ``start``: when it asked for a connection, or was first written to one that
+    stood, None when it could not even do that; ``connected``: when it had one of its own; ``end``: when the receiver
+    had confirmed it. ``outcome``: ``done``, ``cut off`` by the end of the run, or what went wrong, in the system's
+    words. ``rtt_us``: the smoothed round-trip time at the end.
     """
 
     number: int
-    due: float
+    scheduled: float
     start: float | None
     connected: float | None
     end: float
@@ -286,8 +286,8 @@ class LastingFlows(Traffic):
             inside(self._namespace(host), let_timers_be_late)  # its thread starts the clients, which have what it has
         begin = time.time()
         topo = self._fabric.topo
-        for due_s, flow in sorted(zip(after_s, self.flows, strict=True), key=itemgetter(0)):
-            time.sleep(max(0.0, begin + due_s - time.time()))
+        for start_s, flow in sorted(zip(after_s, self.flows, strict=True), key=itemgetter(0)):
+            time.sleep(max(0.0, begin + start_s - time.time()))
             source = (topo.host_ip(flow.src), flow.src_port)
             command = client_command(topo.host_ip(flow.dst), source, seconds=self._spec.seconds)
             flow.started = time.time()
@@ -482,7 +482,7 @@ class Transfers(Traffic):
             flow.sent, flow.arrived = sent.get(number), arrived.get(number)
             flow.started = self._epoch(self._begin)
             if flow.sent is not None:
-                flow.started = self._epoch(flow.sent.start or flow.sent.due)
+                flow.started = self._epoch(flow.sent.start or flow.sent.scheduled)
                 flow.report = _report(topo.host_ip(flow.src), topo.host_ip(flow.dst), flow)
             outcome = "not started" if flow.sent is None else flow.sent.outcome
             cut = outcome == "cut off" or (outcome == "not started" and not self.troubles)

@@ -219,7 +219,7 @@ class MeasuredFlow:
         report, sent, duration = self.emulated.report, self.emulated.sent, self.completion_s
         more: dict[str, Any] = {}
         if sent is not None and sent.start is not None:
-            more = {"late_s": round(sent.start - sent.due, 6), "rtt_ms": round(sent.rtt_us / 1e3, 3)}
+            more = {"late_s": round(sent.start - sent.scheduled, 6), "rtt_ms": round(sent.rtt_us / 1e3, 3)}
             more |= {"retransmissions": sent.retransmissions}
             if sent.connected is not None:
                 more |= {"connect_s": round(sent.connected - sent.start, 6)}

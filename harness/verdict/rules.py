@@ -12,7 +12,7 @@ not judged when no rule of speed could say that the machine was fast enough. Whi
 found, is part of the verdict. What the limits of the rules were set by: docs/notes/emulation.md.
 
 Doubts that are no rules condemn a run as well: what troubled the senders, or that they sent for too short a time
-(`verdict.outcome`), the controller's errors (`verdict.result`), and what befell the job (`jobs.carry_out`).
+(`verdict.measured_run`), the controller's errors (`verdict.result`), and what befell the job (`jobs.carry_out`).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class LinkClaim:
         return self.delivered_mbps - self.carried_mbps - self.slack_mbps
 
 
-def claims(
+def link_claims(
     topo: Network, spec: RunSpec, flows: Sequence[MeasuredFlow], window: Window, carried: Mapping[str, float]
 ) -> list[LinkClaim]:
     """Every link that any flow is said to have used; ``carried``: Mb/s by sending port, nothing where it was not
@@ -202,10 +202,10 @@ class Evidence:
 
     ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
     ``lost_packets`` were lost outside every queue, by place, None where nobody asked. Of traffic that comes and goes,
-    ``besides_mbps`` is what opening and closing connections, and segments out of order, add to what was counted,
-    ``progress`` as in `harness.verdict.outcome`. Where packets are spread, ``spread_mbps`` is what flows between pods
-    delivered, and what the links from the cores carried. ``rates``: by port, over that of the hosts' links; 1 where
-    nothing is said.
+    ``overhead_mbps`` is what opening and closing connections, and segments out of order, add to what was counted,
+    ``progress`` as in `harness.verdict.measured_run`. Where packets are spread, ``spread_mbps`` is what flows between
+    pods delivered, and what the links from the cores carried. ``relative_rates``: the rate of each port over that of
+    the hosts' links; 1 for ports that it lacks.
     """
 
     spec: RunSpec
@@ -220,13 +220,13 @@ class Evidence:
     unfinished_flows: Sequence[str]
     window: tuple[float, float]
     dead_processes: Sequence[str]
-    besides_mbps: float = 0.0
+    overhead_mbps: float = 0.0
     progress: float | None = None
     spread_mbps: tuple[float, float] | None = None
-    rates: Mapping[str, float] = field(default_factory=dict)
+    relative_rates: Mapping[str, float] = field(default_factory=dict)
 
     def limit_mbps(self, port: str) -> float:
-        return self.spec.link_mbps * self.rates.get(port, 1.0)
+        return self.spec.link_mbps * self.relative_rates.get(port, 1.0)
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def judge(evidence: Evidence, doubts: Sequence[str] = ()) -> Judgement:
     if doubts or against:
         return Judgement("invalid", (*doubts, *against), remarks, rules)
     # The coarse rule of the total never says that the machine was fast enough.
-    fast = any(check.rule.rule != TOTAL and (check.rule.kept or check.remark) for check in speed)
+    fast = any(check.rule.rule != TOTAL and (check.rule.passed or check.remark) for check in speed)
     if evidence.spec.time == "virtual" or fast:
         return Judgement("ok", (), remarks, rules)
     why = "; ".join(check.rule.why_not for check in speed if check.rule.why_not)
@@ -268,9 +268,9 @@ def judge(evidence: Evidence, doubts: Sequence[str] = ()) -> Judgement:
 
 def _rounded(rule: Rule) -> Rule:
     """The rule as it is stored: numbers are rounded, and None where they are infinite or nan."""
-    numbers = {name: getattr(rule, name) for name in ("found", "least", "most")}
+    numbers = {name: getattr(rule, name) for name in ("measured", "minimum", "maximum")}
     finite = {name: round(n, 4) if n is not None and math.isfinite(n) else None for name, n in numbers.items()}
-    return replace(rule, kept=None if rule.kept is None else bool(rule.kept), **finite)
+    return replace(rule, passed=None if rule.passed is None else bool(rule.passed), **finite)
 
 
 # --- soundness ------------------------------------------------------------------------------------------
@@ -278,12 +278,12 @@ def _rounded(rule: Rule) -> Rule:
 
 def _sound_check(rule: Rule, *reasons: str) -> Check:
     """``reasons``: what is against the run where the rule is broken."""
-    return Check(rule, () if rule.kept else reasons)
+    return Check(rule, () if rule.passed else reasons)
 
 
 def _processes(evidence: Evidence) -> Check:
-    ended = evidence.dead_processes
-    return _sound_check(Rule("processes", not ended), *(f"{name} ended during the run" for name in ended))
+    dead = evidence.dead_processes
+    return _sound_check(Rule("processes", not dead), *(f"{name} ended during the run" for name in dead))
 
 
 def _limits(evidence: Evidence) -> Check:
@@ -295,7 +295,7 @@ def _limits(evidence: Evidence) -> Check:
     rate, limit = evidence.port_mbps.get(port, 0.0), evidence.limit_mbps(port)
     most_mbps = limit * (1 + LIMIT_EXCESS) + bucket_mbit / (evidence.window[1] - evidence.window[0])
     reason = f"port {port} carried {rate:.2f} Mb/s, above its limit of {limit:g} Mb/s"
-    return _sound_check(Rule("limits", rate <= most_mbps, rate, most=most_mbps), reason)
+    return _sound_check(Rule("limits", rate <= most_mbps, rate, maximum=most_mbps), reason)
 
 
 def _flows(evidence: Evidence) -> Check:
@@ -308,13 +308,13 @@ def _counters(evidence: Evidence) -> Check:
     wire = evidence.payload_mbps * (
         wire_per_payload(evidence.spec.mtu) + acknowledgements_per_payload(evidence.spec.mtu)
     )
-    wire += evidence.besides_mbps
+    wire += evidence.overhead_mbps
     apart = _apart(wire, evidence.counted_mbps)
     reason = (
         f"bwm-ng saw {evidence.counted_mbps:.1f} Mb/s arrive where iperf's {evidence.payload_mbps:.1f} Mb/s of payload "
         f"make {wire:.1f} Mb/s on the wire: more than {TOOLS_DISAGREE:.0%} apart"
     )
-    return _sound_check(Rule("counters", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
+    return _sound_check(Rule("counters", apart <= TOOLS_DISAGREE, apart, maximum=TOOLS_DISAGREE), reason)
 
 
 def doubted_claims(evidence: Evidence) -> list[LinkClaim]:
@@ -337,7 +337,7 @@ def _conservation(delivered: float, carried: float) -> Check:
         f"flows between pods delivered {delivered:.1f} Mb/s on the wire, and the cores sent {carried:.1f} Mb/s: more "
         f"than {TOOLS_DISAGREE:.0%} apart"
     )
-    return _sound_check(Rule("conservation", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
+    return _sound_check(Rule("conservation", apart <= TOOLS_DISAGREE, apart, maximum=TOOLS_DISAGREE), reason)
 
 
 def _paths(evidence: Evidence) -> Check:
@@ -351,7 +351,7 @@ def _paths(evidence: Evidence) -> Check:
         f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
         f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
     )
-    return _sound_check(Rule("paths", not doubted, max(map(excess_of, evidence.claims)), most=CLAIM_EXCESS), reason)
+    return _sound_check(Rule("paths", not doubted, max(map(excess_of, evidence.claims)), maximum=CLAIM_EXCESS), reason)
 
 
 def _losses(evidence: Evidence) -> Check:
@@ -359,7 +359,7 @@ def _losses(evidence: Evidence) -> Check:
         return Check(Rule("losses", None, why_not="a cable out of service loses packets"))
     place, count = max(evidence.lost_packets.items(), key=lambda item: item[1], default=("", 0))
     return _sound_check(
-        Rule("losses", not count, count, most=0), f"{count} packets were lost in {place}, outside every queue"
+        Rule("losses", not count, count, maximum=0), f"{count} packets were lost in {place}, outside every queue"
     )
 
 
@@ -368,12 +368,12 @@ def _losses(evidence: Evidence) -> Check:
 
 def _total(evidence: Evidence) -> Check:
     share = evidence.measured_mbps / evidence.predicted_mbps if evidence.predicted_mbps else 0.0
-    kept = evidence.measured_mbps >= MIN_OF_MAXMIN * evidence.predicted_mbps
+    passed = evidence.measured_mbps >= MIN_OF_MAXMIN * evidence.predicted_mbps
     reason = (
         f"{evidence.measured_mbps:.1f} Mb/s is {share:.0%} of the {evidence.predicted_mbps:.1f} Mb/s that these paths "
         f"allow (at least {MIN_OF_MAXMIN:.0%} counts)"
     )
-    return _speed_check(evidence, Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN), reason)
+    return _speed_check(evidence, Rule(TOTAL, passed, share, minimum=MIN_OF_MAXMIN), reason)
 
 
 def _progress(evidence: Evidence) -> Check:
@@ -383,7 +383,7 @@ def _progress(evidence: Evidence) -> Check:
         f"for long flows their paths allowed {evidence.progress:.0%} of the time that they took (at least "
         f"{MIN_OF_MAXMIN:.0%} counts)"
     )
-    rule = Rule("progress", evidence.progress >= MIN_OF_MAXMIN, evidence.progress, least=MIN_OF_MAXMIN)
+    rule = Rule("progress", evidence.progress >= MIN_OF_MAXMIN, evidence.progress, minimum=MIN_OF_MAXMIN)
     return _speed_check(evidence, rule, reason)
 
 
@@ -396,15 +396,15 @@ def _full_links(evidence: Evidence) -> Check:
         f"half of the {len(full.mbps)} links that have to be full carried less than {carried:.1%} of their rate "
         f"(at least {MIN_OF_FULL:.0%} counts)"
     )
-    rule = Rule("full links", carried >= MIN_OF_FULL, carried, least=MIN_OF_FULL)
-    if not rule.kept and full.why_not is not None:
-        return Check(replace(rule, kept=None, why_not=f"{full.why_not}, and {reason}"))
+    rule = Rule("full links", carried >= MIN_OF_FULL, carried, minimum=MIN_OF_FULL)
+    if not rule.passed and full.why_not is not None:
+        return Check(replace(rule, passed=None, why_not=f"{full.why_not}, and {reason}"))
     return _speed_check(evidence, rule, reason)
 
 
 def _speed_check(evidence: Evidence, rule: Rule, reason: str) -> Check:
     """``reason``: in what the run was slow, where the rule is broken. It condemns no run in virtual time."""
-    if rule.kept:
+    if rule.passed:
         return Check(rule)
     if evidence.spec.time == "virtual":  # no machine is slow there
         return Check(rule, remark=f"TCP was slow: {reason}")

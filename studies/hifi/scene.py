@@ -20,7 +20,7 @@ from harness.network import EPORT, MARK_PACKETS, Shape
 from record.files import write_whole
 from topos.arrays import Float64
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER, payload_share
-from traffic.textfile import read_regular
+from traffic.user_files import read_regular
 
 if TYPE_CHECKING:
     from harness.jobs import GuestImage

@@ -13,7 +13,7 @@ from record.errors import WorkerFailed
 from record.progress import tell_user
 from record.spec import options_of
 from studies.hull.scenario import Parameters
-from traffic.textfile import read_regular
+from traffic.user_files import read_regular
 
 if TYPE_CHECKING:
     from harness.jobs.guests import GuestImage

@@ -1,7 +1,7 @@
 import pytest
 
 from tests.topos.plan import SAME
-from traffic.textfile import given
+from traffic.user_files import given
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from tests.controllers.frames import between
 from tests.hedera.reference import NO_FLOWS
 from tests.refused import refused
 from topos.fattree import FatTree
-from traffic.textfile import given
+from traffic.user_files import given
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = f"{DOCS}/examples/least_loaded.py:LeastLoaded"

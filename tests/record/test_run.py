@@ -26,7 +26,7 @@ from record.run import (
     write,
 )
 from tests.plots.sweeps import run_document
-from traffic.textfile import Unreadable
+from traffic.user_files import Unreadable
 
 RUN = Run(
     schema=SCHEMA,

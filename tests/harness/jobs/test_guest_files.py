@@ -109,7 +109,7 @@ def test_a_run_in_a_copy_of_a_guest_is_the_run_in_a_guest_of_its_own(tmp_path, m
     monkeypatch.setattr(Original, "copy", lambda *given: copied.append(copy(*given)) or copied[-1])
     where = guests.Guests(guests.prepare(print), 1)
     jobs = {traffic: job_of(replace(SPEC, traffic=traffic, scheme="hedera-sa")) for traffic in ("stride:1", "randbij")}
-    with where.keeping(jobs.values()):
+    with where.prepared_for(jobs.values()):
         for traffic, job in jobs.items():
             assert run_job(job, tmp_path / "copied" / traffic, where).valid
     assert len(copied) == len(jobs)

@@ -16,7 +16,7 @@ from harness.verdict.flows import Fair, MeasuredFlow, RoutedFlow, Window, capaci
 from harness.verdict.rules import through_queue_s
 from hedera.linkstate import LinkState
 from hedera.maxmin import alone_rates, most_possible
-from record.completion import by_class
+from record.completion_times import by_class
 from record.run import Completion, Failure, Phase, Turns
 from record.spec import SHORTEST_S, RunSpec, lasting, middle, phases
 from topos.arrays import Float64
@@ -51,7 +51,7 @@ LATE_S = 0.1
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MeasuredRun:
     """Times are seconds since the traffic started, rates on the wire."""
 
     spec: RunSpec
@@ -85,13 +85,13 @@ class Outcome:
         return self.in_turns or self.workload.graph is not None
 
     @cached_property
-    def ended(self) -> float:
+    def end(self) -> float:
         ends = [flow.end for flow in self.flows if flow.emulated.sent is not None] if self.ends_itself else []
         return max(ends, default=self.spec.seconds)
 
     @cached_property
     def window(self) -> Window:
-        return middle(self.ended)
+        return middle(self.end)
 
     @cached_property
     def fair(self) -> Fair:
@@ -99,7 +99,7 @@ class Outcome:
 
     def fair_in(self, window: Window) -> Fair:
         flows = [flow.routed for flow in self.flows]
-        return fair(self.topo, flows, window, self.spec.link_mbps, self.observation.outages, max(window[1], self.ended))
+        return fair(self.topo, flows, window, self.spec.link_mbps, self.observation.outages, max(window[1], self.end))
 
     @cached_property
     def progress(self) -> float | None:
@@ -134,7 +134,7 @@ class Outcome:
             self.observation.tcp.get(name, 0) for name in ("retransmitted_segments", "segments_out_of_order")
         )
         again -= sum(self.observation.drops.values())
-        return (again * (self.spec.mtu + ETHERNET_HEADER) + late * REORDERED_BYTES) * 8e-6 / self.ended
+        return (again * (self.spec.mtu + ETHERNET_HEADER) + late * REORDERED_BYTES) * 8e-6 / self.end
 
     def spread_mbps(self, ports: Mapping[str, float]) -> tuple[float, float] | None:
         """What flows between pods, or the leaves of a leaf-spine, brought to hosts in the window, and what the switches
@@ -157,10 +157,10 @@ class Outcome:
     def too_short(self) -> str | None:
         """A sentence where all went well, and was over before it could be measured: no other doubt says anything."""
         observation = self.observation
-        if self.ended >= SHORTEST_S or observation.dead_programs or observation.unfinished or observation.troubles:
+        if self.end >= SHORTEST_S or observation.dead_programs or observation.unfinished or observation.troubles:
             return None
         return (
-            f"all was sent after {self.ended:.1f} s, and rates are read once a second: it has to last {SHORTEST_S} s "
+            f"all was sent after {self.end:.1f} s, and rates are read once a second: it has to last {SHORTEST_S} s "
             "at least (send more, or on slower links)"
         )
 
@@ -171,7 +171,7 @@ class Outcome:
             reasons.append(f"this machine's clock was set during the run: it moved by {moved:+.2f} s")
         if self.lasts:
             return reasons
-        late = [sent.start - sent.due for flow in self.observation.flows if (sent := flow.sent) and sent.start]
+        late = [sent.start - sent.scheduled for flow in self.observation.flows if (sent := flow.sent) and sent.start]
         if late and float(np.median(late)) > LATE_S:
             reasons.append(f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more")
         unknown = sum(not flow.routed.paths and bool(flow.intervals) for flow in self.flows)
@@ -183,13 +183,13 @@ class Outcome:
     def completion(self) -> tuple[Completion, ...]:
         each = zip(self.flows, self._alone_bytes_per_s.tolist(), strict=True)
         rows = [row for flow, alone in each if (row := self._sized(flow, alone)) is not None]
-        size, durations, ended, per_s = np.array(rows).reshape(-1, 4).T
+        size, durations, is_done, per_s = np.array(rows).reshape(-1, 4).T
         sent = [flow.sent for flow in self.observation.flows if flow.sent is not None]
         shakes = [end.connected - end.start for end in sent if end.connected is not None and end.start is not None]
         # A flow alone needs a handshake, which is a round trip, and half a round trip more for its last byte to arrive.
         alone = size / per_s + 1.5 * min(shakes, default=0.0)
         # The classes are those of links of 1 Gb/s.
-        classes = by_class(size / self.workload.size_scale, durations, alone, ended.astype(bool))
+        classes = by_class(size / self.workload.size_scale, durations, alone, is_done.astype(bool))
         return tuple(row for row in classes if row.flows)
 
     def _sized(self, measured: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
@@ -200,8 +200,8 @@ class Outcome:
         size, sent, arrived = measured.emulated.size_bytes, measured.emulated.sent, measured.emulated.arrived
         if size is None or sent is None or sent.start is None:
             return None
-        due_s = sent.due - (self.observation.begin - self.observation.clock_offset)
-        if not self.ends_itself and not self.window[0] <= due_s < self.window[1]:
+        scheduled_s = sent.scheduled - (self.observation.begin - self.observation.clock_offset)
+        if not self.ends_itself and not self.window[0] <= scheduled_s < self.window[1]:
             return None
         if measured.completion_s is not None:
             return size, measured.completion_s, True, alone
