@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 
 from harness.jobs.guest_files import POX, World, code_of_runs, world
-from harness.network_only_job import machine
+from harness.network import machine
 from harness.run import NOT_VIRTUAL, Circumstances, Job, OnStage, decode_job, files_lock, first_source
 from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from record.files import require_room

@@ -75,5 +75,5 @@ def pid():
     """Of a thread in a network namespace of its own."""
     pid = netlink.hold_namespace()
     yield pid
-    if pid in netlink._held:
+    if pid in netlink._threads:
         netlink.release_namespace(pid)

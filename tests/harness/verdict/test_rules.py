@@ -72,8 +72,8 @@ def test_of_the_rules_of_speed_the_first_that_condemns_speaks_for_all():
 def test_a_rule_is_stored_rounded_and_without_what_is_no_number():
     by_name = {rule.rule: rule for rule in judge(replace(FINE, measured_mbps=nan)).rules}
     assert by_name["processes"] == Rule("processes", True)
-    assert by_name["full links"] == Rule("full links", True, 0.998, least=0.97)
-    assert by_name["total"] == Rule("total", False, least=0.85)
+    assert by_name["full links"] == Rule("full links", True, 0.998, minimum=0.97)
+    assert by_name["total"] == Rule("total", False, minimum=0.85)
 
 
 def test_in_virtual_time_no_machine_is_slow_and_what_tcp_did_is_told():
