@@ -13,17 +13,19 @@ from controllers.rules import LEARNED_COOKIE, entries
 from controllers.state import KnownFlows, Switches
 from topos.network import Network
 
+# A switch that never answers must not keep all the others from being ready.
 RECALL_S = 5.0
-"""For so long a switch that connects may keep to itself what is in its table; then it has the flows known anyway."""
+"""For so long a switch that connects may keep to itself what is in its table. Then it gets its rules anyway."""
 
+# A frame without data has at most 14 + 20 + 60 = 94 bytes; a full one has 1,514. Acknowledgements must not be scheduled
+# nor have a demand: every TCP flow would halve the demand of the flows that its receiver sends.
 ACK_BYTES = 128
-"""A TCP stream whose packets are smaller than this on average is the acknowledgements of a stream the other
-way. A frame without data has at most 14 + 20 + 60 = 94 bytes; a full one has 1,514. Such a stream must not be
-scheduled nor have a demand: every TCP flow would halve the demand of the flows its receiver sends."""
+"""A TCP stream whose packets are smaller than this on average is the acknowledgements of a stream the other way."""
 
+# Such a flow is a ping, or a connection that waits (10 kb/s at 10 Mb/s). Demand estimation would take it to want a
+# share of two NICs.
 IDLE_RATE = 0.001
-"""A flow below this fraction of the NIC rate (10 kb/s at 10 Mb/s) moves nothing to speak of: a ping, a
-connection that waits. Demand estimation would take it to want a share of two NICs."""
+"""A flow below this fraction of the NIC rate moves nothing to speak of."""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,8 @@ class Polls:
 
     def ask(self, names: Iterable[str]) -> None:
         driver = self._switches.driver
+        # They are asked in the order of their names. In that of a set they would be asked, and answer, in another one
+        # in every process.
         for name in sorted(names):
             request = self._switches.request_stats(name)
             self._requests[request] = _Request(name, driver.now())
@@ -100,8 +104,8 @@ class _Reading(NamedTuple):
 class Measurements:
     """Rates of flows, each from its switch's last two whole replies. ``nic_bps`` is the NIC rate in bits/s.
 
-    A rate is the difference of two polls, over that of the entry's ages: the wall clock would also include how long
-    the answers travelled. A flow's first rate is over its whole age, and so is that of an entry made anew.
+    A rate is the difference of two polls, over that of the entry's ages. A flow's first rate is over its whole age, and
+    so is that of an entry made anew.
     """
 
     def __init__(self, nic_bps: float):
@@ -121,6 +125,7 @@ class Measurements:
     def _look(self, stat: FlowStat, last: _Reading) -> _Reading:
         if stat.packets < last.packets or stat.bytes < last.bytes or stat.duration_s < last.age_s:  # made anew
             last = _Reading(carries_data=last.carries_data)
+        # The ages of the entry are the switch's own. A clock here would also count how long the answers travelled.
         packets, size, elapsed_s = stat.packets - last.packets, stat.bytes - last.bytes, stat.duration_s - last.age_s
         rate = size / elapsed_s / self._nic_bytes_per_s if elapsed_s > 0 else last.rate  # the same counters read twice
         carries_data = size >= ACK_BYTES * packets if packets else last.carries_data

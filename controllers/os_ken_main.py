@@ -35,8 +35,9 @@ from controllers.rules import nicira_actions
 from controllers.settings import FLAGS, settings_of
 from record.spec import RunSpec, options_of
 
+# All switches call at the same moment. os-ken lets 50 wait, and the rest would try again only after seconds.
 CALLERS = 4096
-"""So many switches may call at once, as all do: of more than os-ken's 50 the rest would try again after seconds."""
+"""So many switches may call at once."""
 _NO_BUFFER = 0xFFFFFFFF
 
 
@@ -299,7 +300,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
     app.core.started("os-ken", version("os-ken"), f"{address}:{port}")
     stop.wait()
     log.close()
-    os._exit(0)  # the hub's threads cannot be ended: each blocks on its socket or queue
+    # The hub's threads cannot be ended, because each of them blocks on its socket or queue.
+    os._exit(0)
 
 
 if __name__ == "__main__":

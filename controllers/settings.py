@@ -32,7 +32,8 @@ def settings_of(arguments: Mapping[str, str]) -> RunSpec:
         if flag not in names:
             raise ValueError(f"{flag} is not a setting; there are {', '.join(names)}")
         value = options_of(RunSpec)[names[flag]].checked(text, strict=False)
-        if value != "auto":  # a run's has been settled by its traffic, which nobody knows here
+        # What `auto` means is settled by a run's traffic, and a controller that is started by hand knows of none.
+        if value != "auto":
             values[names[flag]] = value
     return RunSpec(**values)  # type: ignore[arg-type]
 

@@ -154,7 +154,7 @@ def run(
         job = job_of(without_auto(spec, root.may_be_root()))  # a mistake is found before anything is made
         folder = Path(out) if out else new_folder(*names)
         require_writable(folder.parent, folder.name)
-        # Beside the traffic a guest has some seconds of its own clock for the network and its end.
+        # Beside its traffic a guest has some 15 s of its own clock, for building the network and for its end.
         with carrier_for(job, 1, wanted_time=spec.time) as carrier, notebook_bar("the run", spec.seconds + 15) as fill:
             return carry_out.run_job(job, folder, carrier, tell)
 
@@ -306,8 +306,8 @@ def scheme_text(scheme: str | type, folder: Path | None = None, hash: str | None
 
 
 def definitions(owner: type) -> str:
-    """The imports, functions, classes and constants of the file or notebook cell that a class is defined in. The rest
-    of a script, which may be what calls us, is not run again."""
+    """The imports, functions, classes and constants of the file or notebook cell that a class is defined in."""
+    # The rest of a script may be what calls us, and must not run again.
     # A method knows its file or cell; a class of a notebook does not.
     methods = [each for each in vars(owner).values() if inspect.isfunction(each)]
     try:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from harness.network.cleanup import Cleaned
     from harness.run.job import Circumstances, Job, OnStage
 
+# A job has 64 MiB at most (`harness.run.job.MAX_BYTES`).
 LIMIT = 65 << 20
 """Root reads no message that is longer."""
 _JOB, _CLEAN, _EXAMINE = b"job", b"clean", b"examine"
@@ -62,6 +63,7 @@ class Root:
         try:
             self.connection.send_bytes(question)
             while True:
+                # What ``on_stage`` raises ends the run, so it is called while root is at it.
                 while not self.connection.poll(0.1):
                     on_stage("", None)
                 try:
@@ -87,7 +89,8 @@ class Root:
 
 def root_child(run_as: tuple[int, int] | None = None) -> Root:
     """Fork the process that stays root. ``run_as``: the user and group of what runs a user's scheduler; None: root."""
-    from multiprocessing import Pipe  # not before `start` has taken foreign folders from where modules come from
+    # Not before `start` has taken foreign folders from where modules come from.
+    from multiprocessing import Pipe
 
     ours, theirs = Pipe()
     pid = os.fork()
@@ -97,7 +100,9 @@ def root_child(run_as: tuple[int, int] | None = None) -> Root:
     try:
         ours.close()
         signal.signal(signal.SIGINT, _interrupted)
-        os.setsid()  # Ctrl-C is the user's process's, which closes the connection
+        # Ctrl-C goes to the user's process, which then closes the connection: in a session of its own root does not
+        # hear it, and tears down once and not twice.
+        os.setsid()
         _serve(theirs, run_as)
     finally:
         os._exit(0)
@@ -118,7 +123,8 @@ def _interrupted(number: int, frame: object) -> None:
 
 
 def _end_with(connection: Connection) -> None:
-    """Interrupt what root is at when the other end is closed: once, so that the tear-down is whole."""
+    """Interrupt what root is at when the other end is closed."""
+    # Once, and only once: a second interruption could leave a tear-down half done.
     poll = select.poll()
     poll.register(connection, select.POLLRDHUP)
     poll.poll()

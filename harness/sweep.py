@@ -38,11 +38,12 @@ MAX_SIZE = 16 << 20
 PER_RUN = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """These settings may differ between the runs of one sweep. All others must be the same, or the runs could not be
 compared."""
+# An archive holds no more with two tries of each.
 MOST_RUNS = 10_000
-"""A sweep has no more runs, because an archive holds no more with two tries of each."""
+"""A sweep has no more runs."""
+# A page of many runs takes seconds to write, on a processor that a run could have.
 PAGE_EVERY_S, PAGE_SHARE = 10.0, 0.1
-"""A page of many runs takes seconds to write. While a sweep is unfinished it is written at most so often, and takes at
-most this part of the time."""
+"""While a sweep is unfinished its page is written at most so often, and takes at most this part of the time."""
 
 
 @dataclass(frozen=True)

@@ -164,9 +164,10 @@ def _tell(meanings: Mapping[str, str]) -> None:
 
 # --- the process ------------------------------------------------------------------------------------------------------
 
+# Tearing down takes a second or two. Neither a key pressed twice nor a terminal that sends two signals as it closes may
+# cut it short.
 PATIENCE_S = 5.0
-"""A second Ctrl-C within this time is ignored. Tearing down takes a second or two, and neither a key pressed twice
-nor a terminal that sends two signals as it closes may cut it short."""
+"""A second Ctrl-C within this time is ignored."""
 _last_s = float("-inf")
 
 

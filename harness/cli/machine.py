@@ -25,6 +25,7 @@ from record.progress import quiet_option, tell_user
 from record.spec import RunSpec
 from virtual.kernel import shipped
 
+# Another command may be writing a file below the same folder. It writes without a pause.
 STILL_S = 60.0
 """A half-written file that has not grown for so long is abandoned."""
 

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from plots.compare_sweeps import VariedSweep
     from record.run import Run
 
+# Every flow of it crosses the core, and the paper has bars for it, which are marked beside ours.
 PATTERN = "published:stride4"
-"""The demo's pattern. Every flow of it crosses the core, and the paper has bars for it, which are marked beside
-ours."""
+"""The demo's pattern."""
 SCHEMES = "nonblocking,ecmp,hedera-sa"
+# It is enough for seven rounds of scheduling, of which the first is before the measured part.
 SECONDS = 15.0
-"""How long the demo's traffic lasts. It is enough for seven rounds of scheduling, of which the first is before the
-measured part."""
+"""How long the demo's traffic lasts."""
 SUITES = ("figure9", "replication", "several-flows", "dynamic", "table2", "all")
 """The names in `harness.sweep.SUITES`. They are written here again because a help must not wait for that module."""
 

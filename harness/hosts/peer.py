@@ -37,9 +37,15 @@ if not __package__:  # started as a program, which sees nothing but the standard
 
 from harness.hosts.connections import IN, OUT, Flow, Incoming, Outgoing, outgoing_socket
 
+# Every flow of a run may be to one host and come at once. A call beyond the backlog would be lost, and TCP makes it
+# again only after a second.
 BACKLOG = 4096
+"""So many calls may wait to be accepted."""
+# The programs of all hosts are started in turn, so others may not listen yet when the first one calls them.
 CONNECT_S, AGAIN_S = 30.0, 0.05
-"""For how long a host tries to connect, and after how long it tries again: the other hosts may not listen yet."""
+"""For how long a host tries to connect, and after how long it tries again."""
+# A program that goes resets what still arrives, and the other host would take a flow that was cut off for one that
+# failed.
 GOODBYE_S = 0.2
 """Every host stays so long after END, so that what is cut off has ended at both its hosts before one of them goes."""
 

@@ -20,6 +20,9 @@ import sys
 import threading
 import time
 
+# The kernel fills a block and throws it away, so its size costs no memory: 1 MiB is what a link of 1 Gb/s brings in 8
+# ms. Where links are slower, the time ends a block. It was 50 ms once; 200 save a guest 240 of 1,920 calls of its
+# kernel in each second of traffic (k = 4, 10 Mb/s), and seconds still share out to a fifth.
 BLOCK = 1 << 20
 READ_S = 0.2
 

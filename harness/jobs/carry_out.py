@@ -62,7 +62,7 @@ def require_writable(folder: Path, name: str = "") -> None:
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Keep other sweeps out of a folder while the block runs; UserMistake when one is at work there."""
-    # Whoever can open a lock can hold it: nobody else opens this one.
+    # Whoever can open a lock can take it and never give it back, so nobody but this user can open this one.
     descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         if not taken(descriptor):
@@ -93,7 +93,8 @@ class Planned:
 
     @property
     def attempts(self) -> tuple[Path, ...]:
-        """The folders of the first and the second try. In virtual time nothing would be different the second time."""
+        """The folders of the first and, in real time, the second try."""
+        # In virtual time one seed is one result: a second try would give the first one again.
         if self.spec.time == "virtual":
             return (self.folder,)
         return self.folder, self.folder.with_name(self.folder.name + "-again")
@@ -185,7 +186,9 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 # --- the loop ---------------------------------------------------------------------------------------------------------
 
+# A person sees the line move; a run takes seconds, so that nothing waits for the next look.
 LOOK_EVERY_S = 0.5
+"""How often what is under way is looked at."""
 Doing = Mapping[Planned, tuple[str, "Progress | None"]]
 """The runs that are under way: the stage of each, and how far its guest is."""
 
@@ -227,6 +230,7 @@ def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda
             if result.environment.get("source") != first_source().fingerprint:
                 raise WorkerFailed("what came was made with other code: it has changed since this command began")
         except WorkerFailed as reason:
+            # What came of a lost run must not be taken for the files of a run.
             for path in place.iterdir():
                 path.unlink()
             made = {"source": first_source().fingerprint, "time": job.spec.time}

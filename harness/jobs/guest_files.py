@@ -45,11 +45,13 @@ INSIDE = (
 )
 OURS = ("controllers", "harness", "hedera", "record", "topos", "traffic", "virtual")
 """The packages of ours that a run imports."""
+# A guest sees the times of files, and they would be others for everyone who copies.
 WRITTEN_S = 1_767_225_600
-"""Every copied file seems to have been written then, because a guest sees the times of files."""
+"""Every copied file seems to have been written then: at the beginning of 2026, as a guest's clock starts."""
+# Machine code carries the paths of its sources, and a guest's clock moves with the bytes that it reads. So the path has
+# to be the same for everyone.
 COMPILING_AT = Path("/proc/self/cwd/made")
-"""The folder in which loops are compiled. Its path is the same for everyone, because machine code carries the paths of
-its sources."""
+"""The folder in which loops are compiled."""
 COMPILE = (
     "import sys; sys.path[:1] = sys.argv.pop(1).split(':'); "
     "from harness.jobs.guest_files import compile_loops; compile_loops()"
@@ -93,7 +95,8 @@ def world(code: Path) -> World:
     folders[PACKAGES] = _linked(
         {name: _path_in_guest(path, folders) for name, path in _parts(distributions)} | {"mininet": MININET}
     )
-    # Not the environment's name for it, beside which Python reads pyvenv.cfg, which tells the environment's path.
+    # Python is not called by the environment's name for it: beside that name it would read pyvenv.cfg, which tells the
+    # path of the environment, another one for each user.
     python = _path_in_guest(Path(sys.executable).resolve(), folders) or _path_in_guest(
         Path(sys.executable).absolute(), folders
     )
@@ -193,7 +196,8 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
                     modules.append(COMPILING_AT.with_name(f"packages{number}"))
                 command = [sys.executable, "-s", "-S", "-B", "-c", COMPILE, ":".join(map(str, modules))]
                 environment = {name: word for name, word in os.environ.items() if not name.startswith("PYTHON")}
-                environment |= {"NUMBA_CACHE_DIR": str(loops), "PYTHONHASHSEED": "0"}  # sets in one order
+                # Sets have the same order then, whoever compiles.
+                environment |= {"NUMBA_CACHE_DIR": str(loops), "PYTHONHASHSEED": "0"}
                 done = subprocess.run(command, cwd=name, env=environment, capture_output=True, text=True)
                 if done.returncode:
                     say(f"the inner loops of runs cannot be compiled here: {done.stderr.strip()[-200:]}")
@@ -202,6 +206,7 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
                 unchecked = PycInvalidationMode.UNCHECKED_HASH
                 compileall.compile_dir(made, quiet=2, stripdir=made, prependdir=CODE, invalidation_mode=unchecked)
                 made.rename(place)
+        # `make_room` removes what nobody has used for long.
         os.utime(place)
     return place
 

@@ -34,9 +34,9 @@ from virtual.limits import Needs
 from virtual.results import copy_results, read_small
 
 ENVIRONMENT = {"TMPDIR": "/run", "TZ": "UTC", "NUMBA_CACHE_DIR": "/run/compiled"}
+# Thirty-one were measured at 1 Gb/s with k = 4.
 SLOWEST = 400.0
-"""A guest that takes more real seconds than this for one second of its own clock is taken to hang. Thirty-one were
-measured at 1 Gb/s with k = 4."""
+"""A guest that takes more real seconds than this for one second of its own clock is taken to hang."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +72,10 @@ def prepare(say: Callable[[str], None], job: Job | None = None) -> GuestImage:
 # each run gets a copy of it: to boot and to build takes two processor seconds and more at k = 4, a copy 0.1 to 0.2. A
 # run in a copy is, byte for byte, the run in a guest of its own.
 
+# Guests that run need memory, too. A waiting guest is counted with half of the memory that it may take, because that is
+# twice what was measured (`harness.run.job.Job.needs`).
 MEMORY_SHARE = 4
-"""All waiting guests together take this part of the machine's memory at most. Each is counted with half of the memory
-that it may take, which is twice what was measured."""
+"""All waiting guests together take this part of the machine's memory at most."""
 _Key = tuple[bytes, limits.Needs]
 
 
@@ -159,8 +160,8 @@ class Guests:
         image = self.image
         require_room(cache.folder("jobs"))
         guest_folders, command = image.world.of_run(job.spec), image.world.command(job.spec)
-        # What all guests of this network have in common: it boots as the original of copies, or, with the run's own job
-        # besides, as the guest of a run that has no original.
+        # This is what all guests of one network have in common. It boots as the original of copies, or, with the run's
+        # own job besides, as the guest of a run that has no original.
         first = Guest(
             image.kernel.linux,
             command,
@@ -177,6 +178,9 @@ class Guests:
         )
 
         def boot() -> Original:
+            # The waiting guest makes its copies itself, and nobody asks for limits then. So what all of them take is
+            # asked for here: the processes of as many copies as run at once, of the waiting guest, and of one more,
+            # because the waiting guest of another network may not have ended yet.
             limits.require(Needs((2 + self.at_once) * job.needs.processes, job.needs.memory_mib))
             return Original(first, lambda progress: on_stage("building", progress))
 
@@ -185,7 +189,8 @@ class Guests:
                 original = stack.enter_context(self.originals.of(job, boot))
                 files = {**first.files, "job.json": job.encoded()}
                 guest = stack.enter_context(replace(first, files=files, original=original))
-                began = datetime.now(timezone.utc).replace(microsecond=0)  # in there all runs begin with the same year
+                # In a guest all runs begin at the same moment of 2026, so when this one was made is told out here.
+                began = datetime.now(timezone.utc).replace(microsecond=0)
                 stages = guest.job / "out" / "stdout"
                 exited = guest.wait(lambda progress: on_stage(_stage(stages), progress))
                 if exited.status:
@@ -193,7 +198,8 @@ class Guests:
                     raise WorkerFailed(words[-1].removeprefix("hedera: ") if words else f"status {exited.status}")
                 copy_results(guest.results / "run", place)
         except WorkerFailed as reason:
-            require_room(cache.folder("jobs"))  # a full disk is no result
+            # A guest fails as well where the disk is full. That is no result of the run: it is said instead.
+            require_room(cache.folder("jobs"))
             raise WorkerFailed(f"the guest's run is lost: {reason}") from None
         facts: dict[str, Fact] = {
             "time": "virtual",
@@ -217,6 +223,7 @@ def _stage(stages: Path) -> str:
 # --- on a cluster -----------------------------------------------------------------------------------------------------
 
 MAX_SENT_BYTES = 1 << 30
+"""A worker's files of a run are not larger."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +242,7 @@ class Workers:
         future = submit(self.executor, on_worker, job.encoded(), first_source().fingerprint)
         try:
             on_stage("on a worker", None)
+            # Ctrl-C and the other runs' errors come in by ``on_stage``, so it is called while the worker is at it.
             while not wait([future], timeout=0.5).done:
                 on_stage("on a worker", None)
             with errors_of_workers(on_worker):

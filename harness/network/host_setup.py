@@ -17,8 +17,9 @@ from record.errors import RunFailed, UnfitMachine
 from record.spec import ONLY_RACK
 
 ALLOWED = "tcp_allowed_congestion_control"
+# A signal may not reach a process that waits for the kernel to load a module.
 LOADED_S = 20.0
-"""A module that takes longer to load is left to the kernel, because a signal may not reach what waits for it."""
+"""A module that takes longer to load is left to the kernel."""
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+# The kernel looks for a family's module first, and loads it from a disk that may be busy.
 PATIENCE_S = 10.0
-"""The kernel may take so long to answer whether it has a family, because it looks for the module first, and loads
-it."""
+"""The kernel may take so long to answer whether it has a family."""
 _GENERIC, _SOCK_DIAG = 16, 4
 _REQUEST, _ACKNOWLEDGE, _DUMP, _REPLACE, _NEW = 0x1, 0x4, 0x300, 0x500, 0x600
 _ERROR, _DONE = 2, 3
@@ -65,6 +65,8 @@ _NEW_ADDRESS, _ADDRESS, _OUR_ADDRESS = 20, 1, 2
 _NEW_NEIGHBOUR, _TO, _AT, _PERMANENT = 28, 1, 2, 0x80
 LOOPBACK = 1
 """The index of `lo` in every namespace."""
+# The kernel's buffer for a socket has room for 208 KiB, and a message has some 150 bytes at most. Only the last of them
+# asks for an answer: the kernel answers at once where it refuses one.
 MESSAGES = 1000
 """So many messages are sent to the kernel at once."""
 _ETHTOOL = 0x8946

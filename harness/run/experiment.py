@@ -35,7 +35,8 @@ def in_guest() -> None:
 
 
 def _carry_out_given() -> None:
-    # Machine code is copied: root loads none from a folder that is not its own.
+    # Machine code is copied, because `hedera.compiled` loads none from a folder that others may write to, and in a
+    # guest the copy of our code belongs to whoever booted it.
     if (compiled := Path(CODE, COMPILED)).is_dir():
         shutil.copytree(compiled, os.environ["NUMBA_CACHE_DIR"], copy_function=shutil.copyfile)
     if sys.version_info >= (3, 12):  # Mininet wants distutils, and only setuptools has it
@@ -43,7 +44,8 @@ def _carry_out_given() -> None:
     job = decode_job(NETWORK_FILE.read_bytes())
     os.chdir("/run")
     if (path := file_of(job.spec.scheme)) is not None and str(path) in job.files:
-        # Where its name says, for the controller, which is another process; what is written stays in this memory.
+        # The controller is another process, which reads the user's scheduler from the disk. So the file is put where
+        # its name says. That path is in the guest's own memory, and nothing of it reaches the user's disk.
         text, path = job.files[str(path)], path.absolute()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -60,7 +62,8 @@ def _read_later_spec() -> RunSpec:
     that several runs could share what came before."""
     if AGAIN.exists():
         AGAIN.write_text("\n")
-        for number, name in enumerate(("stdout", "stderr"), start=1):  # these are the other guest's
+        # The open ones still lead to the files of the guest that this one is a copy of.
+        for number, name in enumerate(("stdout", "stderr"), start=1):
             os.close(number)
             os.open(JOB_FILE.parents[1] / name, os.O_WRONLY | os.O_APPEND)
     return decode_job(JOB_FILE.read_bytes()).spec
@@ -84,10 +87,12 @@ def run_experiment(
     require_tools()
     if spec.time == "virtual" and not time_travels():
         raise UnfitMachine("time is real here: virtual time is for hedera run and sweep")
+    # Two runs at once would slow each other down, and neither's result would be worth anything.
     with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as place:
         raw = place / "raw"
         # Nobody else reads or writes here while root does.
         raw.mkdir(mode=0o700)
+        # Tools that cannot write say nothing of it. So room is asked for before, and once more when all is written.
         require_room(raw)
         observation = Observation(started=datetime.now(timezone.utc).replace(microsecond=0))
         observation.environment = {**machine(), **describe_code()}
@@ -119,7 +124,7 @@ def _emulate(
 
     What stops the sweep as well is raised: Ctrl-C, a full disk, and what would stop the next run just so.
     """
-    # Mininet, which sweeps in virtual time need in the guest alone.
+    # Mininet is imported here, because a machine that makes runs in virtual time needs it in the guest alone.
     from harness.run.emulation import Emulation
 
     emulation = Emulation(spec, observation, raw, place, say, run_as, later_spec)

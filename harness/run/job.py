@@ -36,14 +36,21 @@ EMULATOR = 5
 shares of the control may change by more than chance; runs of other versions are not drawn together unsaid. 1 was
 everything before 1.1. Within a version another kernel or other code, which run.json names, may move what one seed
 gives. A test holds which kernel belongs to it."""
+# What only carries a run there and back (harness/jobs, harness/root.py, virtual) is not among them: it decides nothing
+# of a result, and run.json has a hash of the guest's kernel besides.
 ROOMS = ("topos", "traffic", "hedera", "controllers", "record", "harness/network", "harness/hosts", "harness/run",
          "harness/verdict")  # fmt: skip
 """The folders of the code that takes part in a run, and of the tables that it reads."""
+# Git reads the whole tree to say whether it differs, from a disk that may be a network's. A revision is only told, so a
+# run does not wait longer for it.
 GIT_S = 20.0
+"""Git may take so long to name the revision."""
 CODE, COMPILED = "/opt/hedera", "compiled"
 """Where guests see our code, and the folder of machine code in it."""
+# Root's process, guests and workers read jobs of others: what they take in is bounded. One file of flows may have 20
+# MB.
 MAX_BYTES = 64 << 20
-"""A job is not larger. One file of flows may have 20 MB."""
+"""A job is not larger."""
 OnStage = Callable[[str, "Progress | None"], None]
 """Called with the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
 files_lock = RLock()
@@ -93,8 +100,8 @@ class Job(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def key(self) -> str:
-        """The hash by which a run is known: of everything that decides its result. The number of its trial is only a
-        name."""
+        """The hash by which a run is known: of everything that decides its result."""
+        # The number of a trial is only a name: the trials of a sweep differ by their seeds.
         spec = {name: value for name, value in self.spec.as_json().items() if name != "trial"}
         return _digits(msgspec.json.encode([spec, self.inputs, self.emulator], order="sorted"))
 
@@ -112,8 +119,11 @@ class Job(msgspec.Struct, frozen=True, dict=True):
             return self._network_only_job(self.spec.workload())
 
     def _network_only_job(self, workload: Workload) -> Job:
+        # Until it is ready, a network depends on its traffic in two ways only: whether flows last, by which TCP is set,
+        # and in a network of many hosts who knows whose address.
         if lasting(workload) is None or self.spec.network().num_hosts > KNOWN_TO_ALL:
             return self
+        # Any traffic that lasts stands for all of it: this one is never sent.
         spec = replace(self.spec, traffic="stride:1", flows_per_host=1, keep=1.0, trial=1)
         return Job(spec, spec.user_files())
 
@@ -136,10 +146,12 @@ class Job(msgspec.Struct, frozen=True, dict=True):
 
 
 def _needs(spec: RunSpec, workload: Workload) -> Needs:
-    """Of processes one for each flow that lasts, or for each host (k = 4, 6, 8: 26, 64, 138); of memory twice what was
-    measured, 210 MiB and 3.4 for each host with its switches and its flow (k = 4, 8 and 16)."""
+    """The processes and the memory that the guest of a run takes, by its network and its traffic."""
     from virtual.limits import Needs
 
+    # A flow that lasts has an iperf client, and other traffic has a program on every host: for k = 4, 6 and 8 a run has
+    # 26, 64 and 138 processes. Memory is twice what was measured at k = 4, 8 and 16: 210 MiB, and 3.4 for each host
+    # with its switches and its flow.
     matrix = lasting(workload)
     flows = 0 if matrix is None else len(matrix)
     hosts, switches = (topo := spec.network()).num_hosts, topo.num_switches

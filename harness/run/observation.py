@@ -29,9 +29,12 @@ Say = Callable[[str], None]
 OBSERVATION_FILE, SAMPLES = "seen.json", "bwm-ng.csv"
 """Files of a run. The first has what was seen of it; bwm-ng's samples are the second, and the controller's log is a
 third."""
+# What a guest or root's process hands out is read within bounds: a user's scheduler may have written it.
 MAX_BYTES = 1 << 30
+"""No file of a run is read that is larger."""
+# Whoever reads two clocks may have to wait for a processor in between. The closest of five pairs was not interrupted.
 READINGS = 5
-"""Two clocks are read so often, one after the other, as one of so many readings is not interrupted."""
+"""Two clocks are read so often, one after the other."""
 COUNTERS = {
     "RetransSegs": "retransmitted_segments",
     "TCPOFOQueue": "segments_out_of_order",
@@ -94,6 +97,7 @@ class Observation(msgspec.Struct, rename={"controller_lost": "lost", "dead_progr
 
 
 def write_observation(observation: Observation, folder: Path) -> None:
+    # These two are in files of the tools beside it, from which the judge reads them himself.
     stored = msgspec.structs.replace(observation, series={}, events=[])
     (folder / OBSERVATION_FILE).write_bytes(msgspec.json.encode(stored, enc_hook=lambda number: number.item()))
 
@@ -155,8 +159,7 @@ class ProcessorWatch(Sampler):
 
 
 def clock_offset() -> float:
-    """The epoch's clock minus the monotonic one, seconds: the best of some readings, as whoever reads two clocks may
-    have to wait for a processor in between."""
+    """The epoch's clock minus the monotonic one, seconds, by the closest of some readings."""
     shortest_s, offset_s = math.inf, 0.0
     for _ in range(READINGS):
         before = time.monotonic()

@@ -29,8 +29,9 @@ from traffic.flows import SERVER_PORT
 
 Window = tuple[float, float]
 """Beginning and end, seconds since the traffic started."""
+# Otherwise rounding could have them take turns for ever, each with a little left when the other one ends.
 SAME_MOMENT_S = 1e-9
-"""Flows whose ends are no further apart end together. Otherwise rounding could have them take turns for ever."""
+"""Flows whose ends are no further apart end together."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def paths_by_flow(events: Sequence[Event], *, acknowledgements: bool = False) ->
     for event in events:
         if event["event"] == "flow" and event[server] == SERVER_PORT:
             changes = paths_of_key[event["key"]] = paths.setdefault((event["src"], event["dst"], event[client]), [])
-            # A switch that placed it by itself had done so before the controller read of it.
+            # A switch that placed a flow by itself had done so before the controller read of it, and tells since when.
             changes.append((event["t"] - event.get("age_s", 0.0), event["core"]))
         elif event["event"] == "reroute" and event["key"] in paths_of_key:
             paths_of_key[event["key"]].append((event["t"], event["core"]))

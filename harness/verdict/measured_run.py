@@ -105,12 +105,13 @@ class MeasuredRun:
     def progress(self) -> float | None:
         """How long the flows that take long (of a collective, whose connections stay, all flows) should have taken, all
         together, over how long they took; None when no flow took so long. A flow that was cut off took at least the
-        time that it had. Together, because TCP does not share a link fairly: what one flow has less, another has
-        more."""
+        time that it had."""
+        # They are summed, because TCP does not share a link fairly: what one flow has less, another one has more.
         fair_durations_s = durations_s = 0.0
         minimum_s = LONG_FLOW_S if self.workload.graph is None else 0.0
         for flow, end in zip(self.flows, self.fair.end.tolist(), strict=True):
-            if flow.emulated.sent is not None and end - flow.start >= minimum_s:  # nan, of one that has no size, is not
+            # The end of a flow without a size is nan, which is not as large as anything.
+            if flow.emulated.sent is not None and end - flow.start >= minimum_s:
                 fair_durations_s += end - flow.start
                 durations_s += flow.end - flow.start if flow.completion_s is None else flow.completion_s
         return fair_durations_s / durations_s if durations_s else None
@@ -194,9 +195,9 @@ class MeasuredRun:
 
     def _sized(self, measured: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
         """Bytes, seconds, whether it ended, and what it has ``alone``, bytes per second: of a flow that has a size and
-        was due in the window, so that schemes are compared on the same flows (where the run ends with its last flow:
-        of all). One that was cut off counts with the least that it would have taken, alone. One that failed is none:
-        the verdict names it."""
+        was to start in the window (where the run ends with its last flow: of every flow). None for all others, and for
+        one that failed, which the verdict names. One that was cut off has the least that it would have taken."""
+        # A flow is chosen by when it was to start and not by when it ended: so schemes are compared on the same flows.
         size, sent, arrived = measured.emulated.size_bytes, measured.emulated.sent, measured.emulated.arrived
         if size is None or sent is None or sent.start is None:
             return None

@@ -84,7 +84,8 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
     ports = counters.means(window)
     if measured.lasts:
         full = full_links(topo, spec, flows, observation.outages, counters.sent)
-    else:  # hardly a link is full from beginning to end
+    else:
+        # Where flows come and go hardly a link is full from the beginning to the end of the window.
         full = FullLinks(window, {}, f"flows come and go, and none of them has to take {LONG_FLOW_S:g} s")
 
     def mean_total(window: Window) -> float:

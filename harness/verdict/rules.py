@@ -36,10 +36,12 @@ from topos.links import link_rates, num_links, path_links, sending_ports
 from topos.network import Network
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 
+# The log has the moment at which the controller decided a move. Entries are changed after that, aggregation switches
+# first, and packets that waited in a queue of the old path still arrive by it, with those behind them that had come
+# before.
 MOVED_S = 0.25
 """The log's time of a move and the time of the first packet on the new path may be so far apart, besides what the queue
-takes. For that long a flow also delivers what came by its old path: packets that waited in a queue there, and those
-behind them that had come before."""
+takes."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,9 @@ def link_claims(
     topo: Network, spec: RunSpec, flows: Sequence[MeasuredFlow], window: Window, carried: Mapping[str, float]
 ) -> list[LinkClaim]:
     """Every link that any flow is said to have used; ``carried``: Mb/s by sending port, nothing where it was not
-    sampled. For a while after each move the log may be wrong about a flow, also after one shortly before the window."""
+    sampled."""
+    # For a while after each move the log may be wrong about a flow, also after one shortly before the window. What
+    # could have gone by a link in that while is its slack: as much as the link carries at full rate.
     delivered, unsure, moving_s = np.zeros((3, num_links(topo)))  # megabits, megabits, seconds
     late_s = through_queue_s(spec) + MOVED_S
     moves = np.array([change.t for flow in flows for change in flow.routed.paths[1:]])
@@ -111,8 +115,9 @@ SETTLE_ROUND_TRIPS = 25
 queues long, it takes many round trips."""
 CABLES = 6
 """The cables on the longest path of a fat-tree, from host to host."""
+# Rates are read once a second: a shorter window may have no reading in it.
 LEAST_WINDOW_S = 1.0
-"""A window is no shorter, because rates are read once a second."""
+"""A window is no shorter."""
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,8 @@ def settled_window(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outa
     """The part of the measuring window, or else of the traffic, in which TCP has found its rates, a second at least:
     `settle_s` after a flow last began or was moved (``begun``), and after the last outage. Seconds since the traffic
     started."""
+    # The measuring window comes first, because results are about it. A flow that was moved shortly before its end
+    # leaves no settled second in it, and there may be one behind it.
     for end in (spec.window_s[1], spec.seconds):
         last = max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=-math.inf)
         start = max(spec.window_s[0], last + settle_s(spec))
@@ -258,7 +265,8 @@ def judge(evidence: Evidence, doubts: Sequence[str] = ()) -> Judgement:
     rules = tuple(_rounded(check.rule) for check in (*sound, *speed))
     if doubts or against:
         return Judgement("invalid", (*doubts, *against), remarks, rules)
-    # The coarse rule of the total never says that the machine was fast enough.
+    # The rule of the total is coarse: it condemns a run that is far too slow, and never says that the machine was fast
+    # enough.
     fast = any(check.rule.rule != TOTAL and (check.rule.passed or check.remark) for check in speed)
     if evidence.spec.time == "virtual" or fast:
         return Judgement("ok", (), remarks, rules)
@@ -287,10 +295,10 @@ def _processes(evidence: Evidence) -> Check:
 
 
 def _limits(evidence: Evidence) -> Check:
-    bucket_mbit = (
-        shaping.shape_of(evidence.spec).burst_bytes * 8e-6
-    )  # what a port may send beyond its rate after it was idle
+    # What a port may send beyond its rate after it was idle.
+    bucket_mbit = shaping.shape_of(evidence.spec).burst_bytes * 8e-6
     over = {port: rate / evidence.limit_mbps(port) for port, rate in evidence.port_mbps.items()}
+    # A port that was not sampled is nan, which is not equal to itself. It comes first, because nobody knows its rate.
     port = max(over, key=lambda port: (over[port] != over[port], over[port]), default="")
     rate, limit = evidence.port_mbps.get(port, 0.0), evidence.limit_mbps(port)
     most_mbps = limit * (1 + LIMIT_EXCESS) + bucket_mbit / (evidence.window[1] - evidence.window[0])
@@ -406,8 +414,10 @@ def _speed_check(evidence: Evidence, rule: Rule, reason: str) -> Check:
     """``reason``: in what the run was slow, where the rule is broken. It condemns no run in virtual time."""
     if rule.passed:
         return Check(rule)
-    if evidence.spec.time == "virtual":  # no machine is slow there
+    # In virtual time computing takes none, so no machine is slow. What is slow is the doing of TCP, and part of the
+    # result.
+    if evidence.spec.time == "virtual":
         return Check(rule, remark=f"TCP was slow: {reason}")
-    # After a failure TCP takes seconds to find its rate again, which a short run cannot make up for.
+    # After a failure TCP takes seconds to find its rate again, and a short run cannot make up for these.
     who = "the machine, or TCP after the failure," if evidence.spec.fail else "the machine"
     return Check(rule, (f"{who} was too slow: {reason}",))
