@@ -236,12 +236,10 @@ def serve(sock: socket.socket, address: tuple[str, int]) -> None:
 
 
 class Handshake(ofp_handler.OFPHandler):
-    """os-ken's part of the conversation, on a listener that is already open.
+    """os-ken's part of the conversation, on a listener that is already open."""
 
-    os-ken's own would be opened in a thread, where a failure goes unseen. Its handler for error messages is
-    left out: it fails on every one of OpenFlow 1.0, and the switch is lost.
-    """
-
+    # os-ken would open its own listener in a thread, where a failure goes unseen. Its handler for error messages fails
+    # on every one of OpenFlow 1.0, and the switch is lost; ours logs them (`OsKenController.on_error`).
     error_msg_handler = None
 
     def __init__(self, server: hub.StreamServer):

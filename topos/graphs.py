@@ -39,8 +39,8 @@ _SPEED = re.compile(r"([0-9.]+(?:e[+-]?[0-9]+)?)\s*([kmgt]?)(?:i?b(?:it)?(?:ps|/
 
 
 def plan_of(text: str, suffix: str) -> GraphPlan:
-    """The network of a file's text. ValueError, one sentence, for what is no such graph, and for one that cannot be a
-    network here."""
+    """The network of a file's text. ValueError, one sentence, for text that is not such a graph, and for one that
+    cannot be a network here."""
     if suffix not in SUFFIXES:
         raise ValueError(f"graphs are read from {', '.join(SUFFIXES)}")
     if not text.strip():

@@ -261,7 +261,7 @@ class Rows:
 
 
 def read(text: str) -> Rows:
-    """Raises msgspec.DecodeError for what is no such plan."""
+    """Raises msgspec.DecodeError for text that is not such a plan."""
     import msgspec  # which a class's handout does without
 
     return msgspec.json.decode(text, type=Rows)

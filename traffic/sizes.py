@@ -132,7 +132,7 @@ def _from_file(path: Path) -> SizeLaw:
 def points_of(text: str) -> tuple[Float64, Float64]:
     """Sizes in bytes and shares of flows from 0 to 1 of a text in one of the forms above, float64 (points,) both.
 
-    ValueError, the end of a sentence, for what is no distribution.
+    ValueError, the end of a sentence, for text that is not a distribution.
     """
     if text.count("\n") > MAX_POINTS:
         raise ValueError(f"it has more than {MAX_POINTS:,} lines")

@@ -91,8 +91,8 @@ class Op(NamedTuple):
 def read_goal(path: str | Path, name: str = "") -> FlowGraph:
     """The graph of a file, ``name`` in sentences about it; its hosts are the ranks.
 
-    Raises ValueError, one sentence, with the line where there is one, for what is no GOAL, is too large, says what
-    cannot be simulated (any sender, any tag), or would hang: a send without a receive, a circle.
+    Raises ValueError, one sentence, with the line where there is one, for text that is not GOAL, is too large, says
+    what cannot be simulated (any sender, any tag), or would hang: a send without a receive, a circle.
     """
     schedule = _Schedule(str(path))
     for number, line in _lines(read_text(Path(path), MAX_FILE_BYTES)):
@@ -284,8 +284,8 @@ _FLOW = re.compile(
 def read_htsim(path: str | Path, name: str = "") -> FlowGraph:
     """The graph of a file, ``name`` in sentences about it; its hosts are the nodes.
 
-    Raises ValueError, one sentence, with the line where there is one, for what is no such matrix, is cut short, too
-    large, or has failures or triggers, which are not read.
+    Raises ValueError, one sentence, with the line where there is one, for text that is not such a matrix, is cut short,
+    too large, or has failures or triggers, which are not read.
     """
     head, text = dict[str, int](), read_text(Path(path), MAX_FILE_BYTES)
     rows: list[tuple[int, int, int, float, int]] = []
@@ -358,8 +358,8 @@ def traces_of(prefix: str) -> list[Path]:
 def read_chakra(prefix: str, name: str = "") -> FlowGraph:
     """The graph of the traces PREFIX.0.et, PREFIX.1.et ..., ``name`` in sentences about it; its hosts are the ranks.
 
-    Raises ValueError, one sentence, with the file and the node where there is one, for what is no such trace, is too
-    large, says what cannot be simulated, or would hang: a rank that has no part in a collective, a circle.
+    Raises ValueError, one sentence, with the file and the node where there is one, for files that are not such a trace,
+    are too large, say what cannot be simulated, or would hang: a rank that has no part in a collective, a circle.
     """
     paths = traces_of(prefix)
     trace, left = _Trace(paths), MAX_FILE_BYTES
