@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import lzma
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import islice
@@ -247,7 +248,11 @@ class Cpu(Record, frozen=True, kw_only=True):
         _same_length(self.t, self.idle_percent)
 
 
-class Rule(Record, frozen=True, rename={"passed": "kept", "measured": "found", "minimum": "least", "maximum": "most"}):
+_RULE_IN_FILES = {"passed": "kept", "measured": "found", "minimum": "least", "maximum": "most"}
+"""Names of a rule's fields here, and in run.json."""
+
+
+class Rule(Record, frozen=True, rename=_RULE_IN_FILES):
     """A rule of the verdict: whether the run ``passed`` it (None: it was not applied, for the reason ``why_not``), the
     value that was ``measured``, and the range for it, a ``minimum`` or a ``maximum``. In run.json these four have the
     names kept, found, least and most."""
@@ -258,6 +263,14 @@ class Rule(Record, frozen=True, rename={"passed": "kept", "measured": "found", "
     minimum: float | None = None
     maximum: float | None = None
     why_not: Sentence | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        """A field by the name that it had until 2.0, and has in run.json: it is there for one more release."""
+        for field, earlier in _RULE_IN_FILES.items():
+            if name == earlier:
+                warnings.warn(f"record.run.Rule.{earlier} is called {field} now", DeprecationWarning, stacklevel=2)
+                return getattr(self, field)
+        raise AttributeError(f"a rule has no {name}")
 
 
 class FullLinks(Record, frozen=True, kw_only=True):
