@@ -141,8 +141,8 @@ class _PortsFurtherOn:
 
     def paths(self, src: int, dst: int, switch: str, port: int) -> dict[int, Mapping[str, int]]:
         """The paths that leave a switch by ``port``: all entries of each, by its core."""
-        each = {core: entries(self._topo, src, dst, core) for core in self._topo.path_cores(src, dst)}
-        return {core: ports for core, ports in each.items() if ports.get(switch) == port}
+        ports_by_core = {core: entries(self._topo, src, dst, core) for core in self._topo.path_cores(src, dst)}
+        return {core: ports for core, ports in ports_by_core.items() if ports.get(switch) == port}
 
     def core(self, flow: FiveTuple, src: int, dst: int, port: int) -> int | None:
         """The core of a flow that leaves its first switch by ``port``; None while nothing tells it."""
@@ -252,7 +252,9 @@ class LearnedFlows:
         before = len(self._flows)
         for switch, entries_read in self._unknown.items():
             if pod is None or switch.startswith(f"{pod}_"):
-                self._unknown[switch] = [(stat, at) for stat, at in entries_read if not self._known(switch, stat, at)]
+                self._unknown[switch] = [
+                    (stat, read_at) for stat, read_at in entries_read if not self._known(switch, stat, read_at)
+                ]
         if len(self._flows) > before:
             self._added()
 

@@ -199,13 +199,13 @@ def _spread_by_destination(topo: PlannedNetwork, gap_us: int, switch: str) -> li
     below = [host for host in range(topo.num_hosts) if topo.edge_of(host) == switch]
     rules = []
     for dst in range(topo.num_hosts):
-        to, at = prefix(topo, topo.host_name(dst)), topo.edge_of(dst)
-        if below and at != switch:
+        to, edge = prefix(topo, topo.host_name(dst)), topo.edge_of(dst)
+        if below and edge != switch:
             ports = (entries(topo, below[0], dst, core)[switch] for core in topo.path_cores(below[0], dst))
             spread = Spread(tuple(dict.fromkeys(ports)), gap_us)
             rules.append(Rule(Match(ethertype=IPV4, dst=to), _UP_PRIORITY, None, vendor=spread))
-        elif not below and (switch, at) in topo.ports:
-            rules.append(_down(to, topo.ports[switch, at]))
+        elif not below and (switch, edge) in topo.ports:
+            rules.append(_down(to, topo.ports[switch, edge]))
     return rules
 
 

@@ -119,7 +119,7 @@ def _guests() -> list[Finding]:
     try:
         booted = kernel.kernel(lambda sentence: None)
     except UnfitMachine as reason:
-        return [_needed(each, False, str(reason)) for each in (item, size)]
+        return [_needed(name, False, str(reason)) for name in (item, size)]
     tested = optional(item, f"Linux {booted.release}, {booted.mode} mode", "yes", booted.slow or "")
     count = SMALLEST.processes
     script = f"for i in $(seq {count - 8}); do sleep 2 & done; sleep 1; jobs -r | wc -l"

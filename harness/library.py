@@ -88,7 +88,9 @@ def _takes_options_of(owner: type) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
-        parameters = [each for each in signature.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        parameters = [
+            parameter for parameter in signature.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD
+        ]
         lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:", ""]
         for name, option in _by_name(owner).items():
             if name not in signature.parameters:
@@ -202,8 +204,8 @@ def sweep(
         folder = Path(results) / slug(name or sweeps.name_of(base, varied))
         # Classes and flows are kept beside the runs that were made of them: the sweep can go on in another process.
         own_files = folder / "given"  # the classes and flows that were given to it
-        traffic = None if patterns is None else [traffic_text(each, own_files) for each in patterns]
-        names = schemes if isinstance(schemes, str) else [scheme_text(each, own_files) for each in schemes or ()]
+        traffic = None if patterns is None else [traffic_text(pattern, own_files) for pattern in patterns]
+        names = schemes if isinstance(schemes, str) else [scheme_text(scheme, own_files) for scheme in schemes or ()]
         if not isinstance(schemes, str) and len(set(names)) < len(set(schemes or ())):
             raise UserMistake("two of the classes have one name")
         parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, names, varied, folder, hash)
@@ -309,7 +311,7 @@ def definitions(owner: type) -> str:
     """The imports, functions, classes and constants of the file or notebook cell that a class is defined in."""
     # The rest of a script may be what calls us, and must not run again.
     # A method knows its file or cell; a class of a notebook does not.
-    methods = [each for each in vars(owner).values() if inspect.isfunction(each)]
+    methods = [method for method in vars(owner).values() if inspect.isfunction(method)]
     try:
         source = "".join(inspect.findsource(methods[0])[0])
     except (IndexError, OSError):

@@ -92,18 +92,18 @@ def root_child(run_as: tuple[int, int] | None = None) -> Root:
     # Not before `start` has taken foreign folders from where modules come from.
     from multiprocessing import Pipe
 
-    ours, theirs = Pipe()
+    user_end, root_end = Pipe()
     pid = os.fork()
     if pid:
-        theirs.close()
-        return Root(ours, pid)
+        root_end.close()
+        return Root(user_end, pid)
     try:
-        ours.close()
+        user_end.close()
         signal.signal(signal.SIGINT, _interrupted)
         # Ctrl-C goes to the user's process, which then closes the connection: in a session of its own root does not
         # hear it, and tears down once and not twice.
         os.setsid()
-        _serve(theirs, run_as)
+        _serve(root_end, run_as)
     finally:
         os._exit(0)
 
@@ -164,8 +164,8 @@ def start() -> None:
         return
     if not sys.flags.isolated:  # nothing is imported from PYTHONPATH or the current folder
         named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        ours = str(Path(__file__).resolve().parents[1])
-        foreign = {"", *named, *map(os.path.abspath, named), os.getcwd()} - {ours}
+        our_folder = str(Path(__file__).resolve().parents[1])
+        foreign = {"", *named, *map(os.path.abspath, named), os.getcwd()} - {our_folder}
         sys.path[:] = [path for path in sys.path if path not in foreign]
     believed = allowed(os.environ)
     os.environ.clear()

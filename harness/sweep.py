@@ -296,8 +296,8 @@ class Shown:
         from plots.report import write_page
 
         console = self._bar.console
-        again = not run.lost and not planned.done
-        if not again:
+        tried_again = not run.lost and not planned.done
+        if not tried_again:
             self._unfinished.remove(planned)
             self._bar.advance(self._task)
             if self._fill:
@@ -312,7 +312,7 @@ class Shown:
         else:
             text += f"{rate:7.1f} Mb/s {rate / run.payload_capacity_mbps:4.0%} of all links"
         if not run.valid:
-            text += f"  [red]{run.verdict}[/]{', trying once more' if again else ''}: {escape(run.reasons[0])}"
+            text += f"  [red]{run.verdict}[/]{', trying once more' if tried_again else ''}: {escape(run.reasons[0])}"
         # In a log, where there is no live line, every line tells its time.
         clock = "" if console.is_terminal else time.strftime("%H:%M:%S ")
         console.print(clock + text, highlight=False, soft_wrap=True)

@@ -187,9 +187,9 @@ def _interrupt(number: int, frame: object) -> None:
 def main() -> None:
     """Entry point of the `hedera` command. Exit status: 0 done, 1 invalid or failed, 2 wrong use, 3 unfit machine."""
     # SIGHUP (the terminal closes) and SIGTERM tear the network down as Ctrl-C does; what nohup ignores stays ignored.
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(each) is not signal.SIG_IGN:
-            signal.signal(each, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     tell_warnings()
     cache.settle()
     help_stubs.stub_if_help(_COMMANDS)

@@ -42,8 +42,8 @@ def clean(results: tuple[Path, ...]) -> None:
         for folder in folders if not is_alive(owner) else ():
             cleaned.note(folder, remove_tree(folder))
     for folder in results or (Path("results/runs"),):
-        for gone in remove_partial(folder, STILL_S):
-            cleaned.note(gone, None)
+        for file in remove_partial(folder, STILL_S):
+            cleaned.note(file, None)
     for line in cleaned.removed:
         click.echo(printable(f"removed {line}"))
     if cleaned.left:
@@ -190,9 +190,9 @@ def build(kernel_name: str, ship: bool) -> None:
     from virtual.kernel.build import build
 
     for name in shipped.KERNELS if kernel_name == "both" else (kernel_name,):
-        made = build(tell_user, name, ship=ship)
-        says = f"Linux {made.release} in {made.mode} mode, from {made.source}: {made.linux}, sha256 {made.sha256}"
-        click.echo(f"{name}: {says}")
+        result = build(tell_user, name, ship=ship)
+        kind = f"Linux {result.release} in {result.mode} mode, from {result.source}"
+        click.echo(f"{name}: {kind}: {result.linux}, sha256 {result.sha256}")
 
 
 @kernel.command()

@@ -192,8 +192,8 @@ def demo(time: str, seed: int, results: Path) -> VariedSweep:
     tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
     # A folder for each: unlike runs are not mixed.
     name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")
-    made = library.sweep(
+    swept = library.sweep(
         1, SECONDS, patterns=[PATTERN], schemes=SCHEMES, name=name, results=results, show=True, time=kind, seed=seed
     )
     click.echo(f"the picture: {results / name / FOLDER / 'figure9.png'}")
-    return made
+    return swept

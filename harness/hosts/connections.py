@@ -45,7 +45,7 @@ class Flow:
         self.connected: float | None = None
         self.sent_again = 0
 
-    def record(self, outcome: str, end: float, again: int = 0, rtt_us: int = 0) -> dict[str, Any]:
+    def record(self, outcome: str, end: float, retransmissions: int = 0, rtt_us: int = 0) -> dict[str, Any]:
         """What became of the flow, by the names of a line that `harness.run.traffic.Sent` reads."""
         return {
             "number": self.number,
@@ -54,7 +54,7 @@ class Flow:
             "connected": self.connected,
             "end": end,
             "how": outcome,
-            "retransmissions": again,
+            "retransmissions": retransmissions,
             "rtt_us": rtt_us,
         }
 
@@ -126,9 +126,9 @@ class Outgoing:
         while len(self.answers) >= NUMBER.size:
             (number,) = NUMBER.unpack_from(self.answers)
             self.answers = self.answers[NUMBER.size :]
-            again, rtt_us = tcp_info(self.socket)
+            retransmissions, rtt_us = tcp_info(self.socket)
             flow = self.unanswered.pop(number)
-            yield flow.record("done", time.monotonic(), again - flow.sent_again, rtt_us)
+            yield flow.record("done", time.monotonic(), retransmissions - flow.sent_again, rtt_us)
 
     def finish(self) -> None:
         """The flow that lasts has lasted: no more is written, and what is written still arrives."""
@@ -137,9 +137,9 @@ class Outgoing:
         self.socket.shutdown(socket.SHUT_WR)
 
     def end(self, outcome: str) -> Iterator[dict[str, Any]]:
-        now, again, rtt_us = time.monotonic(), 0, 0
+        now, retransmissions, rtt_us = time.monotonic(), 0, 0
         if not self.lost:
-            again, rtt_us = tcp_info(self.socket)
+            retransmissions, rtt_us = tcp_info(self.socket)
             # A reset drops what waits in the socket. To close it would first have that sent, through queues that are
             # full.
             if outcome == "cut off":
@@ -147,7 +147,7 @@ class Outgoing:
             self.socket.close()
         self.lost = outcome
         for flow in self.flows:
-            yield flow.record(outcome, now, again - flow.sent_again, rtt_us)
+            yield flow.record(outcome, now, retransmissions - flow.sent_again, rtt_us)
         self.queue.clear()
         self.unanswered.clear()
 

@@ -39,8 +39,8 @@ def report(connection: socket.socket, source: tuple[str, int]) -> None:
     ends = f"{source[0]},{source[1]},{address},{port},{connection.fileno()}"
 
     def line(start: float, end: float, amount: float) -> None:
-        at = began + end + 1
-        stamp = f"{time.strftime('%Y%m%d%H%M%S', time.gmtime(at))}.{int(at % 1 * 1000):03}"
+        stamped_at = began + end + 1
+        stamp = f"{time.strftime('%Y%m%d%H%M%S', time.gmtime(stamped_at))}.{int(stamped_at % 1 * 1000):03}"
         rate = round(amount * 8 / (end - start))
         os.write(1, f"{stamp},{ends},{start:.1f}-{end:.4f},{round(amount)},{rate}\n".encode())
 

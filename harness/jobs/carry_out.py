@@ -233,8 +233,8 @@ def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda
             # What came of a lost run must not be taken for the files of a run.
             for path in place.iterdir():
                 path.unlink()
-            made = {"source": first_source().fingerprint, "time": job.spec.time}
-            result = replace(failed_run(job.spec, str(reason)), verdict=record.LOST, environment=made)
+            environment = {"source": first_source().fingerprint, "time": job.spec.time}
+            result = replace(failed_run(job.spec, str(reason)), verdict=record.LOST, environment=environment)
         result = replace(result, key=job.key, inputs=job.inputs, emulator=job.emulator)
         try:
             return record.write(place / RESULT, result)

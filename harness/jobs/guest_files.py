@@ -115,20 +115,24 @@ def installed() -> list[Distribution]:
             except PackageNotFoundError:  # for another Python or system
                 continue
             needed = map(Requirement, distributions[name].requires or ())
-            left += [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
+            left += [
+                requirement.name
+                for requirement in needed
+                if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            ]
     del distributions["hedera-harness"]
     return [distributions[name] for name in sorted(distributions)]
 
 
 def _parts(distributions: list[Distribution]) -> Iterator[tuple[str, Path]]:
     """The files and folders that the distributions have beside each other where packages are, by name."""
-    for each in distributions:
-        names = {file.parts[0] for file in each.files or ()}
+    for package in distributions:
+        names = {file.parts[0] for file in package.files or ()}
         if not names:  # Debian's packages list no files
-            names = {name for top in (each.read_text("top_level.txt") or "").split() for name in (top, f"{top}.py")}
+            names = {name for top in (package.read_text("top_level.txt") or "").split() for name in (top, f"{top}.py")}
         for name in sorted(names - {"..", "__pycache__"}):
-            if not name.endswith(".pth") and (_place(each) / name).exists():
-                yield name, _place(each) / name
+            if not name.endswith(".pth") and (_place(package) / name).exists():
+                yield name, _place(package) / name
 
 
 def _places(distributions: list[Distribution]) -> list[Path]:
@@ -153,11 +157,11 @@ def _linked(targets: Mapping[str, str]) -> Path:
     place = parent / sha256(repr(sorted(targets.items())).encode()).hexdigest()[:16]
     if not place.is_dir():
         with TemporaryDirectory(dir=parent) as name:
-            (made := Path(name, "made")).mkdir()
+            (folder := Path(name, "made")).mkdir()
             for link, target in sorted(targets.items()):
-                (made / link).symlink_to(target)
+                (folder / link).symlink_to(target)
             if not place.is_dir():
-                made.rename(place)
+                folder.rename(place)
     return place
 
 
@@ -182,11 +186,11 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
             say("compiling what runs need, once: a minute or less ...")
             make_room(parent)
             with TemporaryDirectory(dir=parent) as name:
-                made, loops = Path(name, "made"), Path(name, "loops")
+                copy, loops = Path(name, "made"), Path(name, "loops")
                 for path, content in files.items():
-                    (made / path).parent.mkdir(parents=True, exist_ok=True)
-                    (made / path).write_bytes(content)
-                    os.utime(made / path, (WRITTEN_S, WRITTEN_S))
+                    (copy / path).parent.mkdir(parents=True, exist_ok=True)
+                    (copy / path).write_bytes(content)
+                    os.utime(copy / path, (WRITTEN_S, WRITTEN_S))
                 loops.mkdir(mode=0o700)
                 # Machine code carries the paths of its sources and of Numba's, and a guest's clock moves with the bytes
                 # that it reads; so whoever compiles stands where all of it is.
@@ -202,10 +206,10 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
                 if done.returncode:
                     say(f"the inner loops of runs cannot be compiled here: {done.stderr.strip()[-200:]}")
                 else:
-                    _move_loops(loops, made)
+                    _move_loops(loops, copy)
                 unchecked = PycInvalidationMode.UNCHECKED_HASH
-                compileall.compile_dir(made, quiet=2, stripdir=made, prependdir=CODE, invalidation_mode=unchecked)
-                made.rename(place)
+                compileall.compile_dir(copy, quiet=2, stripdir=copy, prependdir=CODE, invalidation_mode=unchecked)
+                copy.rename(place)
         # `make_room` removes what nobody has used for long.
         os.utime(place)
     return place
@@ -218,17 +222,17 @@ def _files(package: Path) -> list[Path]:
     return sorted([*modules, *(path for kind in ("csv", "sh", "txtpb") for path in package.glob(f"*.{kind}"))])
 
 
-def _move_loops(loops: Path, made: Path) -> None:
+def _move_loops(loops: Path, copy: Path) -> None:
     """Put the machine code of COMPILED_AT where Numba, and `hedera.compiled`, look for it with sources at CODE."""
     from numba.core.caching import _CacheLocator
 
     from hedera.compiled import sources
 
     for state in loops.iterdir():
-        loops_of_state = made / COMPILED / sources(made, CODE)
+        loops_of_state = copy / COMPILED / sources(copy, CODE)
         loops_of_state.mkdir(parents=True, mode=0o700)
-        for package in sorted({path.parent.relative_to(made) for path in made.rglob("*.py")}):
-            modules = (str(at / package / "module.py") for at in (COMPILING_AT, Path(CODE)))
+        for package in sorted({path.parent.relative_to(copy) for path in copy.rglob("*.py")}):
+            modules = (str(root / package / "module.py") for root in (COMPILING_AT, Path(CODE)))
             old, new = map(_CacheLocator.get_suitable_cache_subpath, modules)
             if (state / old).is_dir():
                 shutil.move(state / old, loops_of_state / new)

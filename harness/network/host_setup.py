@@ -90,8 +90,8 @@ def set_up_host(name: str, namespace: int, interface: str, ip: str, neighbours: 
         netlink.offload(interface, namespace, tx=True, sg=True, tso=False, gso=False)
         index = netlink.index_of(interface, namespace)
         others = [netlink.neighbour(index, to, mac) for to, mac in neighbours.items() if to != ip]
-        at = [netlink.hardware_address(index, neighbours[ip]), netlink.address(index, ip, 8)]
-        netlink.send(namespace, [netlink.up(netlink.LOOPBACK), *at, netlink.up(index), *others])
+        own_addresses = [netlink.hardware_address(index, neighbours[ip]), netlink.address(index, ip, 8)]
+        netlink.send(namespace, [netlink.up(netlink.LOOPBACK), *own_addresses, netlink.up(index), *others])
         if tcp.of_route:
             route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {ip}"
             run_program(["ip", "route", "change", *route.split(), *tcp.of_route], namespace=namespace)

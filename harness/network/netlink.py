@@ -262,8 +262,8 @@ def send(namespace: int | None, messages: Sequence[bytes]) -> None:
     """Send messages to the kernel in a namespace (None: our own). Raises OSError for the first thing that it
     refuses."""
     with inside(namespace, partial(_opened, socket.NETLINK_ROUTE)) as opened:
-        for at in range(0, len(messages), MESSAGES):
-            *some, last = messages[at : at + MESSAGES]
+        for first in range(0, len(messages), MESSAGES):
+            *some, last = messages[first : first + MESSAGES]
             length, kind, flags, _, _ = _HEADER.unpack_from(last)
             last = _HEADER.pack(length, kind, flags | _ACKNOWLEDGE, 0, 0) + last[_HEADER.size :]
             opened.send(b"".join([*some, last]))
@@ -329,9 +329,9 @@ def hardware_address(index: int, mac: str) -> bytes:
 
 
 def address(index: int, ip: str, prefix: int) -> bytes:
-    ours = socket.inet_aton(ip)
+    packed = socket.inet_aton(ip)
     body = struct.pack("=BBBBi", socket.AF_INET, prefix, 0, 0, index)
-    return _message(_NEW_ADDRESS, _NEW, body, (_OUR_ADDRESS, ours), (_ADDRESS, ours))
+    return _message(_NEW_ADDRESS, _NEW, body, (_OUR_ADDRESS, packed), (_ADDRESS, packed))
 
 
 def neighbour(index: int, ip: str, mac: str) -> bytes:
@@ -441,10 +441,10 @@ def _options(kind: str, data: memoryview | None) -> dict[str, Any]:
         parts = dict(_attributes(data[_NETEM_BYTES:]))
         return {"delay_ns": _number(parts[_NETEM_DELAY_NS])}
     parts = dict(_attributes(data))
-    ours = parts[_PARAMETERS]
+    parameters = parts[_PARAMETERS]
     if kind == "tbf":
-        return {"rate": _number(parts.get(_TBF_RATE64, ours[_TBF_RATE_AT:_TBF_RATE_END]))}
-    return {"limit": _number(ours[:4]), "ecn": bool(ours[_RED_FLAGS_AT] & _RED_ECN)}
+        return {"rate": _number(parts.get(_TBF_RATE64, parameters[_TBF_RATE_AT:_TBF_RATE_END]))}
+    return {"limit": _number(parameters[:4]), "ecn": bool(parameters[_RED_FLAGS_AT] & _RED_ECN)}
 
 
 def _text(data: memoryview) -> str:

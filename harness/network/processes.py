@@ -46,10 +46,10 @@ def _whole() -> Iterator[None]:
     try:
         yield
     finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)
-        for each, frame in late:
-            handlers[each](each, frame)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number, frame in late:
+            handlers[number](number, frame)
 
 
 class Children:
@@ -144,8 +144,8 @@ class Children:
             if child.stdin is not None:
                 with contextlib.suppress(OSError):  # what it had not read goes with it
                     child.stdin.close()
-        gone = {id(child) for child in children}
-        self._running = [(name, child) for name, child in self._running if id(child) not in gone]
+        ended = {id(child) for child in children}
+        self._running = [(name, child) for name, child in self._running if id(child) not in ended]
 
 
 def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:

@@ -293,9 +293,9 @@ def dropped_in_queue(carrier: str, interfaces: Sequence[str], namespace: int) ->
 def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets that the kernel has dropped at each interface, outside its queue. Interfaces that dropped none are not
     named."""
-    ours = set(interfaces)
+    wanted = set(interfaces)
     with contextlib.closing(Netlink(namespace)) as kernel:
-        return {link.name: link.dropped for link in kernel.links() if link.name in ours and link.dropped}
+        return {link.name: link.dropped for link in kernel.links() if link.name in wanted and link.dropped}
 
 
 def marked_and_paced(interfaces: Sequence[str], namespace: int) -> dict[str, int]:

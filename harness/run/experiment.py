@@ -147,7 +147,7 @@ def first_of(error: BaseException) -> BaseException:
     left: list[BaseException | None] = [error]
     while left:
         exception = left.pop()
-        if exception is None or any(exception is each for each in visited):
+        if exception is None or any(exception is earlier for earlier in visited):
             continue
         if isinstance(exception, (KeyboardInterrupt, SystemExit)):
             return exception

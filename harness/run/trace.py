@@ -69,14 +69,14 @@ class Trace(Sampler):
             with contextlib.closing(Netlink(pid)) as place:
                 queues, connections = count_ports(place, self._carrier), place.connections(SERVER_PORT)
                 for pacer in place.pacers() if self._paced else ():
-                    at = queues[pacer.port]
-                    queues[pacer.port] = at._replace(queued=at.queued + pacer.queued)
+                    queue = queues[pacer.port]
+                    queues[pacer.port] = queue._replace(queued=queue.queued + pacer.queued)
             for port, queue in queues.items():
                 if queue.queued:
                     self._queues.write(f"{t},{port},{queue.queued}\n")
-            for each in connections:
-                ends = f"{host},{self._hosts.get(each.to)},{each.port}"
-                self._connections.write(f"{t},{ends},{each.window_segments},{each.rtt_s * 1e3:.3f}\n")
+            for connection in connections:
+                ends = f"{host},{self._hosts.get(connection.to)},{connection.port}"
+                self._connections.write(f"{t},{ends},{connection.window_segments},{connection.rtt_s * 1e3:.3f}\n")
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)

@@ -273,12 +273,12 @@ class LastingFlows(Traffic):
     def _start_sink(self, receivers: list[int]) -> None:
         # The sockets are opened here, in each host's namespace, and handed to the sink by their numbers: it needs no
         # rights then, and all of them listen before it runs. Our own copies are closed.
-        with contextlib.ExitStack() as ours:
+        with contextlib.ExitStack() as our_copies:
             listeners = []
             for host in receivers:
                 # All flows of a hotspot call one host within some milliseconds.
                 listen = partial(socket.create_server, (self._fabric.topo.host_ip(host), SERVER_PORT), backlog=512)
-                listeners.append(ours.enter_context(inside(self._namespace(host), listen)).fileno())
+                listeners.append(our_copies.enter_context(inside(self._namespace(host), listen)).fileno())
             command = [sys.executable, "-I", "-S", SINK, *map(str, listeners)]
             self._spawn(None, "receiver of all hosts", command, "servers.csv", handed=listeners)
 

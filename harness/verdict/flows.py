@@ -118,8 +118,8 @@ def fair(
             if inside > 0:
                 total += float(rates.sum()) * inside
                 on = links != NO_LINK
-                each = np.broadcast_to(rates[:, None], links.shape)
-                loads = np.bincount(links[on], weights=each[on], minlength=full.size)
+                rate_at_link = np.broadcast_to(rates[:, None], links.shape)
+                loads = np.bincount(links[on], weights=rate_at_link[on], minlength=full.size)
                 full &= (loads >= capacity * (1 - 1e-9)) & (capacity > 0)
             left[active] = np.maximum(0.0, left[active] - rates * step)
             now += step

@@ -121,8 +121,8 @@ class MeasuredRun:
         segment has a header of its own, however short it is. Those of flows that last are of before."""
         segment = self.spec.mtu - TCP_IP_HEADERS
         connection_bytes = CONNECTION_BYTES if self.workload.graph is None else ANSWER_BYTES
-        begun = [flow for flow in self.flows if not self.lasts and window[0] <= flow.start < window[1]]
-        total = sum(connection_bytes + -(flow.emulated.size_bytes or 0) / segment % 1 * BARE_FRAME for flow in begun)
+        started = [flow for flow in self.flows if not self.lasts and window[0] <= flow.start < window[1]]
+        total = sum(connection_bytes + -(flow.emulated.size_bytes or 0) / segment % 1 * BARE_FRAME for flow in started)
         return total * 8e-6 / (window[1] - window[0])
 
     @property
@@ -131,11 +131,11 @@ class MeasuredRun:
         out of order, and segments that were sent again though no queue had dropped them."""
         if self.spec.chosen.gap_us is None:
             return 0.0
-        again, late = (
+        sent_again, out_of_order = (
             self.observation.tcp.get(name, 0) for name in ("retransmitted_segments", "segments_out_of_order")
         )
-        again -= sum(self.observation.drops.values())
-        return (again * (self.spec.mtu + ETHERNET_HEADER) + late * REORDERED_BYTES) * 8e-6 / self.end
+        sent_again -= sum(self.observation.drops.values())
+        return (sent_again * (self.spec.mtu + ETHERNET_HEADER) + out_of_order * REORDERED_BYTES) * 8e-6 / self.end
 
     def spread_mbps(self, ports: Mapping[str, float]) -> tuple[float, float] | None:
         """What flows between pods, or the leaves of a leaf-spine, brought to hosts in the window, and what the switches
@@ -144,10 +144,10 @@ class MeasuredRun:
             return None
         topo, tree = self.topo, isinstance(self.topo, FatTree)
         below = [host.split("_")[0] if tree else topo.edge_of(number) for number, host in enumerate(topo.hosts)]
-        each = [
+        flow_rates = [
             (below[flow.emulated.src] != below[flow.emulated.dst], flow.mean_mbps(self.window)) for flow in self.flows
         ]
-        total, between = sum(mbps for _, mbps in each), sum(mbps for other, mbps in each if other)
+        total, between = sum(mbps for _, mbps in flow_rates), sum(mbps for is_between, mbps in flow_rates if is_between)
         wire = wire_per_payload(self.spec.mtu) + acknowledgements_per_payload(self.spec.mtu)
         top = "core" if tree else "aggregation"
         cores = {f"{name}-" for name in topo.switches if topo.layer(name) == top}
@@ -182,8 +182,8 @@ class MeasuredRun:
 
     @property
     def completion(self) -> tuple[Completion, ...]:
-        each = zip(self.flows, self._alone_bytes_per_s.tolist(), strict=True)
-        rows = [row for flow, alone in each if (row := self._sized(flow, alone)) is not None]
+        flows_alone = zip(self.flows, self._alone_bytes_per_s.tolist(), strict=True)
+        rows = [row for flow, alone in flows_alone if (row := self._sized(flow, alone)) is not None]
         size, durations, is_done, per_s = np.array(rows).reshape(-1, 4).T
         sent = [flow.sent for flow in self.observation.flows if flow.sent is not None]
         shakes = [end.connected - end.start for end in sent if end.connected is not None and end.start is not None]
@@ -285,8 +285,10 @@ class Recovery:
 
     def phases(self, mean_total: Callable[[Window], float], fair_total: Callable[[Window], float]) -> tuple[Phase, ...]:
         """The parts of the window; what all hosts received on average in one, Mb/s, and what was fair."""
-        begun = zip(self._outages, moments(self._spec.faults), strict=False)
-        windows = phases([outage.t for outage, moment in begun if moment > 0], self._spec.window_s, self._spec.seconds)
+        outages_planned = zip(self._outages, moments(self._spec.faults), strict=False)
+        windows = phases(
+            [outage.t for outage, moment in outages_planned if moment > 0], self._spec.window_s, self._spec.seconds
+        )
         return tuple(self._phase(window, mean_total(window), fair_total(window)) for window in windows)
 
     def _phase(self, window: Window, received: float, predicted: float) -> Phase:

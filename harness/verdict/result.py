@@ -314,11 +314,11 @@ def _reactions(observation: Observation, flows: Sequence[MeasuredFlow]) -> dict[
                 detected.setdefault(large["key"], polled)
         elif event["event"] == "reroute" and event.get("round") is not None:
             moved.setdefault(event["key"], []).append(t)
-    ours = {key: times for key, times in moved.items() if key in of_key}
+    known_moves = {key: times for key, times in moved.items() if key in of_key}
     medians = {
         "detected_after_s": [t - of_key[key].start for key, t in detected.items() if key in of_key],
-        "moved_after_s": [times[0] - of_key[key].start for key, times in ours.items()],
+        "moved_after_s": [times[0] - of_key[key].start for key, times in known_moves.items()],
     }
-    reactions: dict[str, float] = {"moved_flows": len(ours), "moves": sum(map(len, moved.values()))}
+    reactions: dict[str, float] = {"moved_flows": len(known_moves), "moves": sum(map(len, moved.values()))}
     reactions |= {name: round(median(values), 3) for name, values in medians.items() if values}
     return reactions

@@ -146,8 +146,8 @@ def full_links(
 ) -> FullLinks:
     """The links that have to be full once TCP has settled. ``sent``: when (seconds since the traffic started) and how
     fast (Mb/s) each port sent; one without samples counts as nan."""
-    begun = [t for flow in flows for t in (flow.start, *(change.t for change in flow.routed.paths[1:]))]
-    settled = settled_window(spec, begun, outages)
+    changed_at = [t for flow in flows for t in (flow.start, *(change.t for change in flow.routed.paths[1:]))]
+    settled = settled_window(spec, changed_at, outages)
     unsettled = f"TCP had no second to settle in: that takes {settle_s(spec):.3g} s after a flow began or was moved"
     window = settled or spec.window_s
     full = fair(topo, [flow.routed for flow in flows], window, spec.link_mbps, outages).full_links
@@ -157,14 +157,14 @@ def full_links(
     return FullLinks(window, mbps, None if settled else unsettled)
 
 
-def settled_window(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]) -> tuple[float, float] | None:
+def settled_window(spec: RunSpec, changed_at: Sequence[float], outages: Sequence[Outage]) -> tuple[float, float] | None:
     """The part of the measuring window, or else of the traffic, in which TCP has found its rates, a second at least:
-    `settle_s` after a flow last began or was moved (``begun``), and after the last outage. Seconds since the traffic
-    started."""
+    `settle_s` after a flow last began or was moved (``changed_at``), and after the last outage. Seconds since the
+    traffic started."""
     # The measuring window comes first, because results are about it. A flow that was moved shortly before its end
     # leaves no settled second in it, and there may be one behind it.
     for end in (spec.window_s[1], spec.seconds):
-        last = max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=-math.inf)
+        last = max([t for t in (*changed_at, *(outage.t for outage in outages)) if t < end], default=-math.inf)
         start = max(spec.window_s[0], last + settle_s(spec))
         if end - start >= LEAST_WINDOW_S:
             return start, end
