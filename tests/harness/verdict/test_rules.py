@@ -165,7 +165,7 @@ def test_every_limit_from_both_sides(rule, kept, broken):
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        (counted(0.0, 0.0), Rule("counters", True, 0.0, most=0.05)),
+        (counted(0.0, 0.0), Rule("counters", True, 0.0, maximum=0.05)),
         ({"lost_packets": None}, Rule("losses", None, why_not="a cable out of service loses packets")),
     ],
     ids=["nothing was sent", "cables are broken"],
