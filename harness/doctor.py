@@ -115,6 +115,7 @@ def _of_guests(finding: Finding) -> Finding:
 
 def _guests() -> list[Finding]:
     """The kernel of virtual time, tested, and how it holds processes; a guest with as many as a run of k = 4 has."""
+    # Both rows say what is wrong where the kernel cannot be had, because without it no guest can be tried.
     item, size = "kernel for virtual time", "a guest of that size"
     try:
         booted = kernel.kernel(lambda sentence: None)
@@ -122,6 +123,7 @@ def _guests() -> list[Finding]:
         return [_needed(name, False, str(reason)) for name in (item, size)]
     tested = optional(item, f"Linux {booted.release}, {booted.mode} mode", "yes", booted.slow or "")
     count = SMALLEST.processes
+    # Programs that sleep stand for those of a run of k = 4. Eight places are left for the guest's own programs.
     script = f"for i in $(seq {count - 8}); do sleep 2 & done; sleep 1; jobs -r | wc -l"
     command, memory_mib = ["bash", "-c", script], SMALLEST.memory_mib
     try:

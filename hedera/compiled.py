@@ -44,10 +44,12 @@ for _name in _hidden:
     del sys.modules[_name]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+# Who works on the sources goes back and forth between a few states of them, and each takes half a minute to compile.
 FOLDERS = 8
 """States of the sources whose machine code is kept."""
+# A sweep that is under way may still go on with it.
 KEPT_S = 86400.0
-"""Before it is as old as this, a sweep may go on with it."""
+"""Machine code that was used more recently is not removed."""
 NO_LINK = links.NO_LINK
 _ROOT = Path(__file__).resolve().parents[1]
 

@@ -19,10 +19,12 @@ from topos.arrays import Float64, Int32
 from topos.links import NO_LINK, link_rates, path_links
 from topos.network import Network
 
+# Plain Python fills so few sooner than Numba is imported.
 PLAIN_ENTRIES = 100_000
-"""So few entries of paths (6 a flow and call) are filled sooner than Numba is imported."""
+"""Up to so many entries of paths (6 a flow and call) are filled by plain Python."""
+# More would take minutes.
 MAX_CHOICES = 200_000
-"""Flows times paths up to which `most_possible` is computed; more would take minutes."""
+"""Flows times paths up to which `most_possible` is computed."""
 
 
 def max_min_rates(

@@ -19,9 +19,9 @@ from harness.network.processes import wait_until
 from record.errors import RunFailed, UnfitMachine, UserMistake
 
 MOUNTS = Path("/proc/self/mounts")
+# The first is Mininet's period, so that a share means what it means there. The others are the kernel's bounds
+# (kernel/sched/core.c): its least quota, and max_cfs_quota_period.
 PERIOD_US, LEAST_QUOTA_US, LONGEST_PERIOD_US = 100_000, 1000, 1_000_000
-"""The first is Mininet's period. The others are the kernel's bounds, the least quota and max_cfs_quota_period
-(kernel/sched/core.c)."""
 PREFIX = "hedera-"
 """The name of a run's group is this and the name of its owner (`record.files.owner_name`)."""
 HANDED_DOWN = "cgroup.subtree_control"
@@ -85,8 +85,8 @@ class HostGroups:
             with _refusals_in_words(group):
                 group.mkdir()
                 (group / "cpu.max").write_text(self._limit)
-                # What a host left unused, for one period (Linux 5.14): where time is counted in ticks of 10 ms, one
-                # tick may be more than the quota, and a host far below its share would be held back.
+                # A host may save up for one period what it left unused (Linux 5.14). Where time is counted in ticks of
+                # 10 ms, one tick may be more than the quota, and a host far below its share would be held back.
                 with contextlib.suppress(FileNotFoundError):
                     (group / "cpu.max.burst").write_text(self._quota)
         return group / "cgroup.procs"

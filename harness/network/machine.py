@@ -63,20 +63,23 @@ LIBRARIES = ("numpy", "numba", "matplotlib", "networkx", "click", "rich", "jinja
 
 @cache
 def known_facts() -> dict[str, Any]:
-    """What who booted this guest knows already, as starting programs is dear in here: ``tools`` (version by name),
-    ``revision`` of git, and ``parts``, the files that take part in a run. Empty where time is real."""
+    """What whoever booted this guest knows already: ``tools`` (version by name), and the ``revision`` of git. Empty
+    where time is real."""
+    # To start a program takes a guest 10 ms, and ten tools would be asked. Outside a guest the variable means nothing.
     return dict(json.loads(os.environ.get(FACTS, "{}"))) if time_travels() else {}
 
 
 @cache
 def version_of(tool: Tool) -> str | None:
     """The version a tool reports (``present`` when it reports none); None when it does not run."""
+    # The folders of administrators' programs are not in an ordinary user's PATH.
     program = shutil.which(tool.name, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin")
-    if program is None:  # of an ordinary user's PATH the folders of administrators' programs are no part
+    if program is None:
         return None
     if known := known_facts().get("tools", {}).get(tool.name):
         return str(known)
     try:
+        # A tool that hangs as it tells its version is as one that is not there.
         done = subprocess.run([program, tool.option], capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -31,11 +31,11 @@ if TYPE_CHECKING:
     from virtual.limits import Needs
 
 ROOT = Path(__file__).resolve().parents[2]
+# It is raised whenever shares of the control may change by more than chance: runs of other versions are not drawn
+# together unsaid. Within a version another kernel or other code, which run.json names, may move what one seed gives. 1
+# was everything before 1.1. A test holds which kernel belongs to it.
 EMULATOR = 5
-"""The version of what emulates: the guests' kernel, ports, sinks, what is drawn from a seed. It is raised whenever
-shares of the control may change by more than chance; runs of other versions are not drawn together unsaid. 1 was
-everything before 1.1. Within a version another kernel or other code, which run.json names, may move what one seed
-gives. A test holds which kernel belongs to it."""
+"""The version of what emulates: the guests' kernel, ports, sinks, what is drawn from a seed."""
 # What only carries a run there and back (harness/jobs, harness/root.py, virtual) is not among them: it decides nothing
 # of a result, and run.json has a hash of the guest's kernel besides.
 ROOMS = ("topos", "traffic", "hedera", "controllers", "record", "harness/network", "harness/hosts", "harness/run",
@@ -53,13 +53,16 @@ MAX_BYTES = 64 << 20
 """A job is not larger."""
 OnStage = Callable[[str, "Progress | None"], None]
 """Called with the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
+# A user's names of files mean the files of one job at a time in this process: jobs are judged side by side in threads.
 files_lock = RLock()
-"""`traffic.user_files.job_files` holds the files of one job at a time: whoever puts them there holds this lock."""
+"""Whoever puts a job's files into `traffic.user_files.job_files` holds this lock."""
+# Nine programs were measured.
 PROGRAMS, SPARE_MIB = 16, 512
-"""What a run takes of processes and memory beside what its hosts take. Nine programs were measured."""
+"""What a run takes of processes and memory beside what its hosts take."""
+# Linux takes the limits of TCP's buffers from a machine's memory. From here on they are the usual ones, so that the
+# size of a network does not change its TCP.
 LEAST_MIB = 1024
-"""A guest has at least so much memory. TCP's buffers follow from a machine's memory, and from here on they have Linux's
-usual limits."""
+"""A guest has at least so much memory."""
 NOT_VIRTUAL = "its time was not virtual: the guest's clock ran with this machine's"
 
 

@@ -34,8 +34,9 @@ from topos.wire import (
 )
 from traffic.workload import Workload
 
+# A shorter flow shows how TCP starts, and not whether the machine kept up.
 LONG_FLOW_S = 0.5
-"""A flow that takes at least so long shows whether the machine kept up. A shorter one shows how TCP starts."""
+"""A flow is long that takes at least so long by its fair share."""
 CONNECTION_BYTES = 2 * SYN_FRAME + 5 * BARE_FRAME
 """What a connection brings to its two hosts besides data and acknowledgements: SYN, SYN-ACK and ACK; the sink's FIN and
 its ACK, the sender's FIN and its ACK."""
@@ -43,11 +44,14 @@ REORDERED_BYTES = BARE_FRAME + 28
 """The acknowledgement that a segment out of order causes. It names three blocks that came (RFC 2018)."""
 ANSWER_BYTES = 2 * BARE_FRAME + NUMBER.size
 """What a message of a collective brings besides its data: the receiver's answer, and the acknowledgement of that."""
+# The epoch's clock tells when counters were read and paths changed. A clock that nobody sets is at most 0.05 % fast;
+# whoever sets it moves it by more than this.
 CLOCK_S = 0.25
-"""The epoch's clock tells when counters were read and paths changed. It may gain or lose this much during a run: it
-runs at most 0.05 % fast, and who sets it moves it by more."""
+"""The epoch's clock may gain or lose this much against the monotonic one during a run."""
+# Open loop: a flow starts at its time, whatever became of those before. Where half of them could not, the network had
+# another workload than was asked for.
 LATE_S = 0.1
-"""The median flow's sender may open its connection so much later than it was due."""
+"""The median flow's sender may open its connection so much later than it was to."""
 
 
 @dataclass(frozen=True)

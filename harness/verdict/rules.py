@@ -109,10 +109,11 @@ def _unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Float64, mo
     return unsure
 
 
+# TCP finds its rate within a number of round trips. Where links are slow and queues long, these take longer than the
+# seconds that are enough elsewhere.
 TCP_SETTLES_S = 5.0
 SETTLE_ROUND_TRIPS = 25
-"""TCP has filled the path that it began on, or was moved to, after the longer of these two. Where links are slow and
-queues long, it takes many round trips."""
+"""TCP has filled the path that it began on, or was moved to, after the longer of these two."""
 CABLES = 6
 """The cables on the longest path of a fat-tree, from host to host."""
 # Rates are read once a second: a shorter window may have no reading in it.
@@ -182,21 +183,27 @@ def through_queue_s(spec: RunSpec) -> float:
     return spec.queue * spec.mtu * 8e-6 / spec.slowest_mbps
 
 
+# What these limits were set by is in docs/notes/emulation.md, "Why the verdict's limits are what they are".
+
+# Samples are not taken at even times. No port with a limit carried more than 25.04 Mb/s of 25.
 LIMIT_EXCESS = 0.01
-"""A port may carry so much more than its rate before its limit is in doubt, because samples are not taken at even
-times."""
+"""A port may carry so much more than its rate before its limit is in doubt."""
 TOOLS_DISAGREE = 0.05
 """The totals of bwm-ng and iperf may be so far apart, once iperf's payload is converted to bytes on the wire."""
+# In eight runs the worst link delivered 5 % of its rate beyond its counter, at the window's edges. A log with a wrong
+# path exceeds it by more than the rate.
 CLAIM_EXCESS = 0.10
 """The flows that the log gives to a link may have delivered so much more than the link's counter says, as a share of
 its rate, before the log's paths are in doubt."""
+# A valid run had 92 % at least, and an overloaded network reaches 55 to 89 %. The rule is coarse: above it, other rules
+# have to say that the machine was fast enough.
 MIN_OF_MAXMIN = 0.85
 """A run with less than this share of the max-min fair total of its own paths was slowed by the machine, or by TCP, and
-not by its paths. The rule is coarse: above it, other rules have to say that the machine was fast enough."""
+not by its paths."""
+# The worst valid run had 97.1 %. A single link may carry a third of its rate, because TCP does not share a path of
+# several full links as max-min fairness does; a machine that is too slow is too slow for every link. Hence the median.
 MIN_OF_FULL = 0.97
-"""Half of the links that have to be full must carry at least this share of their rate. It is the median, because TCP
-does not share a path of several full links as max-min fairness does, while a machine that is too slow is too slow for
-every link."""
+"""Half of the links that have to be full must carry at least this share of their rate."""
 TOTAL = "total"
 
 
