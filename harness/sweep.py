@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from harness.jobs import Carrier, Doing, Planned, carry_out
+from harness.jobs import Carrier, Planned, UnderWay, carry_out
 from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
 from plots import Sweep, load_sweep, short
@@ -285,10 +285,10 @@ class Shown:
         self._page_due = float("-inf")
         self._task = bar.add_task("", total=len(left))
 
-    def look(self, doing: Doing) -> None:
+    def look(self, under_way: UnderWay) -> None:
         words = [
             f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {carry_out.stage_words(*stage)}"
-            for job, stage in doing.items()
+            for job, stage in under_way.items()
         ]
         self._bar.update(self._task, description=escape("; ".join(words)))
 

@@ -62,7 +62,7 @@ class Peer:
         self.standing: list[Outgoing] = []
         self.outgoing: dict[int, Outgoing] = {}
         self.incoming: dict[int, Incoming] = {}
-        self.said: list[str] = []
+        self.unwritten: list[str] = []
         self.buffer = bytearray(1 << 18)
         self.poll = select.epoll()
         self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
@@ -94,17 +94,24 @@ class Peer:
         self.say()
 
     def take(
-        self, number: int, after_s: float, to: str | None, port: int, size: int | None, after: list[int], on: int | None
+        self,
+        number: int,
+        after_s: float,
+        to: str | None,
+        port: int,
+        size: int | None,
+        after: list[int],
+        connection: int | None,
     ) -> None:
         """A flow of this host's; it is due after BEGIN, which is not known yet."""
         flow = Flow(number, after_s, to or "", port, size, len(after))
         for awaited in after:
-            self.followers[awaited].append((flow, on))
+            self.followers[awaited].append((flow, connection))
         if not after:
-            self.schedule(flow, on, 0.0)
+            self.schedule(flow, connection, 0.0)
 
-    def schedule(self, flow: Flow, on: int | None, since: float) -> None:
-        heapq.heappush(self.agenda, (since + flow.after_s, flow.number, flow, on))
+    def schedule(self, flow: Flow, connection: int | None, since: float) -> None:
+        heapq.heappush(self.agenda, (since + flow.after_s, flow.number, flow, connection))
 
     def wait(self, until: float) -> None:
         for number, events in self.poll.poll(max(0.0, until - time.monotonic())):
@@ -161,10 +168,10 @@ class Peer:
 
     # --- what happens -------------------------------------------------------------------------------------
 
-    def start(self, flow: Flow, scheduled_s: float, on: int | None) -> None:
+    def start(self, flow: Flow, scheduled_s: float, connection: int | None) -> None:
         flow.scheduled = scheduled_s
-        if on is not None:
-            outgoing = self.standing[on]
+        if connection is not None:
+            outgoing = self.standing[connection]
             outgoing.queue.append(flow)
             if outgoing.lost:
                 self.over(outgoing.end(outgoing.lost))
@@ -204,7 +211,7 @@ class Peer:
             if record["how"] != "done" and time.monotonic() >= self.end_at:
                 record["how"] = "cut off"
             self.left -= 1
-            self.said.append(json.dumps({"sent": record}, separators=(",", ":")))
+            self.unwritten.append(json.dumps({"sent": record}, separators=(",", ":")))
             self.end(record["number"])
 
     def receive(self, incoming: Incoming, number: int) -> None:
@@ -213,17 +220,17 @@ class Peer:
             del self.incoming[number]
         for record in records:
             self.coming -= 1
-            self.said.append(json.dumps({"arrived": record}, separators=(",", ":")))
+            self.unwritten.append(json.dumps({"arrived": record}, separators=(",", ":")))
             if record["how"] == "done":
                 self.end(record["number"])
 
     def end(self, number: int) -> None:
         """A flow has ended, and this host knows: what waited for it may be due."""
         now = time.monotonic()
-        for flow, on in self.followers.pop(number, ()):
+        for flow, connection in self.followers.pop(number, ()):
             flow.missing -= 1
             if not flow.missing:
-                self.schedule(flow, on, now)
+                self.schedule(flow, connection, now)
 
     def wind_up(self) -> None:
         """END has come. Nothing starts any more, flows with a size are cut off, and flows that last end; what they have
@@ -243,7 +250,7 @@ class Peer:
         for outgoing in list(self.outgoing.values()):
             self.cut_off(outgoing)
         for coming in self.incoming.values():
-            self.said += [json.dumps({"arrived": record}) for record in coming.end("cut off")]
+            self.unwritten += [json.dumps({"arrived": record}) for record in coming.end("cut off")]
         self.say()
 
     def under_way(self) -> bool:
@@ -257,9 +264,9 @@ class Peer:
         self.over(outgoing.end("cut off"))
 
     def say(self, *words: str) -> None:
-        if lines := [*words, *self.said]:
+        if lines := [*words, *self.unwritten]:
             data = ("\n".join(lines) + "\n").encode()
-            self.said = []
+            self.unwritten = []
             while data:
                 data = data[os.write(1, data) :]
 

@@ -189,7 +189,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 # A person sees the line move; a run takes seconds, so that nothing waits for the next look.
 LOOK_EVERY_S = 0.5
 """How often what is under way is looked at."""
-Doing = Mapping[Planned, tuple[str, "Progress | None"]]
+UnderWay = Mapping[Planned, tuple[str, "Progress | None"]]
 """The runs that are under way: the stage of each, and how far its guest is."""
 
 
@@ -278,7 +278,7 @@ def judge_again(path: Path) -> tuple[Run, Run]:
 
 
 def carry_out_all(
-    jobs: Iterable[Planned], carrier: Carrier, done: Callable[[Planned, Run], None], look: Callable[[Doing], None]
+    jobs: Iterable[Planned], carrier: Carrier, done: Callable[[Planned, Run], None], look: Callable[[UnderWay], None]
 ) -> None:
     """Carry out what is left of the jobs. Ctrl-C ends those under way; what is finished has been published.
 
@@ -286,7 +286,7 @@ def carry_out_all(
     thread. Raises what `run_job` raises, when all others under way have ended.
     """
     stop = Event()
-    doing: dict[Planned, tuple[str, Progress | None]] = {}
+    under_way: dict[Planned, tuple[str, Progress | None]] = {}
 
     def attempt(planned: Planned) -> Run | None:
         folder = planned.next_folder()
@@ -295,12 +295,12 @@ def carry_out_all(
             if stop.is_set():
                 raise CancelledError
             if stage:
-                doing[planned] = (stage, progress)
+                under_way[planned] = (stage, progress)
 
         try:
             return None if folder is None or stop.is_set() else run_job(planned.job, folder, carrier, on_stage)
         finally:
-            doing.pop(planned, None)
+            under_way.pop(planned, None)
 
     jobs = list(jobs)
     # A thread is enough for each run: it waits for a guest, for root or for a worker, and computes nothing until it
@@ -317,7 +317,7 @@ def carry_out_all(
                     done(planned, result)
                     if not result.lost and not planned.done:
                         waiting[pool.submit(attempt, planned)] = planned
-                look(dict(doing))
+                look(dict(under_way))
         except BaseException:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)

@@ -70,27 +70,27 @@ class MeasuredRun:
         return self.spec.workload()
 
     @property
-    def lasts(self) -> bool:
+    def has_lasting_flows(self) -> bool:
         """Whether all flows are there all the time."""
         return lasting(self.workload) is not None
 
     @cached_property
     def flows(self) -> Sequence[MeasuredFlow]:
-        return measure_flows(self.observation, self.spec.mtu, self.lasts)
+        return measure_flows(self.observation, self.spec.mtu, self.has_lasting_flows)
 
     @property
-    def in_turns(self) -> bool:
+    def is_shuffle(self) -> bool:
         """Whether it is a shuffle, in which every host has one flow after the other."""
         return self.workload.matrix is not None and self.workload.matrix.sequential
 
     @property
-    def ends_itself(self) -> bool:
+    def ends_with_last_flow(self) -> bool:
         """Whether the run ends with its last flow: a shuffle or a collective."""
-        return self.in_turns or self.workload.graph is not None
+        return self.is_shuffle or self.workload.graph is not None
 
     @cached_property
     def end(self) -> float:
-        ends = [flow.end for flow in self.flows if flow.emulated.sent is not None] if self.ends_itself else []
+        ends = [flow.end for flow in self.flows if flow.emulated.sent is not None] if self.ends_with_last_flow else []
         return max(ends, default=self.spec.seconds)
 
     @cached_property
@@ -125,7 +125,7 @@ class MeasuredRun:
         segment has a header of its own, however short it is. Those of flows that last are of before."""
         segment = self.spec.mtu - TCP_IP_HEADERS
         connection_bytes = CONNECTION_BYTES if self.workload.graph is None else ANSWER_BYTES
-        started = [flow for flow in self.flows if not self.lasts and window[0] <= flow.start < window[1]]
+        started = [flow for flow in self.flows if not self.has_lasting_flows and window[0] <= flow.start < window[1]]
         total = sum(connection_bytes + -(flow.emulated.size_bytes or 0) / segment % 1 * BARE_FRAME for flow in started)
         return total * 8e-6 / (window[1] - window[0])
 
@@ -159,7 +159,7 @@ class MeasuredRun:
         return between * wire + (self.reordering_mbps * between / total if total else 0.0), carried
 
     @property
-    def too_short(self) -> str | None:
+    def why_too_short(self) -> str | None:
         """A sentence where all went well, and was over before it could be measured: no other doubt says anything."""
         observation = self.observation
         if self.end >= SHORTEST_S or observation.dead_programs or observation.unfinished or observation.troubles:
@@ -174,7 +174,7 @@ class MeasuredRun:
         reasons = list(self.observation.troubles)
         if abs(moved := self.observation.clock_moved_s) > CLOCK_S:
             reasons.append(f"this machine's clock was set during the run: it moved by {moved:+.2f} s")
-        if self.lasts:
+        if self.has_lasting_flows:
             return reasons
         late = [sent.start - sent.scheduled for flow in self.observation.flows if (sent := flow.sent) and sent.start]
         if late and float(np.median(late)) > LATE_S:
@@ -206,7 +206,7 @@ class MeasuredRun:
         if size is None or sent is None or sent.start is None:
             return None
         scheduled_s = sent.scheduled - (self.observation.begin - self.observation.clock_offset)
-        if not self.ends_itself and not self.window[0] <= scheduled_s < self.window[1]:
+        if not self.ends_with_last_flow and not self.window[0] <= scheduled_s < self.window[1]:
             return None
         if measured.completion_s is not None:
             return size, measured.completion_s, True, alone
@@ -228,7 +228,7 @@ class MeasuredRun:
     def turns(self) -> Turns | None:
         """How long a shuffle took, when its hosts were done on average, and their goodput (section 6.3). None for other
         traffic."""
-        if not self.in_turns:
+        if not self.is_shuffle:
             return None
         if any(flow.completion_s is None for flow in self.flows):
             return Turns(shuffle_s=None, host_completion_s=None, goodput_mbytes_per_s=None)

@@ -82,7 +82,7 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
     _check_cores(topo, observation.events)
     recovery = Recovery(topo, spec, observation.outages, flows)
     ports = counters.means(window)
-    if measured.lasts:
+    if measured.has_lasting_flows:
         full = full_links(topo, spec, flows, observation.outages, counters.sent)
     else:
         # Where flows come and go hardly a link is full from the beginning to the end of the window.
@@ -111,11 +111,11 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
         relative_rates=dict(zip(sending_ports(topo), link_rates(topo).tolist(), strict=True)),
     )
     judgement = judge(evidence, _doubts(observation, measured))
-    if observation.controller_lost is None and (too_short := measured.too_short):
-        judgement = replace(judgement, verdict="invalid", reasons=(too_short,))
+    if observation.controller_lost is None and (why_too_short := measured.why_too_short):
+        judgement = replace(judgement, verdict="invalid", reasons=(why_too_short,))
     return msgspec.structs.replace(
         unmeasured(spec),
-        window_s=spec.window_s if measured.lasts else (round(window[0], 3), round(window[1], 3)),
+        window_s=spec.window_s if measured.has_lasting_flows else (round(window[0], 3), round(window[1], 3)),
         bisection_mbps=round(evidence.measured_mbps, 3),
         maxmin_mbps=round(evidence.predicted_mbps, 3),
         payload_mbps=round(sum(flow.mean_mbps(window) for flow in flows), 3),
@@ -167,7 +167,7 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
 def _bound(measured: MeasuredRun) -> float | None:
     pairs = [(flow.emulated.src, flow.emulated.dst) for flow in measured.flows]
     ends = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
-    bound = measured.spec.bound_mbps(*ends) if measured.lasts else None
+    bound = measured.spec.bound_mbps(*ends) if measured.has_lasting_flows else None
     return None if bound is None else round(bound, 3)
 
 
