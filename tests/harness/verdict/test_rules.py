@@ -30,7 +30,7 @@ def test_a_fine_run_counts_and_says_which_rules_it_kept():
 def test_every_port_at_86_percent_is_not_passed_where_no_second_had_settled():
     """85 % of the total are enough for the coarse rule, and no other could be applied."""
     ports = {f"port {n}": 8.6 for n in range(96)}
-    slow = replace(FINE, measured_mbps=137.6, port_mbps=ports, full=FullLinks((1, 5), ports, UNSETTLED), link_claims=[])
+    slow = replace(FINE, measured_mbps=137.6, port_mbps=ports, full=FullLinks((1, 5), ports, UNSETTLED), claims=[])
     found = judge(slow)
     assert found.verdict == "not judged"
     (reason,) = found.reasons
@@ -126,9 +126,17 @@ def test_each_doubt_is_named(change, said):
         # 1 % above 10 Mb/s, and a bucket of 0.15 Mb once in 4 s
         ("limits", {"port_mbps": {"a": 10.1374}}, {"port_mbps": {"a": 10.1376}}),
         # links of several rates: each is held to its own
-        ("limits", {"rates": {"a": 1.5}, "port_mbps": {"a": 15.18}}, {"rates": {"a": 0.5}, "port_mbps": {"a": 6}}),
-        ("limits", {"rates": {"a": 1.5}, "port_mbps": {"b": 10}}, {"rates": {"a": 1.5}, "port_mbps": {"b": 10.14}}),
-        ("full links", {"rates": {"a": 0.5}, **full(a=4.9)}, full(a=4.9)),
+        (
+            "limits",
+            {"relative_rates": {"a": 1.5}, "port_mbps": {"a": 15.18}},
+            {"relative_rates": {"a": 0.5}, "port_mbps": {"a": 6}},
+        ),
+        (
+            "limits",
+            {"relative_rates": {"a": 1.5}, "port_mbps": {"b": 10}},
+            {"relative_rates": {"a": 1.5}, "port_mbps": {"b": 10.14}},
+        ),
+        ("full links", {"relative_rates": {"a": 0.5}, **full(a=4.9)}, full(a=4.9)),
         # of frames of 9014 bytes two are much of what half a megabit a second carries in four seconds
         ("limits", HALF | {"port_mbps": {"a": 0.54}}, HALF | {"port_mbps": {"a": 0.55}}),
         ("counters", counted(100.0, 95.01), counted(100.0, 94.99)),
