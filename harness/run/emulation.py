@@ -46,10 +46,10 @@ READY_EVERY_S, START_EVERY_S, SETTLE_S = 5.0, 1.0, 0.1
 """In virtual time counting begins at a multiple of the first, once the network is ready and its receivers listen;
 switches connect, and traffic starts, at a multiple of the second, in seconds of the guest's clock; at least the third
 after what came before."""
-LOOK_FOR_FAULTS_S = 0.05
-"""A run with failures looks so often whether it is time for one. It also tells when each of them happened."""
-# In a guest each look is calls of a kernel that cost more than packets do, so runs without failures look less often
+# In a guest each look is calls of a kernel, which cost more than packets do, so runs without failures look less often
 # (`harness.run.traffic.LOOK_S`).
+LOOK_FOR_FAULTS_S = 0.05
+"""A run with failures looks so often whether it is time for one."""
 LAST_READING_S = 0.5
 """After the traffic the controller reads once more where the last flows went, which takes it so long."""
 
