@@ -48,7 +48,7 @@ def main(rounds: int, out: Path) -> None:
     }
     took: defaultdict[tuple[float, str], list[float]] = defaultdict(list)
     received: dict[tuple[float, str], float] = {}
-    with where.keeping([*jobs.values()] * rounds):
+    with where.prepared_for([*jobs.values()] * rounds):
         for _ in range(rounds):
             for case, job in jobs.items():
                 run, stages = measured(job, where)

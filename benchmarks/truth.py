@@ -18,10 +18,11 @@ import numpy as np
 from harness.jobs import guests
 from harness.jobs.carry_out import run_job
 from harness.run import job_of
-from record.completion import members
+from record.completion_times import members
 from record.files import write_whole
-from record.options import in_words, tell_user
+from record.options import in_words
 from record.output import write_csv
+from record.progress import tell_user
 from record.run import Run, read
 from record.spec import RunSpec
 from studies.hifi.scene import Flow, Observed, Scene, play_scenes

@@ -89,7 +89,7 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
     ours: defaultdict[tuple[Case, str], list[float]] = defaultdict(list)
     theirs: defaultdict[Case, list[float]] = defaultdict(list)
     jobs = {case: job_of(case.spec) for case in cases}
-    with where.keeping([*jobs.values()] * rounds):
+    with where.prepared_for([*jobs.values()] * rounds):
         for turn in range(rounds):
             for case in cases:
                 run, took = measured(jobs[case], where)

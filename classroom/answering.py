@@ -26,7 +26,7 @@ from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.links import canonical_cores, links_between
 from traffic.flows import Stream, generator
-from traffic.textfile import module_of
+from traffic.user_files import module_of
 
 _REPORTED = ("core_of", "energy", "initial_energy")
 """Further attributes that a scheduler may report."""

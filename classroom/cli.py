@@ -14,7 +14,7 @@ import click
 from record.errors import one_line
 from record.files import make_folder, write_whole
 from record.options import in_words, json_option, to_write
-from record.output import progress_bar
+from record.progress import progress_bar
 
 if TYPE_CHECKING:
     from classroom.grading import Grade

@@ -27,7 +27,7 @@ from typing import IO, NamedTuple
 
 from classroom.submission import MAX_FILE, NAMES, Code
 from record.errors import one_line
-from traffic.textfile import Unreadable, read_regular
+from traffic.user_files import Unreadable, read_regular
 
 MAX_ARCHIVE, MAX_UNPACKED, MAX_FILES, DEEPEST = 8 << 20, 64 << 20, 2000, 4
 """Bytes of an archive, packed and unpacked; files that are looked at in a hand-in, and folders within each other."""

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from record.errors import UnfitMachine, one_line
 from record.files import temporary_folder
-from traffic.textfile import read_text
+from traffic.user_files import read_text
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEDULER = "scheduler.py"

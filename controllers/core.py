@@ -30,12 +30,14 @@ from controllers.state import Failures, KnownFlow, KnownFlows, Switches
 from record.spec import RunSpec
 from topos.fattree import FatTree
 
+# The first packets of a flow all come to the controller until its entries are there: up to 15 of them, within
+# milliseconds. None of these means that an entry is missing.
 SETTLE_S = 1.0
-"""A packet of a known flow that comes this long after its entries were sent means that one is missing. Before
-that it is one of the duplicates that were on their way: up to 15 for a flow, within milliseconds."""
+"""A packet of a known flow that comes this long after its entries were sent means that one is missing."""
 
+# Who reads the log can tell a frozen controller from an idle one (`harness.run.controller.SILENCE_S`).
 HEARTBEAT_S = 1.0
-"""How often the log says that the controller is alive: who reads it can tell a frozen one from an idle one."""
+"""How often the log says that the controller is alive."""
 
 
 class Controller:
@@ -68,7 +70,7 @@ class Controller:
             self._recall = Recall(self._switches, self._flows, log)
             placement = new_placement(settings, self._routing)
             if placement is not None:
-                # Only here, because numba takes half a second that static schemes need not pay.
+                # It is imported here, because Numba takes half a second that static schemes need not pay.
                 from controllers.hedera_loop import HederaLoop
 
                 links = self._routing.links
@@ -85,6 +87,8 @@ class Controller:
 
     def _beat(self) -> None:
         self._log("alive", processor_s=round(time.process_time(), 3), **self._switches.counts)
+        # It comes half way between two seconds, because readings begin at whole ones: which of two things at one moment
+        # comes first would be chance.
         self._driver.call_later(until(self._driver.now(), HEARTBEAT_S, HEARTBEAT_S / 2) or HEARTBEAT_S, self._beat)
 
     def error(self, message: str) -> None:
@@ -105,7 +109,8 @@ class Controller:
         for port in down_ports:
             self.port_status(dpid, port, up=False)
         if self._routing is not None and self._topo.layer(name) != "core":
-            # What is in its table is all that a controller that has just started can know of flows under way.
+            # A controller that has just started knows nothing of flows under way but what is in this switch's table. So
+            # it asks for that before it gives the switch rules, which begins by emptying the table.
             self._recalls.ask([name])
         else:
             self._greet(name)
@@ -128,8 +133,9 @@ class Controller:
         self._switches.confirm([name], lambda: self._confirm(name))
 
     def _confirm(self, name: str) -> None:
+        # A switch that is lost before it has answered is told to have confirmed, so that nobody waits for it.
         if name not in self._switches.connected:
-            return  # lost before it answered
+            return
         self._confirmed.add(name)
         if len(self._confirmed) == self._topo.num_switches and not self._ready:
             self._ready = True
@@ -177,6 +183,7 @@ class Controller:
                 continue
             core = self._flows.route(flow.five_tuple, flow.src, flow.dst)
             reachable = self._switches.connected.issuperset(self._switches.entries(flow, core))
+            # A flow stays where it is until all switches of its new path can be told: half of a path leads nowhere.
             if reachable and usable([flow.src], [flow.dst], [core])[0]:
                 flow.core = flow.hashed = core
                 flow.installed_at = self._driver.now()

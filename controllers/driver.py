@@ -147,11 +147,9 @@ class Driver(Protocol):
 
 
 def guarded(handler: Callable[..., None]) -> Callable[..., None]:
-    """Decorator for an adapter's handlers: what one raises is logged, in the event log too, and it goes on.
-
-    os-ken would stop handling events without a word; POX would say so on standard error alone. The adapter
-    has its `Controller` as ``core``.
-    """
+    """Decorator for an adapter's handlers: what one raises is logged, in the event log too, and it goes on. The adapter
+    has its `Controller` as ``core``."""
+    # os-ken would stop handling events without a word; POX would say so on standard error alone.
 
     @functools.wraps(handler)
     def guard(adapter: Any, *event: Any) -> None:
@@ -165,11 +163,9 @@ def guarded(handler: Callable[..., None]) -> Callable[..., None]:
 
 
 def until(now: float, every_s: float, past_s: float = 0.0) -> float:
-    """Seconds until a clock that says ``now`` is ``past_s`` after a whole number of ``every_s``; 0 where it is.
-
-    What a controller does again and again it does at such moments, so that the fractions of a second that starting took
-    do not decide what comes first.
-    """
+    """Seconds until a clock that says ``now`` is ``past_s`` after a whole number of ``every_s``; 0 where it is."""
+    # A controller does at such moments what it does again and again. So the fractions of a second that its start took,
+    # which are others on every machine, do not decide what it measures: one seed is one result.
     return (past_s - now) % every_s
 
 
@@ -271,6 +267,8 @@ class EventLog:
     """
 
     def __init__(self, path: str | Path | None, clock: Callable[[], float] = time.time):
+        # Line by line: the harness reads it while it is written, and a controller that is killed leaves half a line at
+        # most.
         self._file: IO[str] | None = open(path, "a", buffering=1) if path else None  # noqa: SIM115
         self._clock = clock
 

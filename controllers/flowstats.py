@@ -13,17 +13,19 @@ from controllers.rules import LEARNED_COOKIE, entries
 from controllers.state import KnownFlows, Switches
 from topos.network import Network
 
+# A switch that never answers must not keep all the others from being ready.
 RECALL_S = 5.0
-"""For so long a switch that connects may keep to itself what is in its table; then it has the flows known anyway."""
+"""For so long a switch that connects may keep to itself what is in its table. Then it gets its rules anyway."""
 
+# A frame without data has at most 14 + 20 + 60 = 94 bytes; a full one has 1,514. Acknowledgements must not be scheduled
+# nor have a demand: every TCP flow would halve the demand of the flows that its receiver sends.
 ACK_BYTES = 128
-"""A TCP stream whose packets are smaller than this on average is the acknowledgements of a stream the other
-way. A frame without data has at most 14 + 20 + 60 = 94 bytes; a full one has 1,514. Such a stream must not be
-scheduled nor have a demand: every TCP flow would halve the demand of the flows its receiver sends."""
+"""A TCP stream whose packets are smaller than this on average is the acknowledgements of a stream the other way."""
 
+# Such a flow is a ping, or a connection that waits (10 kb/s at 10 Mb/s). Demand estimation would take it to want a
+# share of two NICs.
 IDLE_RATE = 0.001
-"""A flow below this fraction of the NIC rate (10 kb/s at 10 Mb/s) moves nothing to speak of: a ping, a
-connection that waits. Demand estimation would take it to want a share of two NICs."""
+"""A flow below this fraction of the NIC rate moves nothing to speak of."""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,8 @@ class Polls:
 
     def ask(self, names: Iterable[str]) -> None:
         driver = self._switches.driver
+        # They are asked in the order of their names. In that of a set they would be asked, and answer, in another one
+        # in every process.
         for name in sorted(names):
             request = self._switches.request_stats(name)
             self._requests[request] = _Request(name, driver.now())
@@ -89,7 +93,7 @@ class Polls:
         self._requests = {key: r for key, r in self._requests.items() if r.switch != name}
 
 
-class _Seen(NamedTuple):
+class _Reading(NamedTuple):
     packets: int = 0
     bytes: int = 0
     age_s: float = 0.0
@@ -100,31 +104,32 @@ class _Seen(NamedTuple):
 class Measurements:
     """Rates of flows, each from its switch's last two whole replies. ``nic_bps`` is the NIC rate in bits/s.
 
-    A rate is the difference of two polls, over that of the entry's ages: the wall clock would also include how long
-    the answers travelled. A flow's first rate is over its whole age, and so is that of an entry made anew.
+    A rate is the difference of two polls, over that of the entry's ages. A flow's first rate is over its whole age, and
+    so is that of an entry made anew.
     """
 
     def __init__(self, nic_bps: float):
         self._nic_bytes_per_s = nic_bps / 8
-        self._seen: dict[str, dict[FiveTuple, _Seen]] = {}  # by switch
+        self._readings: dict[str, dict[FiveTuple, _Reading]] = {}  # by switch
 
     def update(self, switch: str, stats: Iterable[FlowStat]) -> None:
         """Take a switch's whole reply; flows that are not in it are forgotten."""
-        before = self._seen.get(switch, {})
-        self._seen[switch] = {stat.flow: self._look(stat, before.get(stat.flow, _Seen())) for stat in stats}
+        before = self._readings.get(switch, {})
+        self._readings[switch] = {stat.flow: self._look(stat, before.get(stat.flow, _Reading())) for stat in stats}
 
     def rate(self, switch: str, flow: FiveTuple) -> float:
         """A flow's rate as a fraction of the NIC rate; 0 for acknowledgements and for what is not known yet."""
-        seen = self._seen.get(switch, {}).get(flow, _Seen())
-        return seen.rate if seen.carries_data and seen.rate >= IDLE_RATE else 0.0
+        reading = self._readings.get(switch, {}).get(flow, _Reading())
+        return reading.rate if reading.carries_data and reading.rate >= IDLE_RATE else 0.0
 
-    def _look(self, stat: FlowStat, last: _Seen) -> _Seen:
+    def _look(self, stat: FlowStat, last: _Reading) -> _Reading:
         if stat.packets < last.packets or stat.bytes < last.bytes or stat.duration_s < last.age_s:  # made anew
-            last = _Seen(carries_data=last.carries_data)
+            last = _Reading(carries_data=last.carries_data)
+        # The ages of the entry are the switch's own. A clock here would also count how long the answers travelled.
         packets, size, elapsed_s = stat.packets - last.packets, stat.bytes - last.bytes, stat.duration_s - last.age_s
         rate = size / elapsed_s / self._nic_bytes_per_s if elapsed_s > 0 else last.rate  # the same counters read twice
         carries_data = size >= ACK_BYTES * packets if packets else last.carries_data
-        return _Seen(stat.packets, stat.bytes, stat.duration_s, rate, carries_data or stat.flow.protocol != TCP)
+        return _Reading(stat.packets, stat.bytes, stat.duration_s, rate, carries_data or stat.flow.protocol != TCP)
 
 
 class _PortsFurtherOn:
@@ -136,14 +141,14 @@ class _PortsFurtherOn:
 
     def paths(self, src: int, dst: int, switch: str, port: int) -> dict[int, Mapping[str, int]]:
         """The paths that leave a switch by ``port``: all entries of each, by its core."""
-        each = {core: entries(self._topo, src, dst, core) for core in self._topo.path_cores(src, dst)}
-        return {core: held for core, held in each.items() if held.get(switch) == port}
+        ports_by_core = {core: entries(self._topo, src, dst, core) for core in self._topo.path_cores(src, dst)}
+        return {core: ports for core, ports in ports_by_core.items() if ports.get(switch) == port}
 
     def core(self, flow: FiveTuple, src: int, dst: int, port: int) -> int | None:
         """The core of a flow that leaves its first switch by ``port``; None while nothing tells it."""
         edge = self._topo.edge_of(src)
-        for core, held in self.paths(src, dst, edge, port).items():
-            if all(name == edge or self.ports[name].get(flow) == out for name, out in held.items()):
+        for core, ports in self.paths(src, dst, edge, port).items():
+            if all(name == edge or self.ports[name].get(flow) == out for name, out in ports.items()):
                 return core
         return None
 
@@ -219,7 +224,8 @@ class LearnedFlows:
         self._flows = flows
         self._added = added
         self._further_on = _PortsFurtherOn(self._tree)
-        self._seen: dict[str, list[tuple[FlowStat, float]]] = {}  # entries of flows not known yet, and when seen
+        self._unknown: dict[str, list[tuple[FlowStat, float]]] = {}
+        """By switch the entries of flows that are not known yet, and when they were read."""
         self.polls = Polls(switches, self._polled)
         self._names = {name for name in self._tree.switches if self._tree.layer(name) != "core"}
 
@@ -239,18 +245,20 @@ class LearnedFlows:
             self._further_on.ports[switch] = {stat.flow: stat.out_port for stat in stats}
         else:
             now = self._driver.now()
-            self._seen[switch] = [(stat, now) for stat in stats if self._flows.find(stat.flow) is None]
+            self._unknown[switch] = [(stat, now) for stat in stats if self._flows.find(stat.flow) is None]
 
     def settle(self, pod: int | None = None) -> None:
         """Know the flows whose whole path has been seen; those from one pod alone, where it is given."""
         before = len(self._flows)
-        for switch, seen in self._seen.items():
+        for switch, entries_read in self._unknown.items():
             if pod is None or switch.startswith(f"{pod}_"):
-                self._seen[switch] = [(stat, at) for stat, at in seen if not self._known(switch, stat, at)]
+                self._unknown[switch] = [
+                    (stat, read_at) for stat, read_at in entries_read if not self._known(switch, stat, read_at)
+                ]
         if len(self._flows) > before:
             self._added()
 
-    def _known(self, switch: str, stat: FlowStat, seen_at: float) -> bool:
+    def _known(self, switch: str, stat: FlowStat, read_at: float) -> bool:
         """Whether nothing more need be read of a flow: it is known (now, perhaps), or none of ours."""
         hosts = self._flows.ends(switch, stat.flow)
         if hosts is None or self._flows.find(stat.flow) is not None:
@@ -261,7 +269,7 @@ class LearnedFlows:
         if core is None:
             return False
         now = self._driver.now()
-        age_s = round(stat.duration_s + now - seen_at, 4)
+        age_s = round(stat.duration_s + now - read_at, 4)
         flow = self._flows.add(stat.flow, *hosts, core, now, reason="learned", age_s=age_s)
         if nowhere:
             self._switches.install(flow, modify=True)
@@ -270,7 +278,7 @@ class LearnedFlows:
     def _is_dropped(self, stat: FlowStat, src: int, dst: int) -> bool:
         """Whether a switch on its way up had no port that was up when the flow came. What it learned then drops the
         flow, and lives for as long as packets come."""
-        held = self._further_on.paths(src, dst, self._tree.edge_of(src), stat.out_port).values()
+        paths = self._further_on.paths(src, dst, self._tree.edge_of(src), stat.out_port).values()
         return not stat.out_port or any(
-            self._further_on.ports[name].get(stat.flow) == 0 for one in held for name in one
+            self._further_on.ports[name].get(stat.flow) == 0 for path in paths for name in path
         )

@@ -16,7 +16,9 @@ from hedera.scheduler import ActiveFlows, Round, Scheduler
 from record.spec import RunSpec
 from topos.network import Network
 
+# Being ready takes as long as the machine needs. A round moment after it keeps the rounds of one seed where they are.
 STARTS_EVERY_S = 0.25
+"""The first period begins at a multiple of this, seconds of the controller's clock."""
 Moved = tuple[KnownFlow, tuple[str, ...]]
 """A flow that is on a new path, and the switches whose entries have to change for it."""
 _COLUMNS = ("key", "src", "dst", "core", "hashed")
@@ -52,11 +54,12 @@ class HederaLoop:
         self._recall = recall
         self._learned = learned
         layers = ("edge",) if learned is None else ("edge", "aggregation")
-        self._asked = {name for name in tree.switches if tree.layer(name) in layers}
+        self._polled_switches = {name for name in tree.switches if tree.layer(name) in layers}
         self._measurements = Measurements(settings.link_mbps * 1e6)
         self.polls = Polls(switches, self._polled)
         self._round = 0
-        self._scheduled = True  # no round yet, so nothing to schedule
+        # Before the first round there is nothing to schedule.
+        self._scheduled = True
         self._started_at = self._asked_at = 0.0
         warm_up(settings, tree)
 
@@ -77,11 +80,13 @@ class HederaLoop:
         now = self._asked_at = self._driver.now()
         number = self._round = self._round + 1
         self._scheduled = False
-        due = self._started_at + (number + 1) * self._interval  # not now + interval, which would drift
-        self._driver.call_later(max(0.0, due - now), self._poll)
-        # Who has not answered by then delays the others no longer.
+        # It is counted from the start, because an interval added to the present moment would drift.
+        next_poll_at = self._started_at + (number + 1) * self._interval
+        self._driver.call_later(max(0.0, next_poll_at - now), self._poll)
+        # A switch that has not answered within half a period delays the others no longer: its flows keep their last
+        # rates, and the round is done before the next one begins.
         self._driver.call_later(self._interval / 2, lambda: self._schedule(number))
-        self.polls.ask(self._asked & self._switches.connected)
+        self.polls.ask(self._polled_switches & self._switches.connected)
 
     def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
         if self._learned is not None:
@@ -134,7 +139,8 @@ class HederaLoop:
         def done() -> None:
             for flow, _ in moved:
                 self._log("reroute", key=flow.key, core=flow.core, round=number)
-            for flow, _ in acknowledgements:  # no round has placed them
+            # These have no number of a round, because no round has placed them: they follow their data.
+            for flow, _ in acknowledgements:
                 self._log("reroute", key=flow.key, core=flow.core, round=None)
             install_s = round(self._driver.now() - computed, 6)
             self._log("round", round=number, **times, install_s=install_s, **counts, large_flows=large)
@@ -174,10 +180,11 @@ class HederaLoop:
         return flow, tuple(name for name in after if before.get(name) != after[name])
 
     def _install(self, moved: list[Moved], done: Callable[[], None]) -> None:
-        """First the aggregation switches, and the edge switches once those have confirmed: no packet meets a
-        switch that does not know it. The old aggregation switch's entry is left to its idle timeout; until then
-        it still leads to the destination."""
+        """Send the entries of flows that have moved, and call ``done`` when all switches have confirmed them."""
 
+        # First the aggregation switches, and the edge switches once those have confirmed: so no packet meets a switch
+        # that does not know it. The entry at the old aggregation switch is left to its idle timeout; until then it
+        # still leads to the destination.
         def send(edge: bool, then: Callable[[], None]) -> None:
             switches = set()
             for flow, names in moved:
@@ -193,7 +200,8 @@ class HederaLoop:
 
 def warm_up(settings: RunSpec, tree: Network) -> None:
     """Schedule once for nothing, so that the first round does not wait for compiled code to be loaded."""
-    placement = new_placement(settings)  # one of its own: its draws are thrown away
+    # It has a placement of its own, so that the run's does not spend its draws here.
+    placement = new_placement(settings)
     assert placement is not None
     hosts = np.arange(tree.num_hosts)
     src, core = hosts.astype(np.int32), np.zeros(hosts.size, dtype=np.int32)

@@ -35,8 +35,9 @@ from controllers.rules import nicira_actions
 from controllers.settings import FLAGS, settings_of
 from record.spec import RunSpec, options_of
 
+# All switches call at the same moment. os-ken lets 50 wait, and the rest would try again only after seconds.
 CALLERS = 4096
-"""So many switches may call at once, as all do: of more than os-ken's 50 the rest would try again after seconds."""
+"""So many switches may call at once."""
 _NO_BUFFER = 0xFFFFFFFF
 
 
@@ -235,12 +236,10 @@ def serve(sock: socket.socket, address: tuple[str, int]) -> None:
 
 
 class Handshake(ofp_handler.OFPHandler):
-    """os-ken's part of the conversation, on a listener that is already open.
+    """os-ken's part of the conversation, on a listener that is already open."""
 
-    os-ken's own would be opened in a thread, where a failure goes unseen. Its handler for error messages is
-    left out: it fails on every one of OpenFlow 1.0, and the switch is lost.
-    """
-
+    # os-ken would open its own listener in a thread, where a failure goes unseen. Its handler for error messages fails
+    # on every one of OpenFlow 1.0, and the switch is lost; ours logs them (`OsKenController.on_error`).
     error_msg_handler = None
 
     def __init__(self, server: hub.StreamServer):
@@ -261,13 +260,13 @@ def _arguments(argv: list[str] | None) -> tuple[RunSpec, str, int, str | None]:
     known = options_of(RunSpec)
     for name, flag in FLAGS.items():
         parser.add_argument(f"--{flag}", help=known[name].help.replace("%", "%%"))
-    given = {name: text for name, text in vars(parser.parse_args(argv)).items() if text is not None}
-    address, _, port = given.pop("listen").rpartition(":")
-    log = given.pop("log", None)
+    arguments = {name: text for name, text in vars(parser.parse_args(argv)).items() if text is not None}
+    address, _, port = arguments.pop("listen").rpartition(":")
+    log = arguments.pop("log", None)
     if not address or not port.isdecimal() or not 0 < int(port) < 65536:
         _refuse("--listen needs an address and a port, such as 127.0.0.1:6653")
     try:
-        return settings_of(given), address, int(port), log
+        return settings_of(arguments), address, int(port), log
     except ValueError as error:
         _refuse(str(error))
 
@@ -299,7 +298,8 @@ def main(argv: list[str] | None = None) -> NoReturn:
     app.core.started("os-ken", version("os-ken"), f"{address}:{port}")
     stop.wait()
     log.close()
-    os._exit(0)  # the hub's threads cannot be ended: each blocks on its socket or queue
+    # The hub's threads cannot be ended, because each of them blocks on its socket or queue.
+    os._exit(0)
 
 
 if __name__ == "__main__":

@@ -199,14 +199,14 @@ def _stat(entry: Any) -> FlowStat:
     )
 
 
-def launch(log: str | None = None, **given: str) -> None:
+def launch(log: str | None = None, **arguments: str) -> None:
     """Start the controller. Also takes RipL-POX's arguments: topo=ft,4 routing=hashed|st|random mode=hybrid.
 
     Wrong use ends POX with status 2 and one sentence; a log file that cannot be opened, with 1.
     """
     try:
-        given, note = from_ripl_pox(given)
-        settings = settings_of(given)
+        arguments, note = from_ripl_pox(arguments)
+        settings = settings_of(arguments)
     except ValueError as error:
         _refuse(str(error), status=2)
     if note:

@@ -30,11 +30,14 @@ from hedera.routing import Ecmp, Routing, SpanningTree
 from topos.fattree import FatTree
 from topos.network import Network, PlannedNetwork
 
+# The more a rule knows of a packet, the higher it stands: first a flow's own entry, then hosts of the same switch, then
+# the way down by prefix. What is left of IPv4 goes to the controller, and all else (IPv6, LLDP) is dropped.
 FLOW_PRIORITY, NEIGHBOUR_PRIORITY, DOWN_PRIORITY, CONTROLLER_PRIORITY, DROP_PRIORITY = 400, 300, 200, 100, 1
 
+# TCP backs off 0.2, 0.4, 0.8, 1.6 s, so that four losses of one segment in a row stay below it; and a finished flow
+# soon gives its reservation back.
 IDLE_TIMEOUT_S = 5
-"""A flow has ended when its entry saw no packet for so long. TCP backs off 0.2, 0.4, 0.8, 1.6 s, so
-four losses of one segment in a row stay below it; and a finished flow soon gives its reservation back."""
+"""A flow has ended when its entry saw no packet for so long."""
 
 _TO_CONTROLLER = Rule(Match(ethertype=IPV4), CONTROLLER_PRIORITY, CONTROLLER_PORT)
 _ARP_TO_CONTROLLER = Rule(Match(ethertype=ARP), CONTROLLER_PRIORITY, CONTROLLER_PORT)
@@ -138,11 +141,12 @@ class LearnRules:
     def __init__(self, tree: FatTree, routing: Routing, interval: float) -> None:
         hashed = routing.hash if isinstance(routing, Ecmp) else SALTED
         if not isinstance(routing, Ecmp | SpanningTree) or not hashed.learned:
-            how = f"by {hashed}" if isinstance(routing, Ecmp) else f"as {type(routing).__name__} does"
-            raise ValueError(f"switches cannot choose paths {how}")
+            manner = f"by {hashed}" if isinstance(routing, Ecmp) else f"as {type(routing).__name__} does"
+            raise ValueError(f"switches cannot choose paths {manner}")
         self._tree = tree
         self._hash = hashed
         self._seed = routing.seed
+        # An entry that ends between two readings takes its counters with it, so it lasts for three of them at least.
         self._idle_timeout = max(IDLE_TIMEOUT_S, math.ceil(3 * interval))
         self._up_ports = tuple(tree.up_port(index) for index in range(tree.half))
         if isinstance(routing, SpanningTree):
@@ -161,13 +165,16 @@ class LearnRules:
         return rules
 
     def _learning(self, switch: str, dst: str | None, ports: tuple[int, ...], priority: int) -> Iterator[Rule]:
-        """Only for what comes from below: a packet that comes from above and has no way down must not go up again."""
+        """Rules by which a switch gives new flows that come from below one of ``ports``, and remembers it."""
+        # They are for what comes from below alone: a packet that comes from above and has no way down must not go up
+        # again.
         salt = switch_salts(self._seed, [self._tree.dpid(switch) if self._hash.salted else 0])[0]
         basis = 0 if self._hash.function == "ovs" else int(salt & np.uint64(0xFFFF))
         fields = _SYMMETRIC_L4 if self._hash.function == "ovs" else _HASHED[self._hash.fields]
         for port in map(self._tree.down_port, range(self._tree.half)):
+            # A packet to a neighbour does not come from that neighbour.
             if (port,) == ports:
-                continue  # to its own sender
+                continue
             for protocol in (TCP, UDP):
                 learn = LearnAction(ports, protocol, fields, basis, FLOW_PRIORITY, LEARNED_COOKIE, self._idle_timeout)
                 yield Rule(Match(port, IPV4, None, dst, protocol), priority, None, vendor=learn)
@@ -192,13 +199,13 @@ def _spread_by_destination(topo: PlannedNetwork, gap_us: int, switch: str) -> li
     below = [host for host in range(topo.num_hosts) if topo.edge_of(host) == switch]
     rules = []
     for dst in range(topo.num_hosts):
-        to, at = prefix(topo, topo.host_name(dst)), topo.edge_of(dst)
-        if below and at != switch:
+        to, edge = prefix(topo, topo.host_name(dst)), topo.edge_of(dst)
+        if below and edge != switch:
             ports = (entries(topo, below[0], dst, core)[switch] for core in topo.path_cores(below[0], dst))
             spread = Spread(tuple(dict.fromkeys(ports)), gap_us)
             rules.append(Rule(Match(ethertype=IPV4, dst=to), _UP_PRIORITY, None, vendor=spread))
-        elif not below and (switch, at) in topo.ports:
-            rules.append(_down(to, topo.ports[switch, at]))
+        elif not below and (switch, edge) in topo.ports:
+            rules.append(_down(to, topo.ports[switch, edge]))
     return rules
 
 

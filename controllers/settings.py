@@ -24,15 +24,16 @@ _RIPL_POX = {"hashed": "ecmp", "st": "spanning-tree", "random": "random"}
 _MODES = ("reactive", "proactive", "hybrid")
 
 
-def settings_of(given: Mapping[str, str]) -> RunSpec:
+def settings_of(arguments: Mapping[str, str]) -> RunSpec:
     """Settings from flags as they were typed. Raises ValueError, one sentence, for unknown flags and bad values."""
     names = {flag: name for name, flag in FLAGS.items()}
     values: dict[str, object] = dict(UNTOLD)
-    for flag, text in given.items():
+    for flag, text in arguments.items():
         if flag not in names:
             raise ValueError(f"{flag} is not a setting; there are {', '.join(names)}")
         value = options_of(RunSpec)[names[flag]].checked(text, strict=False)
-        if value != "auto":  # a run's has been settled by its traffic, which nobody knows here
+        # What `auto` means is settled by a run's traffic, and a controller that is started by hand knows of none.
+        if value != "auto":
             values[names[flag]] = value
     return RunSpec(**values)  # type: ignore[arg-type]
 
@@ -47,7 +48,7 @@ def new_placement(spec: RunSpec, routing: Routing | None = None) -> Placement | 
     return spec.chosen.placement(spec.topo, spec.seed, spec.options, routing)
 
 
-def from_ripl_pox(given: dict[str, str]) -> tuple[dict[str, str], str | None]:
+def from_ripl_pox(arguments: dict[str, str]) -> tuple[dict[str, str], str | None]:
     """Replace ``topo``, ``routing`` and ``mode`` by ``k`` and ``scheme``; also a sentence on what they became.
 
     Without any of the three, the arguments come back as they are, with None. As in RipL-POX, the routing is
@@ -59,22 +60,22 @@ def from_ripl_pox(given: dict[str, str]) -> tuple[dict[str, str], str | None]:
 
     Raises ValueError, with one sentence, for values RipL-POX does not know or that contradict each other.
     """
-    rest = {name: text for name, text in given.items() if name not in ("topo", "routing", "mode")}
-    if len(rest) == len(given):
+    rest = {name: text for name, text in arguments.items() if name not in ("topo", "routing", "mode")}
+    if len(rest) == len(arguments):
         return rest, None
     for name, known in (("routing", _RIPL_POX), ("mode", _MODES)):
-        if name in given and given[name] not in known:
-            raise ValueError(f"{name} must be one of {', '.join(known)}, not {given[name]!r}")
-    if "topo" in given:
-        spelled = re.fullmatch("ft,([0-9]+)", str(given["topo"]))  # POX says True for a flag without a value
+        if name in arguments and arguments[name] not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, not {arguments[name]!r}")
+    if "topo" in arguments:
+        spelled = re.fullmatch("ft,([0-9]+)", str(arguments["topo"]))  # POX says True for a flag without a value
         if spelled is None:
-            raise ValueError(f"topo must be ft,K as in ft,4, not {given['topo']!r}")
+            raise ValueError(f"topo must be ft,K as in ft,4, not {arguments['topo']!r}")
         if rest.setdefault("k", spelled[1]) != spelled[1]:
-            raise ValueError(f"topo {given['topo']} and k {rest['k']} contradict each other")
-    if "routing" in given and "scheme" in rest:
+            raise ValueError(f"topo {arguments['topo']} and k {rest['k']} contradict each other")
+    if "routing" in arguments and "scheme" in rest:
         raise ValueError("give routing (RipL-POX's word) or scheme, not both")
-    scheme = rest.setdefault("scheme", _RIPL_POX[given.get("routing", "st")])
-    if given.get("mode") == "proactive" and scheme != "spanning-tree":
+    scheme = rest.setdefault("scheme", _RIPL_POX[arguments.get("routing", "st")])
+    if arguments.get("mode") == "proactive" and scheme != "spanning-tree":
         raise ValueError(
             f"mode proactive does not go with {scheme}: rules installed before a flow exists cannot "
             "depend on its ports; use hybrid or reactive"

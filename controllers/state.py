@@ -119,13 +119,12 @@ class KnownFlows:
         del self._by_key[flow.key], self._by_tuple[flow.five_tuple]
         self._log("expired", key=flow.key)
 
-    def expire_missing(self, switch: str, there: Container[FiveTuple], asked_at: float) -> None:
-        """End a switch's flows that its whole reply, asked for at ``asked_at``, does not have.
-
-        The notice of expiry can be lost with a connection; a reservation must not stay for ever.
-        """
+    def expire_missing(self, switch: str, reported: Container[FiveTuple], asked_at: float) -> None:
+        """End a switch's flows that its whole reply, asked for at ``asked_at``, does not have."""
+        # The notice that an entry has expired can be lost with a connection, and its reservation must not stay for
+        # ever. A flow that was installed after the question cannot be in the answer yet.
         for flow in [flow for flow in self if flow.source == switch]:
-            if flow.five_tuple not in there and flow.installed_at < asked_at:
+            if flow.five_tuple not in reported and flow.installed_at < asked_at:
                 self.expire(flow)
 
 
@@ -179,10 +178,8 @@ class Switches:
         return self.topo.switch_by_dpid.get(dpid)
 
     def up(self, name: str) -> None:
-        """A switch has connected: empty its table and send it its rules.
-
-        What is in the table may come from another controller or scheme.
-        """
+        """A switch has connected: empty its table and send it its rules."""
+        # What is in the table may come from another controller or scheme.
         self.connected.add(name)
         dpid = self.topo.dpid(name)
         self.driver.clear(dpid)
@@ -223,7 +220,7 @@ class Switches:
         """Where a switch that asks sends a packet of a flow: by its path, or by the first other that meets the switch;
         None where no path does."""
         cores = (flow.core, *self.topo.path_cores(flow.src, flow.dst))
-        return next((held[name] for core in cores if name in (held := self.entries(flow, core))), None)
+        return next((ports[name] for core in cores if name in (ports := self.entries(flow, core))), None)
 
     def install(self, flow: KnownFlow, *, modify: bool = False) -> None:
         """Send all entries of a flow, the downstream one first; `install_at` says what ``modify`` is."""
@@ -231,11 +228,9 @@ class Switches:
             self.install_at(name, flow, modify=modify)
 
     def install_at(self, name: str, flow: KnownFlow, *, modify: bool = False) -> None:
-        """Send a flow's entry at one switch: as ADD, or with ``modify`` as MODIFY_STRICT.
-
-        MODIFY_STRICT changes the output of an entry and keeps its counters, and adds an entry that is
-        missing. ADD sets the counters of an entry to zero, and rates would read negative.
-        """
+        """Send a flow's entry at one switch: as ADD, or with ``modify`` as MODIFY_STRICT."""
+        # MODIFY_STRICT changes the output of an entry and keeps its counters, and adds an entry that is missing. ADD
+        # sets the counters of an entry to zero, and rates would read negative.
         rule = flow_rule(flow.five_tuple, flow.key, self.entries(flow)[name], notify=name == flow.source)
         self.counts["flow_mods"] += 1
         self.driver.install(self.topo.dpid(name), rule, modify=modify)

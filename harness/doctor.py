@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from controllers.pox_main import find_pox, pox_version, too_old
 from harness.network import cpulimit, machine, run_program
-from harness.network.footprint import leftovers
+from harness.network.cleanup import leftovers
 from record.errors import RunFailed, UnfitMachine, WorkerFailed
 from virtual import kernel, limits
 from virtual.guest import Guest, memory_folder
@@ -116,13 +115,15 @@ def _of_guests(finding: Finding) -> Finding:
 
 def _guests() -> list[Finding]:
     """The kernel of virtual time, tested, and how it holds processes; a guest with as many as a run of k = 4 has."""
+    # Both rows say what is wrong where the kernel cannot be had, because without it no guest can be tried.
     item, size = "kernel for virtual time", "a guest of that size"
     try:
         booted = kernel.kernel(lambda sentence: None)
     except UnfitMachine as reason:
-        return [_needed(each, False, str(reason)) for each in (item, size)]
+        return [_needed(name, False, str(reason)) for name in (item, size)]
     tested = optional(item, f"Linux {booted.release}, {booted.mode} mode", "yes", booted.slow or "")
     count = SMALLEST.processes
+    # Programs that sleep stand for those of a run of k = 4. Eight places are left for the guest's own programs.
     script = f"for i in $(seq {count - 8}); do sleep 2 & done; sleep 1; jobs -r | wc -l"
     command, memory_mib = ["bash", "-c", script], SMALLEST.memory_mib
     try:
@@ -166,10 +167,10 @@ def _shaper_works() -> bool:
 
 def _pox() -> Finding:
     try:
-        pox = find_pox()
+        pox = machine.find_pox()
     except ValueError as error:
         return optional("POX", "POX_DIR is wrong", "optional", str(error))
     if pox is None:
         return optional("POX", "not found", "optional", "setup/install.sh --pox")
-    old = f"it needs Python 2: git -C {pox} checkout halosaur" if too_old(pox) else ""
-    return optional("POX", f"{pox_version(pox)} in {pox}", "optional", old)
+    old = f"it needs Python 2: git -C {pox} checkout halosaur" if machine.is_too_old_pox(pox) else ""
+    return optional("POX", f"{machine.pox_version(pox)} in {pox}", "optional", old)

@@ -28,10 +28,10 @@ from harness import root
 from harness.jobs import require_writable, slug
 from harness.run import job_of, without_auto
 from hedera.schemes import with_hash
-from record import notebook
 from record.errors import UserMistake
 from record.files import temporary_folder, write_whole
-from record.options import inches, silence, tell_user
+from record.options import inches
+from record.progress import notebook_bar, silence, tell_user
 from record.spec import Option, RunSpec, options_of
 from simulator.config import Config
 
@@ -88,7 +88,9 @@ def _takes_options_of(owner: type) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         signature = inspect.signature(function)
-        parameters = [each for each in signature.parameters.values() if each.kind is not Parameter.VAR_KEYWORD]
+        parameters = [
+            parameter for parameter in signature.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD
+        ]
         lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:", ""]
         for name, option in _by_name(owner).items():
             if name not in signature.parameters:
@@ -154,8 +156,8 @@ def run(
         job = job_of(without_auto(spec, root.may_be_root()))  # a mistake is found before anything is made
         folder = Path(out) if out else new_folder(*names)
         require_writable(folder.parent, folder.name)
-        # Beside the traffic a guest has some seconds of its own clock for the network and its end.
-        with carrier_for(job, 1, wanted_time=spec.time) as carrier, notebook.bar("the run", spec.seconds + 15) as fill:
+        # Beside its traffic a guest has some 15 s of its own clock, for building the network and for its end.
+        with carrier_for(job, 1, wanted_time=spec.time) as carrier, notebook_bar("the run", spec.seconds + 15) as fill:
             return carry_out.run_job(job, folder, carrier, tell)
 
 
@@ -202,8 +204,8 @@ def sweep(
         folder = Path(results) / slug(name or sweeps.name_of(base, varied))
         # Classes and flows are kept beside the runs that were made of them: the sweep can go on in another process.
         own_files = folder / "given"  # the classes and flows that were given to it
-        traffic = None if patterns is None else [traffic_text(each, own_files) for each in patterns]
-        names = schemes if isinstance(schemes, str) else [scheme_text(each, own_files) for each in schemes or ()]
+        traffic = None if patterns is None else [traffic_text(pattern, own_files) for pattern in patterns]
+        names = schemes if isinstance(schemes, str) else [scheme_text(scheme, own_files) for scheme in schemes or ()]
         if not isinstance(schemes, str) and len(set(names)) < len(set(schemes or ())):
             raise UserMistake("two of the classes have one name")
         parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, names, varied, folder, hash)
@@ -247,7 +249,7 @@ def simulate(scheme: str | type, traffic: str | Flows, *, hash: str | None = Non
     try:
         names = scheme_text(scheme, hash=hash), traffic_text(traffic)
         config = Config(*names, **fields_of(Config, options))
-        with notebook.bar("the simulation", config.seconds) as fill:
+        with notebook_bar("the simulation", config.seconds) as fill:
             return Simulation(config).run(fill)
     except ValueError as mistake:
         raise UserMistake(str(mistake)) from None
@@ -306,17 +308,17 @@ def scheme_text(scheme: str | type, folder: Path | None = None, hash: str | None
 
 
 def definitions(owner: type) -> str:
-    """The imports, functions, classes and constants of the file or notebook cell that a class is defined in. The rest
-    of a script, which may be what calls us, is not run again."""
+    """The imports, functions, classes and constants of the file or notebook cell that a class is defined in."""
+    # The rest of a script may be what calls us, and must not run again.
     # A method knows its file or cell; a class of a notebook does not.
-    methods = [each for each in vars(owner).values() if inspect.isfunction(each)]
+    methods = [method for method in vars(owner).values() if inspect.isfunction(method)]
     try:
         source = "".join(inspect.findsource(methods[0])[0])
     except (IndexError, OSError):
         raise UserMistake(f"the source of {owner.__name__} is not known: give it as FILE.py:CLASS") from None
     kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef)
-    kept = [node for node in ast.parse(source).body if isinstance(node, kinds) or _is_constant(node)]
-    lines = (ast.unparse(node) for node in kept)
+    statements = [node for node in ast.parse(source).body if isinstance(node, kinds) or _is_constant(node)]
+    lines = (ast.unparse(node) for node in statements)
     return "".join(f"{line}\n" for line in lines if "hedera_harness" not in line.partition("\n")[0])
 
 

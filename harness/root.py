@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
     from harness.doctor import Finding
-    from harness.network.footprint import Cleaned
+    from harness.network.cleanup import Cleaned
     from harness.run.job import Circumstances, Job, OnStage
 
+# A job has 64 MiB at most (`harness.run.job.MAX_BYTES`).
 LIMIT = 65 << 20
 """Root reads no message that is longer."""
 _JOB, _CLEAN, _EXAMINE = b"job", b"clean", b"examine"
@@ -40,28 +41,29 @@ class Root:
     pid: int
     at_once: int = 1
 
-    def keeping(self, jobs: Iterable[Job]) -> AbstractContextManager[None]:
+    def prepared_for(self, jobs: Iterable[Job]) -> AbstractContextManager[None]:
         return nullcontext()
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``. RunFailed, UserMistake or UnfitMachine as root says."""
         from harness.run.job import Circumstances
 
-        self._asked(_JOB + job.encoded(), place, on_stage)
+        self._ask(_JOB + job.encoded(), place, on_stage)
         return Circumstances()
 
     def clean(self) -> Cleaned:
-        return cast("Cleaned", self._asked(_CLEAN, Path(), lambda *_: None))
+        return cast("Cleaned", self._ask(_CLEAN, Path(), lambda *_: None))
 
     def examine(self) -> list[Finding]:
-        return cast("list[Finding]", self._asked(_EXAMINE, Path(), lambda *_: None))
+        return cast("list[Finding]", self._ask(_EXAMINE, Path(), lambda *_: None))
 
-    def _asked(self, question: bytes, place: Path, on_stage: OnStage) -> object:
+    def _ask(self, question: bytes, place: Path, on_stage: OnStage) -> object:
         from record.errors import RunFailed
 
         try:
             self.connection.send_bytes(question)
             while True:
+                # What ``on_stage`` raises ends the run, so it is called while root is at it.
                 while not self.connection.poll(0.1):
                     on_stage("", None)
                 try:
@@ -87,18 +89,21 @@ class Root:
 
 def root_child(run_as: tuple[int, int] | None = None) -> Root:
     """Fork the process that stays root. ``run_as``: the user and group of what runs a user's scheduler; None: root."""
-    from multiprocessing import Pipe  # not before `start` has taken foreign folders from where modules come from
+    # Not before `start` has taken foreign folders from where modules come from.
+    from multiprocessing import Pipe
 
-    ours, theirs = Pipe()
+    user_end, root_end = Pipe()
     pid = os.fork()
     if pid:
-        theirs.close()
-        return Root(ours, pid)
+        root_end.close()
+        return Root(user_end, pid)
     try:
-        ours.close()
+        user_end.close()
         signal.signal(signal.SIGINT, _interrupted)
-        os.setsid()  # Ctrl-C is the user's process's, which closes the connection
-        _serve(theirs, run_as)
+        # Ctrl-C goes to the user's process, which then closes the connection: in a session of its own root does not
+        # hear it, and tears down once and not twice.
+        os.setsid()
+        _serve(root_end, run_as)
     finally:
         os._exit(0)
 
@@ -118,7 +123,8 @@ def _interrupted(number: int, frame: object) -> None:
 
 
 def _end_with(connection: Connection) -> None:
-    """Interrupt what root is at when the other end is closed: once, so that the tear-down is whole."""
+    """Interrupt what root is at when the other end is closed."""
+    # Once, and only once: a second interruption could leave a tear-down half done.
     poll = select.poll()
     poll.register(connection, select.POLLRDHUP)
     poll.poll()
@@ -127,7 +133,7 @@ def _end_with(connection: Connection) -> None:
 
 def _answer(question: bytes, connection: Connection, run_as: tuple[int, int] | None) -> object:
     from harness.doctor import examine_as_root
-    from harness.network.footprint import remove_leftovers
+    from harness.network.cleanup import remove_leftovers
     from harness.run.experiment import run_experiment
     from harness.run.job import decode_job
     from record.errors import HarnessError, RunFailed, UserMistake
@@ -158,8 +164,8 @@ def start() -> None:
         return
     if not sys.flags.isolated:  # nothing is imported from PYTHONPATH or the current folder
         named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-        ours = str(Path(__file__).resolve().parents[1])
-        foreign = {"", *named, *map(os.path.abspath, named), os.getcwd()} - {ours}
+        our_folder = str(Path(__file__).resolve().parents[1])
+        foreign = {"", *named, *map(os.path.abspath, named), os.getcwd()} - {our_folder}
         sys.path[:] = [path for path in sys.path if path not in foreign]
     believed = allowed(os.environ)
     os.environ.clear()
@@ -216,18 +222,18 @@ def invoker() -> tuple[int, int] | None:
 _ALLOWED = {"HOME", "LANG", "TERM", "TZ", "COLUMNS", "LINES", "NO_COLOR", "POX_DIR", "SUDO_UID", "SUDO_GID",
             "SUDO_USER", "SUDO_COMMAND", "PYTHONDONTWRITEBYTECODE", "http_proxy", "https_proxy", "no_proxy",
             "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
-            "SHELL", "_HEDERA_COMPLETE", "COMP_WORDS", "COMP_CWORD"}  # fmt: skip  # the last: of `record.completing`
+            "SHELL", "_HEDERA_COMPLETE", "COMP_WORDS", "COMP_CWORD"}  # fmt: skip  # `record.shell_completion`
 _PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
 def allowed(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
     """The variables that root believes: others say from where programs load code and settings."""
-    kept = {
+    believed = {
         name: value
         for name, value in environment.items()
         if (name in _ALLOWED or name.startswith(("LC_", "HEDERA_"))) and name != "HOME"
     }
-    return kept | {"PATH": os.pathsep.join(filter(_is_root_s, _PATH)), "HOME": "/root"}
+    return believed | {"PATH": os.pathsep.join(filter(_is_root_s, _PATH)), "HOME": "/root"}
 
 
 def _is_root_s(folder: str) -> bool:

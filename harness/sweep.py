@@ -19,15 +19,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from harness.jobs import Carrier, Doing, Planned, carry_out
+from harness.jobs import Carrier, Planned, UnderWay, carry_out
 from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
 from plots import Sweep, load_sweep, short
 from plots.style import setting_text
-from record import notebook
 from record.errors import UserMistake, one_line
 from record.files import read_json, remove_partial, write_whole
-from record.options import quiet
+from record.progress import notebook_bar, quiet
 from record.run import LOST, Run
 from record.spec import RunSpec
 from topos.wire import DEFAULT_MTU
@@ -39,11 +38,12 @@ MAX_SIZE = 16 << 20
 PER_RUN = frozenset({"scheme", "traffic", "flows_per_host", "keep", "seed", "trial", "scale_sizes"})
 """These settings may differ between the runs of one sweep. All others must be the same, or the runs could not be
 compared."""
+# An archive holds no more with two tries of each.
 MOST_RUNS = 10_000
-"""A sweep has no more runs, because an archive holds no more with two tries of each."""
+"""A sweep has no more runs."""
+# A page of many runs takes seconds to write, on a processor that a run could have.
 PAGE_EVERY_S, PAGE_SHARE = 10.0, 0.1
-"""A page of many runs takes seconds to write. While a sweep is unfinished it is written at most so often, and takes at
-most this part of the time."""
+"""While a sweep is unfinished its page is written at most so often, and takes at most this part of the time."""
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ SUITE_SCHEMES = {"replication": "ecmp,hedera-gff,nonblocking,spanning-tree,rando
 # --- carried out and shown ----------------------------------------------------------------------------------
 
 
-def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrier) -> Sweep:
+def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, carrier: Carrier) -> Sweep:
     """Run the jobs with a live line; then write the tables, figures and page, and return all runs of the folder.
     UserMistake at once when another sweep is at work there."""
     from plots.report import write_all
@@ -264,9 +264,9 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, where: Carrie
             counts = (BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn())
             columns = (*counts, TimeElapsedColumn(), TextColumn("{task.description}"))
             live = Progress(*columns, console=console, transient=True, speed_estimate_period=float("inf"))
-            with live as bar, notebook.bar(f"of {len(left)} runs", len(left)) as fill:
+            with live as bar, notebook_bar(f"of {len(left)} runs", len(left)) as fill:
                 shown = Shown(bar, left, folder, fill)
-                carry_out.carry_out_all(left, where, shown.done, shown.look)
+                carry_out.carry_out_all(left, carrier, shown.done, shown.look)
         sweep = load_sweep(folder)
         write_all(sweep)
     return sweep
@@ -285,10 +285,10 @@ class Shown:
         self._page_due = float("-inf")
         self._task = bar.add_task("", total=len(left))
 
-    def look(self, doing: Doing) -> None:
+    def look(self, under_way: UnderWay) -> None:
         words = [
             f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {carry_out.stage_words(*stage)}"
-            for job, stage in doing.items()
+            for job, stage in under_way.items()
         ]
         self._bar.update(self._task, description=escape("; ".join(words)))
 
@@ -296,8 +296,8 @@ class Shown:
         from plots.report import write_page
 
         console = self._bar.console
-        again = not run.lost and not planned.done
-        if not again:
+        tried_again = not run.lost and not planned.done
+        if not tried_again:
             self._unfinished.remove(planned)
             self._bar.advance(self._task)
             if self._fill:
@@ -312,7 +312,7 @@ class Shown:
         else:
             text += f"{rate:7.1f} Mb/s {rate / run.payload_capacity_mbps:4.0%} of all links"
         if not run.valid:
-            text += f"  [red]{run.verdict}[/]{', trying once more' if again else ''}: {escape(run.reasons[0])}"
+            text += f"  [red]{run.verdict}[/]{', trying once more' if tried_again else ''}: {escape(run.reasons[0])}"
         # In a log, where there is no live line, every line tells its time.
         clock = "" if console.is_terminal else time.strftime("%H:%M:%S ")
         console.print(clock + text, highlight=False, soft_wrap=True)

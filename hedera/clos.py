@@ -104,9 +104,9 @@ def colour_flows(
             for c in range(1, colours):
                 if begin < wide and most >= amount:
                     break
-                least = min(room[up + c], room[down + c])
-                if least > most:
-                    roomiest, most = c, least
+                least_room = min(room[up + c], room[down + c])
+                if least_room > most:
+                    roomiest, most = c, least_room
             if most >= amount:
                 _recolour(flow, roomiest, colour, size, link, room, first, after, before)
                 continue
@@ -223,16 +223,16 @@ class ClosColouring:
         """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
         size = in_units(flows.demand)
         best = canonical_cores(self.tree, flows.src, flows.dst, flows.core)
-        least, flows_met = self._exceeded(flows, size, best, links)
+        least_exceeded, flows_met = self._exceeded(flows, size, best, links)
         nothing = np.full_like(best, NO_COLOUR)
         for wish in (best, nothing) if 2 * flows_met < size.size else (nothing,):
-            if least == 0:
+            if least_exceeded == 0:
                 break
             core = self._coloured(flows, size, wish, links)
             exceeded, _ = self._exceeded(flows, size, core, links)
-            if exceeded < least:
-                best, least = core, exceeded
-        self.energy = least / UNIT
+            if exceeded < least_exceeded:
+                best, least_exceeded = core, exceeded
+        self.energy = least_exceeded / UNIT
         return best
 
     def _coloured(self, flows: LargeFlows, size: Int64, wish: Cores, links: LinkState) -> Cores:

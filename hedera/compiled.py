@@ -44,17 +44,19 @@ for _name in _hidden:
     del sys.modules[_name]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+# Who works on the sources goes back and forth between a few states of them, and each takes half a minute to compile.
 FOLDERS = 8
 """States of the sources whose machine code is kept."""
+# A sweep that is under way may still go on with it.
 KEPT_S = 86400.0
-"""Before it is as old as this, a sweep may go on with it."""
+"""Machine code that was used more recently is not removed."""
 NO_LINK = links.NO_LINK
 _ROOT = Path(__file__).resolve().parents[1]
 
 
 def compiled(function: Function) -> Function:
     """Decorator: compile ``function`` on its first call, or load what an earlier process compiled."""
-    return _kept(function)
+    return _kept_on_disk(function)
 
 
 def uncounted(function: Function) -> Function:
@@ -64,7 +66,7 @@ def uncounted(function: Function) -> Function:
     atomic addition: half the time of loops that look at a flow here and a link there. Who calls the function keeps the
     arrays alive.
     """
-    return _kept(function, _nrt=False)
+    return _kept_on_disk(function, _nrt=False)
 
 
 def inlined(function: Function) -> Function:
@@ -75,7 +77,7 @@ def inlined(function: Function) -> Function:
     return cast(Function, numba.njit(nogil=True, error_model="numpy", _nrt=False, inline="always")(function))
 
 
-def _kept(function: Function, **options: bool) -> Function:
+def _kept_on_disk(function: Function, **options: bool) -> Function:
     folder = code_folder()
     if folder is not None:
         config.CACHE_DIR = str(folder)
@@ -89,10 +91,10 @@ def code_folder() -> Path | None:
 
     Numba runs whatever lies there, so it is None, and nothing is kept, where others can write, or this user cannot.
     """
-    given, home = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
-    folder = Path(given or "hedera/compiled")
+    named, home = os.environ.get("NUMBA_CACHE_DIR"), os.environ.get("XDG_CACHE_HOME")
+    folder = Path(named or "hedera/compiled")
     try:
-        base = folder if given else Path(home or Path("~/.cache").expanduser()) / folder
+        base = folder if named else Path(home or Path("~/.cache").expanduser()) / folder
         folder = base / sources(_ROOT)
         if not folder.is_dir():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -112,20 +114,20 @@ def _is_ours(about: os.stat_result) -> bool:
 
 def make_room(base: Path) -> None:
     """Remove the oldest folders in it that no sweep can still go on with."""
-    for old in sorted(base.iterdir(), key=lambda one: one.stat().st_mtime)[:-FOLDERS]:
+    for old in sorted(base.iterdir(), key=lambda folder: folder.stat().st_mtime)[:-FOLDERS]:
         if time.time() - old.stat().st_mtime > KEPT_S:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def sources(root: Path, seen: str = "") -> str:
+def sources(root: Path, run_at: str = "") -> str:
     """A hash of all that compiled functions call in other files than their own, and of all that Numba asks for;
-    ``seen``: where the files will be when they are run, if that is not ``root``.
+    ``run_at``: where the files will be when they are run, if that is not ``root``.
 
     The simulator's belong to it, though nothing calls them from elsewhere: Numba reads an index of what it has
     compiled before it looks whether the file has changed, and ends with an AttributeError where a type in there has
     another name by now.
     """
-    machine = (seen or str(root), sys.version, numba.__version__, get_host_cpu_name())
+    machine = (run_at or str(root), sys.version, numba.__version__, get_host_cpu_name())
     digest = hashlib.sha256(repr(machine).encode())
     for path in sorted(path for package in ("hedera", "topos", "simulator") for path in (root / package).glob("*.py")):
         digest.update(path.read_bytes() + b"\0")

@@ -73,15 +73,15 @@ def _settle_in_rounds(src: Int32, dst: Int32, num_hosts: int) -> Float64:
             blocked[nobody if share[sender] == share[receiver] else larger] = True
         # Flows blocked at both ends are kept, those blocked at one end settle by the other. One that is blocked at
         # neither settles as well, and as all flows of its NICs do, nothing more need be known about those.
-        kept = senders = receivers = 0
+        still_unsettled = senders = receivers = 0
         for i in range(left):
             both = flow[i]
             sender_blocked, receiver_blocked = blocked[both & 0xFFFFFFFF], blocked[both >> 32]
-            flow[kept] = by_sender[senders] = by_receiver[receivers] = both
-            kept += sender_blocked & receiver_blocked
+            flow[still_unsettled] = by_sender[senders] = by_receiver[receivers] = both
+            still_unsettled += sender_blocked & receiver_blocked
             senders += receiver_blocked & ~sender_blocked
             receivers += sender_blocked & ~receiver_blocked
-        left = kept
+        left = still_unsettled
         for i in range(senders):
             sender, receiver = by_sender[i] & 0xFFFFFFFF, by_sender[i] >> 32
             room[receiver] -= share[sender]

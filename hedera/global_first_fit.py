@@ -69,13 +69,13 @@ def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, 
     for flow in range(src.size):
         if core[flow] != UNASSIGNED:
             links = choice_links(src[flow], dst[flow], core[flow], layout)
-            least = demand[flow]
+            reserved = demand[flow]
             for link in links:
                 if link != NO_LINK:
-                    least = min(least, room[link])
-            settled[flow] = least != _FAILED
+                    reserved = min(reserved, room[link])
+            settled[flow] = reserved != _FAILED
             if settled[flow]:
-                take(room, links, least)
+                take(room, links, reserved)
     for flow in range(src.size):
         if not settled[flow]:
             core[flow] = first_path(src[flow], dst[flow], demand[flow], room, layout)

@@ -227,12 +227,12 @@ def jenkins(fields: Bytes, basis: int = 0) -> Hashes:
         for number in range(blocks.shape[1]):
             state = [word + blocks[:, number, place] for place, word in enumerate(state)]
             if (number + 1) * 12 <= length:
-                for one, taken, other, bits in _MIX:
-                    state[one] = (state[one] - state[taken]) ^ rotated(state[taken], bits)
+                for target, taken, other, bits in _MIX:
+                    state[target] = (state[target] - state[taken]) ^ rotated(state[taken], bits)
                     state[taken] = state[taken] + state[other]
             else:
-                for one, taken, bits in _FINAL:
-                    state[one] = (state[one] ^ state[taken]) - rotated(state[taken], bits)
+                for target, taken, bits in _FINAL:
+                    state[target] = (state[target] ^ state[taken]) - rotated(state[taken], bits)
     return state[2].astype(np.uint64)
 
 
@@ -295,8 +295,8 @@ def numbered(topo: Network, fields: str, flows: Any, salt: Hashes) -> Hashes:
 
 def rss_bytes(topo: Network, fields: str, flows: Any) -> Bytes:
     """What receive-side scaling has of a 5-tuple: no protocol."""
-    found = field_bytes(topo, fields, flows)
-    return np.delete(found, 8, axis=1) if fields == "5-tuple" else found
+    key = field_bytes(topo, fields, flows)
+    return np.delete(key, 8, axis=1) if fields == "5-tuple" else key
 
 
 FUNCTIONS: dict[str, Callable[[Network, str, Any, Hashes], Hashes]] = {

@@ -19,10 +19,12 @@ from topos.arrays import Float64, Int32
 from topos.links import NO_LINK, link_rates, path_links
 from topos.network import Network
 
+# Plain Python fills so few sooner than Numba is imported.
 PLAIN_ENTRIES = 100_000
-"""So few entries of paths (6 a flow and call) are filled sooner than Numba is imported."""
+"""Up to so many entries of paths (6 a flow and call) are filled by plain Python."""
+# More would take minutes.
 MAX_CHOICES = 200_000
-"""Flows times paths up to which `most_possible` is computed; more would take minutes."""
+"""Flows times paths up to which `most_possible` is computed."""
 
 
 def max_min_rates(
@@ -85,9 +87,9 @@ def alone_rates(
         rates: Float64 = np.where(links == NO_LINK, np.inf, link_mbps * link_rates(network)[links]).min(axis=1)
         return rates
     hosts, whole = network.num_hosts, LinkState(network)
-    pairs, which = np.unique(np.asarray(src, dtype=np.int64) * hosts + np.asarray(dst), return_inverse=True)
+    pairs, number = np.unique(np.asarray(src, dtype=np.int64) * hosts + np.asarray(dst), return_inverse=True)
     each = [sprayed_rates(whole, *np.divmod([pair], hosts), link_mbps, calls=pairs.size)[0] for pair in pairs.tolist()]
-    return np.array(each, dtype=np.float64)[which]
+    return np.array(each, dtype=np.float64)[number]
 
 
 @cache
@@ -106,7 +108,7 @@ def _fill(paths: Int32, capacity: Float64, part: Float64) -> Float64:
                 first[link + 1] += 1
     for link in range(capacity.size):
         first[link + 1] += first[link]
-    there = np.diff(first)
+    unsettled = np.diff(first)
     growing = np.zeros(capacity.size)  # how much faster than one flow's rate a link's load grows
     members = np.empty(first[-1], dtype=np.int32)
     end = first[:-1].copy()
@@ -122,12 +124,12 @@ def _fill(paths: Int32, capacity: Float64, part: Float64) -> Float64:
     room = capacity.copy()
     heap = [(0.0, np.int64(0)) for _ in range(0)]
     for link in range(capacity.size):
-        if there[link]:
+        if unsettled[link]:
             heap.append((room[link] / growing[link], np.int64(link)))
     heapify(heap)
     while heap:
         share, link = heappop(heap)
-        if not there[link]:
+        if not unsettled[link]:
             continue
         present = room[link] / growing[link]
         if present > share:
@@ -141,7 +143,7 @@ def _fill(paths: Int32, capacity: Float64, part: Float64) -> Float64:
                     if other >= 0:
                         room[other] = max(0.0, room[other] - share * part[flow, tier])
                         growing[other] -= part[flow, tier]
-                        there[other] -= 1
+                        unsettled[other] -= 1
     return rate
 
 

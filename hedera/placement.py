@@ -12,7 +12,7 @@ from hedera.linkstate import UNIT, LinkState
 from topos.arrays import Float64, Int32, Int64
 from topos.links import NO_LINK, Cores, num_links, path_links
 from topos.network import Network
-from traffic.textfile import running_own_code
+from traffic.user_files import running_own_code
 
 
 def in_units(demand: ArrayLike) -> Int64:
@@ -57,11 +57,11 @@ class Placement(Protocol):
 
 
 class OwnPlacement:
-    """What a user's class makes, as a `Placement`; ValueError, one sentence that begins with ``what``, where it
+    """What a user's class makes, as a `Placement`; ValueError, one sentence that begins with ``subject``, where it
     fails."""
 
-    def __init__(self, what: str, made: Any) -> None:
-        self.what = what
+    def __init__(self, subject: str, made: Any) -> None:
+        self.subject = subject
         self._made = made
 
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
@@ -70,7 +70,7 @@ class OwnPlacement:
         views = {name: getattr(flows, name).view() for name in LargeFlows.__dataclass_fields__}
         for view in views.values():
             view.flags.writeable = False
-        with running_own_code(self.what):
+        with running_own_code(self.subject):
             answer: Cores = self._made.place(LargeFlows(**views), links)
             return answer
 

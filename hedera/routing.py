@@ -25,7 +25,7 @@ from topos.arrays import Bool, Int64
 from topos.fattree import FatTree
 from topos.links import Cores, canonical_cores, edge_numbers
 from topos.network import Network
-from traffic.textfile import running_own_code, short
+from traffic.user_files import running_own_code, short
 
 
 class FiveTuples(NamedTuple):
@@ -37,8 +37,8 @@ class FiveTuples(NamedTuple):
     dst_port: Int64
     protocol: Int64
 
-    def take(self, which: NDArray[np.intp]) -> FiveTuples:
-        return FiveTuples(*(field[which] for field in self))
+    def take(self, positions: NDArray[np.intp]) -> FiveTuples:
+        return FiveTuples(*(field[positions] for field in self))
 
 
 class Routing(ABC):
@@ -160,17 +160,17 @@ class OwnRouting(Routing):
     """What a user's class makes, whose ``route(flow, links)`` gives a `NewFlow`'s core: once for each, in the order
     they come, and again when its path has failed. ValueError, one sentence, where it fails or gives none."""
 
-    def __init__(self, what: str, made: Any, tree: Network) -> None:
+    def __init__(self, subject: str, made: Any, tree: Network) -> None:
         super().__init__(tree)
-        self._what = what
+        self._subject = subject
         self.made = made
 
     def _choose(self, flows: FiveTuples) -> Int64:
         fields = zip(*(field.tolist() for field in flows), strict=True)
-        with running_own_code(self._what):
+        with running_own_code(self._subject):
             cores = [self.made.route(NewFlow(*flow), self.links) for flow in fields]
         most = self.tree.num_cores - 1
         for core in cores:
             if not isinstance(core, (int, np.integer)) or not 0 <= core <= most:
-                raise ValueError(f"{self._what}: route must answer with a core, 0 to {most}, not {short(str(core))}")
+                raise ValueError(f"{self._subject}: route must answer with a core, 0 to {most}, not {short(str(core))}")
         return self.links.detour(flows.src, flows.dst, cores).astype(np.int64)

@@ -111,7 +111,7 @@ class Scheduler:
 
     def _place(self, large: LargeFlows) -> Cores:
         answer = np.asarray(self.placement.place(large, self.links))
-        who = self.placement.what if isinstance(self.placement, OwnPlacement) else type(self.placement).__name__
+        who = self.placement.subject if isinstance(self.placement, OwnPlacement) else type(self.placement).__name__
         if answer.shape != large.key.shape or answer.dtype.kind not in "iu":
             raise ValueError(
                 f"{who}: place must answer with one whole number per flow, shape {large.key.shape}, "

@@ -56,7 +56,7 @@ def _static(name: str) -> Callable[..., Routing]:
 
 
 def _placement(
-    where: str, *wanted: str, elsewhere: str = ""
+    place: str, *wanted: str, elsewhere: str = ""
 ) -> Callable[[Network, np.random.Generator, Options], Placement]:
     """A class of hedera/, imported when it is built, of the tree and what it wants: rng, iterations. ``elsewhere``: the
     one for networks that are no fat-tree."""
@@ -64,9 +64,9 @@ def _placement(
     def build(tree: Network, rng: np.random.Generator, options: Options) -> Placement:
         from topos.fattree import FatTree
 
-        module, name = (where if isinstance(tree, FatTree) else elsewhere or where).split(":")
-        given = {"rng": rng, "iterations": options.iterations}
-        made: Placement = getattr(import_module(module), name)(tree, *(given[one] for one in wanted))
+        module, name = (place if isinstance(tree, FatTree) else elsewhere or place).split(":")
+        available = {"rng": rng, "iterations": options.iterations}
+        made: Placement = getattr(import_module(module), name)(tree, *(available[argument] for argument in wanted))
         return made
 
     return build
@@ -205,24 +205,24 @@ def with_hash(name: str, hash: str | None, others: bool = False) -> str:
     given, and with ``others`` where it can have none. ValueError, one sentence, where it cannot, or there is none."""
     if hash is None:
         return name
-    one, given = scheme(name), hash_of(hash)
-    if others and (one.hash is None or one.fixed or "@" in name):
+    base, wanted_hash = scheme(name), hash_of(hash)
+    if others and (base.hash is None or base.fixed or "@" in name):
         return name
-    hashed(one, given)
+    hashed(base, wanted_hash)
     return f"{name}@{hash}"
 
 
-def hashed(one: Scheme, hash: Hash) -> Scheme:
+def hashed(base: Scheme, hash: Hash) -> Scheme:
     """A scheme whose flows get their first paths by another hash; ValueError, one sentence, where it can have none."""
-    if one.hash is None or one.fixed or "@" in one.name:
-        why = "has a hash of its own" if one.hash else "chooses no path by a hash"
-        raise ValueError(f"--hash is for ecmp, ecmp-polarized and Hedera: scheme {one.name!r} {why}")
-    if one.name == POLARIZED and hash.salted:
-        raise ValueError(f"scheme {one.name!r} has one hash for all switches, and {hash} has a salt for each")
-    name = f"{one.name}@{hash}"
-    summary = f"{one.summary.partition(':')[0]}, first paths by {hash}"
+    if base.hash is None or base.fixed or "@" in base.name:
+        why = "has a hash of its own" if base.hash else "chooses no path by a hash"
+        raise ValueError(f"--hash is for ecmp, ecmp-polarized and Hedera: scheme {base.name!r} {why}")
+    if base.name == POLARIZED and hash.salted:
+        raise ValueError(f"scheme {base.name!r} has one hash for all switches, and {hash} has a salt for each")
+    name = f"{base.name}@{hash}"
+    summary = f"{base.summary.partition(':')[0]}, first paths by {hash}"
     return replace(
-        one, name=name, absolute=f"{one.absolute}@{hash}", summary=summary, routing=_Hashed(hash), hidden=True
+        base, name=name, absolute=f"{base.absolute}@{hash}", summary=summary, routing=_Hashed(hash), hidden=True
     )
 
 
@@ -234,12 +234,12 @@ def hash_of_scheme(name: str) -> Hash | None:
     return scheme(name).hash if file_of(name) is None else None
 
 
-def _split(one: Scheme, name: str, subflows: int) -> Scheme:
-    if one.nonblocking or one.gap_us is not None or not 2 <= subflows <= MAX_SUBFLOWS:
+def _split(base: Scheme, name: str, subflows: int) -> Scheme:
+    if base.nonblocking or base.gap_us is not None or not 2 <= subflows <= MAX_SUBFLOWS:
         raise ValueError(
             f"there is no scheme {name!r}: from 2 to {MAX_SUBFLOWS} sub-flows, of a scheme that chooses one path"
         )
-    return replace(one, name=name, absolute=name, hidden=True, subflows=subflows)
+    return replace(base, name=name, absolute=name, hidden=True, subflows=subflows)
 
 
 def scheme(name: str) -> Scheme:
@@ -257,7 +257,7 @@ def scheme(name: str) -> Scheme:
         return Scheme(name, "every flowlet by a path of its own", _ecmp, hidden=True, gap_us=int(gap[1]))
     path = file_of(name)
     if path is None:
-        from traffic.textfile import nearest
+        from traffic.user_files import nearest
 
         if name.endswith(".py"):
             raise ValueError(f"there is no scheme {name!r}: name the class in the file as well, {SPELLING}")
@@ -268,24 +268,24 @@ def scheme(name: str) -> Scheme:
         )
     absolute = f"{path.resolve()}:{name.rpartition(':')[2]}"
     cls = _own_class(name, path)
-    what = f"scheme {name!r}"
+    subject = f"scheme {name!r}"
 
-    def make(*given: object) -> Any:
-        from traffic.textfile import running_own_code
+    def make(*arguments: object) -> Any:
+        from traffic.user_files import running_own_code
 
-        with running_own_code(what):
-            return cls(*given)
+        with running_own_code(subject):
+            return cls(*arguments)
 
-    def scheduler(*given: object) -> Placement:
+    def scheduler(*arguments: object) -> Placement:
         from hedera.placement import OwnPlacement
 
-        return OwnPlacement(what, make(*given))
+        return OwnPlacement(subject, make(*arguments))
 
     def routing(tree: Network, seed: int, options: Options | None = None) -> Routing:
         from hedera.routing import OwnRouting
         from traffic.flows import Stream, generator
 
-        return OwnRouting(what, make(tree, generator(seed, Stream.PLACEMENT), options or Options()), tree)
+        return OwnRouting(subject, make(tree, generator(seed, Stream.PLACEMENT), options or Options()), tree)
 
     routes, places = hasattr(cls, "route"), hasattr(cls, "place")
     return Scheme(
@@ -300,8 +300,8 @@ def scheme(name: str) -> Scheme:
 
 def file_of(name: str) -> Path | None:
     """The file in the name of a user's own scheme; None for any other name."""
-    where = (by[1] if (by := _BY_HASH.fullmatch(name)) else name).rpartition(":")[0]
-    return Path(where) if where.endswith(".py") else None
+    file = (by[1] if (by := _BY_HASH.fullmatch(name)) else name).rpartition(":")[0]
+    return Path(file) if file.endswith(".py") else None
 
 
 def _own_class(name: str, path: Path) -> type:
@@ -309,22 +309,22 @@ def _own_class(name: str, path: Path) -> type:
     or ``route`` (`hedera.routing.OwnRouting`), or with both.
 
     It is imported in the user's process and in the controller; a job carries its file, and whoever carries out the
-    job does not import it (`traffic.textfile.believe_only`).
+    job does not import it (`traffic.user_files.believe_only`).
     """
-    from traffic.textfile import only_given, own_code
+    from traffic.user_files import own_code, reads_only_job_files
 
-    if only_given():
+    if reads_only_job_files():
         return _Elsewhere
-    what, attribute = f"scheme {name!r}", name.rpartition(":")[2]
-    cls = own_code(what, path, attribute)
-    methods = [one for one in ("place", "route") if callable(getattr(cls, one, None))]
+    subject, attribute = f"scheme {name!r}", name.rpartition(":")[2]
+    cls = own_code(subject, path, attribute)
+    methods = [method for method in ("place", "route") if callable(getattr(cls, method, None))]
     if not isinstance(cls, type) or not methods:
         reason = "not a class with a method place or route"
-        raise ValueError(f"{what}: {attribute or 'an empty name'} is {reason} in {path}")
+        raise ValueError(f"{subject}: {attribute or 'an empty name'} is {reason} in {path}")
     try:
         inspect.signature(cls).bind(None, None, None)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{what}: {attribute} cannot be made from (tree, rng, options): {error}") from None
+        raise ValueError(f"{subject}: {attribute} cannot be made from (tree, rng, options): {error}") from None
     return cls
 
 

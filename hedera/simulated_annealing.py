@@ -211,11 +211,11 @@ def _anneal(
         if best == 0:
             break
         number = np.uint64(8 * temperature)
-        one, other = _neighbour(host_at, half, seed, number)
-        a, b = core_of[one], core_of[other]
+        host_a, host_b = _neighbour(host_at, half, seed, number)
+        a, b = core_of[host_a], core_of[host_b]
         change = np.int64(0)
         steps = 0
-        for host, old, new in ((one, a, b), (other, b, a)):  # only the flows to these two
+        for host, old, new in ((host_a, a, b), (host_b, b, a)):  # only the flows to these two
             to, off, on = np.uint64(host), np.uint64(old), np.uint64(new)
             begin, end = np.uint64(first[to]), np.uint64(first[to + np.uint64(1)])
             if begin == end:
@@ -243,18 +243,18 @@ def _anneal(
             for step in range(steps - 1, -1, -1):
                 excess[np.uint64(link[step])] = was[step]
             continue
-        core_of[one], core_of[other] = b, a
-        host_at[pod[one] + b], host_at[pod[one] + a] = one, other
+        core_of[host_a], core_of[host_b] = b, a
+        host_at[pod[host_a] + b], host_at[pod[host_a] + a] = host_a, host_b
         energy += change
         if energy < best:
             best = energy
             since_best = 0
         else:
-            swaps[since_best, 0], swaps[since_best, 1] = one, other
+            swaps[since_best, 0], swaps[since_best, 1] = host_a, host_b
             since_best += 1
     for i in range(since_best - 1, -1, -1):
-        one, other = swaps[i, 0], swaps[i, 1]
-        core_of[one], core_of[other] = core_of[other], core_of[one]
+        host_a, host_b = swaps[i, 0], swaps[i, 1]
+        core_of[host_a], core_of[host_b] = core_of[host_b], core_of[host_a]
     return initial, best
 
 
@@ -263,13 +263,13 @@ def _neighbour(host_at: Int32, half: int, seed: np.uint64, number: np.uint64) ->
     """The two hosts whose cores to swap: one of the paper's three kinds of move, each as likely."""
     kind = below(3, bits(seed, number))
     a, b = bits(seed, number + np.uint64(1)), bits(seed, number + np.uint64(2))
-    where = bits(seed, number + np.uint64(3))
+    place_bits = bits(seed, number + np.uint64(3))
     cores = half * half
     if kind == 0:  # two hosts of a pod
-        row = below(2 * half, where) * cores
+        row = below(2 * half, place_bits) * cores
         i, j = two_below(cores, a, b)
         return row + i, row + j
-    row = below(2 * cores, where) * half  # of an edge switch's hosts, or of an aggregation switch's cores
+    row = below(2 * cores, place_bits) * half  # of an edge switch's hosts, or of an aggregation switch's cores
     i, j = two_below(half, a, b)
     if kind == 1 or bits(seed, number + np.uint64(4)) & np.uint64(1):
         return row + i, row + j  # two hosts of an edge switch, which are also the hosts that use it

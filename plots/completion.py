@@ -13,7 +13,7 @@ from plots.paired_tests import ALL_TRIES, VALID, difference
 from plots.pictures import files_written, picture
 from plots.style import colour, label, logarithmic, rounded, scheme_order
 from plots.summary import as_csv
-from record.completion import CLASSES, STATISTICS
+from record.completion_times import CLASSES, STATISTICS
 from record.output import plain_table
 from record.run import FlowRecord, Run
 from topos.arrays import Float64

@@ -129,7 +129,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "reasons": list(run.reasons),
         "remarks": list(run.remarks),
         "ways": ways(run),
-        "rules": [[rule.rule, rule.kept, rule.found, _limit(rule), rule.why_not or ""] for rule in run.rules],
+        "rules": [[rule.rule, rule.passed, rule.measured, _limit(rule), rule.why_not or ""] for rule in run.rules],
         "mbps": _round(run.bisection_mbps),
         "payload": _round(run.payload_mbps),
         "maxmin": _round(run.maxmin_mbps),
@@ -189,8 +189,8 @@ def _ways_back(run: Run) -> str:
 
 
 def _limit(rule: Rule) -> str:
-    most = "" if rule.most is None else f"at most {rule.most:g}"
-    return most if rule.least is None else f"at least {rule.least:g}"
+    most = "" if rule.maximum is None else f"at most {rule.maximum:g}"
+    return most if rule.minimum is None else f"at least {rule.minimum:g}"
 
 
 def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[Any]]:

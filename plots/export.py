@@ -17,7 +17,7 @@ from plots.summary import as_csv, published_k
 from plots.without_places import without_places
 from record.files import find_files, write_whole
 from record.run import ARCHIVE, CONNECTIONS, MAX_BYTES, QUEUES, FlowRecord, Run, decode, pack
-from traffic.textfile import read_regular
+from traffic.user_files import read_regular
 
 SETTINGS = "sweep.json"
 RUN_COLUMNS = ("run", "pattern", "scheme", "trial", "seed", "verdict")

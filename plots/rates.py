@@ -18,7 +18,7 @@ from hedera.schemes import CONTROL
 from plots.pictures import empty, save
 from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, scheme_order, short
 from record.options import pictures
-from record.output import progress_bar
+from record.progress import progress_bar
 from record.run import ARCHIVE, CONNECTIONS, QUEUES, Run
 
 if TYPE_CHECKING:

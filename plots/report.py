@@ -25,7 +25,7 @@ from plots.stored_sweep import Sweep, settings_of
 from plots.style import colour, house_style, image, label, option_name, scheme_order, setting_text, short
 from plots.summary import FEWEST, WINDOWS, summarise
 from plots.without_places import without_places
-from record.completion import CLASSES
+from record.completion_times import CLASSES
 from record.files import write_whole
 from record.options import Pictures, drawing, pictures
 from record.run import Fact, Run

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from record.errors import RunFailed
-from traffic.textfile import Unreadable, read_regular
+from traffic.user_files import Unreadable, read_regular
 
 _FOLDER = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _MOST_STEPS = 200

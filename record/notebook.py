@@ -1,24 +1,16 @@
-"""Results and progress in a Jupyter notebook: a table and a picture as HTML, a bar that fills.
+"""Results in a Jupyter notebook: a table and a picture as HTML.
 
 The picture is SVG of our own making, a line and a frame: matplotlib would take a third of a second for each result.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 _WIDTH, _HEIGHT, _LEFT, _BELOW = 460, 130, 46, 18
 """Of the picture, and the room for numbers in it, px."""
-
-
-def in_notebook() -> bool:
-    """Whether this process is a notebook's kernel."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    return shell is not None and hasattr(shell, "kernel")
 
 
 def table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -54,26 +46,3 @@ def rates(t: Sequence[float], mbps: Sequence[float], capacity_mbps: float, windo
         f'<text x="{_LEFT - 4}" y="{y(0):.1f}" text-anchor="end" {small}>0 Mb/s</text>'
         f'<text x="{_WIDTH - 4}" y="{_HEIGHT - 4}" text-anchor="end" {small}>{end:g} s</text></svg>'
     )
-
-
-@contextmanager
-def bar(label: str, total: float) -> Iterator[Callable[[float], None] | None]:
-    """In a notebook a bar that fills, and a function to call with the amount done; elsewhere None."""
-    if not in_notebook():
-        yield None
-        return
-    from IPython.display import HTML, display  # type: ignore[import-not-found]
-
-    def drawn(done: float) -> Any:
-        return HTML(f'<progress max="{total:g}" value="{done:g}"></progress> {escape(label)}')
-
-    shown, last = display(drawn(0), display_id=True), 0
-
-    def fill(done: float) -> None:
-        nonlocal last
-        if (now := int(100 * done / total)) != last:
-            last = now
-            shown.update(drawn(done))
-
-    yield fill
-    shown.update(HTML(""))

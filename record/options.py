@@ -14,35 +14,14 @@ from typing import Any
 import click
 
 from hedera.hashes import HASH_SPELLING, HASHES
-from record.completing import OF_FIELDS, schemes
 from record.errors import UserMistake
+from record.progress import quiet_option
+from record.shell_completion import OF_FIELDS, schemes
 from record.spec import options_of
 
 Command = Callable[..., Any]
 
 OUT = Path("results/runs/paper")
-_SILENT: ContextVar[bool] = ContextVar("silent", default=False)
-
-
-@contextmanager
-def silence(wanted: bool = True) -> Iterator[None]:
-    """Tell no progress while the block runs, as with ``--quiet``."""
-    token = _SILENT.set(wanted or quiet())
-    try:
-        yield
-    finally:
-        _SILENT.reset(token)
-
-
-def quiet() -> bool:
-    """Whether progress is not told: the present command has ``--quiet``, or `silence` was asked for."""
-    return _SILENT.get()
-
-
-def tell_user(sentence: str) -> None:
-    """A line of progress on standard error, unless --quiet."""
-    if not quiet():
-        click.echo(sentence, err=True)
 
 
 def in_words(function: Command) -> Command:
@@ -99,13 +78,6 @@ output = click.option(
 )
 
 
-quiet_option = click.option(
-    "--quiet",
-    is_flag=True,
-    expose_value=False,
-    callback=lambda context, option, wanted: context.with_resource(silence(wanted)),
-    help="No progress on standard error: only warnings, and what went wrong.",
-)
 parallel = options(
     click.option("--jobs", type=click.IntRange(1), help="Processes (default: one per core)."),
     cluster_option,

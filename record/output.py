@@ -1,4 +1,4 @@
-"""How results are written: rows as CSV, as JSON and as tables in the terminal, durations, progress."""
+"""How results are written: rows as CSV, as JSON and as tables in the terminal."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from record.files import write_whole
-from record.options import quiet
-from traffic.textfile import Unreadable, read_regular
+from traffic.user_files import Unreadable, read_regular
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -83,16 +81,3 @@ def wide_console() -> Console:
 
     console = Console()
     return console if console.is_terminal else Console(width=130)
-
-
-@contextmanager
-def progress_bar(label: str, total: float) -> Iterator[Callable[[float], None]]:
-    """A progress bar on standard error; yields a function to call with the amount done."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn())
-    # What is left is told from all that was seen, so with the machine's load.
-    with Progress(*columns, console=Console(stderr=True, quiet=quiet()), speed_estimate_period=3600.0) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda done: bar.update(task, completed=done)

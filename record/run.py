@@ -13,6 +13,7 @@ from __future__ import annotations
 import io
 import lzma
 import re
+import warnings
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import islice
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 from record.files import write_whole
 from record.spec import BAD, Name, Positive, RunSpec, options_of
 from topos.wire import DEFAULT_MTU, payload_share
-from traffic.textfile import Unreadable, read_regular
+from traffic.user_files import Unreadable, read_regular
 
 SCHEMA: Literal[2] = 2
 """Version of run.json."""
@@ -247,16 +248,29 @@ class Cpu(Record, frozen=True, kw_only=True):
         _same_length(self.t, self.idle_percent)
 
 
-class Rule(Record, frozen=True):
-    """A rule of the verdict: whether the run ``kept`` it (None: not applied, for the reason ``why_not``), the value
-    ``found``, and the range for it, at ``least`` or at ``most``."""
+_RULE_IN_FILES = {"passed": "kept", "measured": "found", "minimum": "least", "maximum": "most"}
+"""Names of a rule's fields here, and in run.json."""
+
+
+class Rule(Record, frozen=True, rename=_RULE_IN_FILES):
+    """A rule of the verdict: whether the run ``passed`` it (None: it was not applied, for the reason ``why_not``), the
+    value that was ``measured``, and the range for it, a ``minimum`` or a ``maximum``. In run.json these four have the
+    names kept, found, least and most."""
 
     rule: Name
-    kept: bool | None = None
-    found: float | None = None
-    least: float | None = None
-    most: float | None = None
+    passed: bool | None = None
+    measured: float | None = None
+    minimum: float | None = None
+    maximum: float | None = None
     why_not: Sentence | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        """A field by the name that it had until 2.0, and has in run.json: it is there for one more release."""
+        for field, earlier in _RULE_IN_FILES.items():
+            if name == earlier:
+                warnings.warn(f"record.run.Rule.{earlier} is called {field} now", DeprecationWarning, stacklevel=2)
+                return getattr(self, field)
+        raise AttributeError(f"a rule has no {name}")
 
 
 class FullLinks(Record, frozen=True, kw_only=True):
@@ -480,7 +494,7 @@ class Run(Record, frozen=True, kw_only=True):
     def may_be_tried_again(self) -> bool:
         """Whether another try may help: not if the run counts, and not if no rule of speed could be applied, because
         the next run would be just as short."""
-        return not self.valid and (self.judged or any(rule.found is not None for rule in self.rules if rule.why_not))
+        return not self.valid and (self.judged or any(rule.measured is not None for rule in self.rules if rule.why_not))
 
     @property
     def pattern(self) -> str:

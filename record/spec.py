@@ -320,9 +320,9 @@ class Experiment:
         return drawn
 
     def user_files(self) -> dict[str, str]:
-        """What a job takes along: the content of the files that scheme and traffic name (`traffic.textfile.given`).
-        ValueError, one sentence, where one cannot be read."""
-        from traffic.textfile import MAX_CODE_BYTES, read_text
+        """What a job takes along: the content of the files that scheme and traffic name, for
+        `traffic.user_files.job_files`. ValueError, one sentence, where one cannot be read."""
+        from traffic.user_files import MAX_CODE_BYTES, read_text
         from traffic.workload import read_files
 
         files = read_files(self.traffic, self.topo, self.seed)
@@ -381,10 +381,10 @@ def own(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
     FILE.graphml or ns-3's FILE.txt, of which it is said once what was made of it. Only the user's own process reads or
     runs a file; others make the network of its rows, which came with a job or, for a controller, in an open file.
     ValueError, one sentence, for one that is none."""
-    from traffic.textfile import MAX_CODE_BYTES, given, own_code, read_text, running_own_code
+    from traffic.user_files import MAX_CODE_BYTES, job_files, own_code, read_text, running_own_code
 
-    if spelled in given or spelled.startswith(OPEN):
-        rows = given[spelled] if spelled in given else read_text(Path(spelled), MAX_CODE_BYTES)
+    if spelled in job_files or spelled.startswith(OPEN):
+        rows = job_files[spelled] if spelled in job_files else read_text(Path(spelled), MAX_CODE_BYTES)
         return _made(spelled, rows, oversubscribe)
     if path := file_of(spelled):
         what, name = f"topology {spelled!r}", spelled.rpartition(":")[2]

@@ -29,7 +29,7 @@ from traceback import extract_tb
 from typing import TypeVar, cast
 
 from record.errors import UnfitMachine, UserMistake, WorkerFailed, tell_warnings, warned
-from record.output import progress_bar
+from record.progress import progress_bar
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
@@ -54,7 +54,8 @@ def run_tasks(
     scheduler; its workers must have this project installed, and ``jobs`` is ignored. ``function`` must be
     importable (pickled by name).
 
-    Raises what a task raises, at once; RuntimeError when processes keep dying; and what `cluster` and `told` raise.
+    Raises what a task raises, at once; RuntimeError when processes keep dying; and what `cluster` and
+    `errors_of_workers` raise.
     """
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(tasks))
     answers: dict[int, Answer] = {}
@@ -67,8 +68,8 @@ def run_tasks(
             waiting = [n for n in range(len(tasks)) if n not in answers]
             if not waiting:
                 break
-            there = told(on_worker) if address else nullcontext()
-            with suppress(BrokenProcessPool), workers(jobs, address) as executor, there:
+            in_words = errors_of_workers(on_worker) if address else nullcontext()
+            with suppress(BrokenProcessPool), workers(jobs, address) as executor, in_words:
                 call = partial(submit, executor, on_worker, fingerprint()) if address else executor.submit
                 number = {call(function, tasks[n]): n for n in waiting}
                 for future in as_completed(number):
@@ -87,8 +88,8 @@ def workers(jobs: int, address: str | None = None) -> Iterator[Executor]:
             yield executor
         return
     # Spawned, not forked: a fork would copy the locks of this process's threads.
-    spawn, told = get_context("spawn"), tuple(warned)
-    with ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_begin, initargs=(told,)) as pool:
+    spawn, already_told = get_context("spawn"), tuple(warned)
+    with ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_begin, initargs=(already_told,)) as pool:
         try:
             yield pool
         except BrokenProcessPool:  # a worker died, and the pool with it; what it had finished is kept
@@ -148,7 +149,8 @@ class _Call:
 
 
 def submit(executor: Executor, function: Callable[..., Answer], *arguments: object) -> Future[Answer]:
-    """Call a function, known by its name, on a worker of a cluster; `told` says what its answer may raise."""
+    """Call a function, known by its name, on a worker of a cluster. `errors_of_workers` says what its answer may
+    raise."""
     # Dask loads a task's function and arguments before the task begins, and a worker that does not know them ends:
     # nobody would be told why. pickle.loads is known to all, and what it raises is the task's.
     return executor.submit(pickle.loads, pickle.dumps(_Call(function, arguments)))
@@ -169,7 +171,7 @@ def require_fit(same_code: bool) -> None:
 
 
 @contextmanager
-def told(function: Callable[..., object]) -> Iterator[None]:
+def errors_of_workers(function: Callable[..., object]) -> Iterator[None]:
     """What the answers of ``function``, on workers of a cluster, raise in the block, as what a user is told.
 
     Raises WorkerFailed for a task that was lost with one worker too many; UnfitMachine where a worker does not know the

@@ -246,7 +246,7 @@ fetch_pox='place=$HOME/.cache/hedera/pox && mkdir -p "$place.fetching" && cd "$p
     git cat-file -e "$2" 2>/dev/null || timeout 300 git fetch -q --depth 1 "$1" "$2"; } &&
     git checkout -q --force --detach "$2" && [ "$(git rev-parse HEAD)" = "$2" ] && mv -T "$place.fetching" "$place"'
 if [ -n "$pox" ] && ! as_user "$env/bin/python" -I -c "import sys; sys.path.insert(0, '.')
-from controllers.pox_main import find_pox; sys.exit(find_pox() is None)" 2>/dev/null; then
+from harness.network.machine import find_pox; sys.exit(find_pox() is None)" 2>/dev/null; then
     say "fetching POX from $pox_source"
     GIT_TERMINAL_PROMPT=0 as_user sh -c "$fetch_pox" sh "$pox_source" "$pox_commit" 9>&- 2>"$log" ||
         fail "POX could not be fetched from $pox_source ($(tail -n 1 "$log")): on a machine that reaches it, git clone -b halosaur $pox_source, and copy that to ~/pox here"

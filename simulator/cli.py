@@ -16,8 +16,8 @@ from msgspec.structs import asdict
 
 from hedera.schemes import with_hash
 from record.files import write_whole
-from record.options import field_options, hash_option, in_words, json_option, quiet_option
-from record.output import progress_bar
+from record.options import field_options, hash_option, in_words, json_option
+from record.progress import progress_bar, quiet_option
 from simulator.config import Config
 
 
@@ -61,9 +61,9 @@ def simulate(as_json: bool, record: Path | None, trials: int, scheme: str, hash:
         result = simulation.run(done)
     what = _what(config)
     if (collective := result.collective()) is not None:
-        from record import completion
+        from record.completion_times import in_words as collective_in_words
 
-        click.echo(f"{what} {completion.in_words(collective)}")
+        click.echo(f"{what} {collective_in_words(collective)}")
     if collective is None or np.isinf(result.size_bytes).any():
         share = result.bisection_mbps / result.capacity_mbps
         click.echo(

@@ -89,7 +89,7 @@ class Result:
         Time counts from the tick in which a flow starts. A flow that the end of the run has cut off counts with what
         it would have taken had it gone on at what it has alone. Classes are by the size at 1 Gb/s.
         """
-        from record.completion import by_class
+        from record.completion_times import by_class
 
         config = self.config
         begin, end = config.window_s
@@ -106,7 +106,7 @@ class Result:
     def collective(self) -> Collective | None:
         if self.graph is None:
             return None
-        from record.completion import completed
+        from record.completion_times import completed
 
         return completed(self.graph, self.start_s, self.end_s, self.config.link_mbps)
 

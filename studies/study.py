@@ -32,11 +32,11 @@ from record.options import (
     parallel,
     picture_options,
     pictures,
-    quiet_option,
     seeds_option,
     to_write,
 )
 from record.output import conclude, plain_table, write_csv
+from record.progress import quiet_option
 from record.tasks import run_tasks
 from topos.arrays import Float64
 

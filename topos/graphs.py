@@ -39,8 +39,8 @@ _SPEED = re.compile(r"([0-9.]+(?:e[+-]?[0-9]+)?)\s*([kmgt]?)(?:i?b(?:it)?(?:ps|/
 
 
 def plan_of(text: str, suffix: str) -> GraphPlan:
-    """The network of a file's text. ValueError, one sentence, for what is no such graph, and for one that cannot be a
-    network here."""
+    """The network of a file's text. ValueError, one sentence, for text that is not such a graph, and for one that
+    cannot be a network here."""
     if suffix not in SUFFIXES:
         raise ValueError(f"graphs are read from {', '.join(SUFFIXES)}")
     if not text.strip():
@@ -74,7 +74,7 @@ def _of_graphml(text: str) -> nx.Graph:
 
     if re.search("<!(DOCTYPE|ENTITY)", text):
         raise ValueError("it declares what GraphML does without (DOCTYPE)")
-    nodes, links = (len(re.findall(rf"<(?:\w+:)?{what}[\s/>]", text)) for what in ("node", "edge"))
+    nodes, links = (len(re.findall(rf"<(?:\w+:)?{tag}[\s/>]", text)) for tag in ("node", "edge"))
     _bounded(nodes, links)
     try:
         graph = nx.parse_graphml(text)
@@ -100,8 +100,8 @@ def _of_ns3(text: str) -> nx.Graph:
     nodes, switches, links = map(int, lines[0])
     _bounded(nodes, links)
     if len(lines[1]) != switches or len(lines) - 2 < links:
-        there = f"{len(lines[1]):,} and {len(lines) - 2:,}"
-        raise ValueError(f"it says {switches:,} switches and {links:,} links, and has {there}: it is cut")
+        counts = f"{len(lines[1]):,} and {len(lines) - 2:,}"
+        raise ValueError(f"it says {switches:,} switches and {links:,} links, and has {counts}: it is cut")
     graph = nx.MultiGraph()
     graph.add_nodes_from((str(number), {"role": "host"}) for number in range(nodes))
     graph.add_nodes_from((number, {"role": "switch"}) for number in lines[1])
@@ -165,10 +165,10 @@ class GraphPlan:
         return cables
 
     def _capacity(self, a: Hashable, b: Hashable, data: dict[str, Any]) -> float | None:
-        told = next((data[name] for name in CAPACITIES if data.get(name) not in (None, "")), None)
-        if told is None:
+        capacity_text = next((data[name] for name in CAPACITIES if data.get(name) not in (None, "")), None)
+        if capacity_text is None:
             return None
-        match = _SPEED.fullmatch(str(told).strip()) if not isinstance(told, bool) else None
+        match = _SPEED.fullmatch(str(capacity_text).strip()) if not isinstance(capacity_text, bool) else None
         unit = str(data.get("LinkSpeedUnits") or "") if "LinkSpeedRaw" not in data else ""
         try:
             number = float(match[1]) if match else math.nan
@@ -176,8 +176,10 @@ class GraphPlan:
             number = math.nan
         power = "kmgt".find((match[2] or unit[:1]).lower() or "-") + 1 if match else 0
         if not 0 < number < math.inf:
-            told = str(told)[:40]
-            raise ValueError(f"the link between {self._label[a]!r} and {self._label[b]!r} has no capacity {told!r}")
+            capacity_text = str(capacity_text)[:40]
+            raise ValueError(
+                f"the link between {self._label[a]!r} and {self._label[b]!r} has no capacity {capacity_text!r}"
+            )
         return number * 1000.0**power
 
     def _refuse_pieces(self) -> None:
@@ -198,21 +200,21 @@ class GraphPlan:
     ) -> dict[Hashable, Hashable]:
         """The hosts with the switch that each is at; ``in_file`` says whether they are nodes."""
         ones = [node for node, data in graph.nodes(data=True) if _is_host(node, data)]
-        how = f"its hosts are the {len(ones)} nodes that are named so"
+        host_rule = f"its hosts are the {len(ones)} nodes that are named so"
         if not ones:
             ones = [node for node in graph if len(self._beside[node]) == 1]
-            how = f"its hosts are the {len(ones)} nodes with one link"
+            host_rule = f"its hosts are the {len(ones)} nodes with one link"
             at_ends = set(ones)
             # The ends of a wide area's network are no hosts: they have links of many kinds.
-            if len({told for pair, told in capacity.items() if not at_ends.isdisjoint(pair)}) > 1:
+            if len({mbps for pair, mbps in capacity.items() if not at_ends.isdisjoint(pair)}) > 1:
                 ones = []
         self.in_file = 2 <= len(ones) < len(graph)
         if not self.in_file:
             self.said = [f"it has no hosts: one is put at each of its {len(graph)} nodes"]
             return {node: node for node in graph}
-        self.said, there = [how], set(ones)
+        self.said, hosts = [host_rule], set(ones)
         for host in ones:
-            if len(self._beside[host]) != 1 or self._beside[host][0] in there:
+            if len(self._beside[host]) != 1 or self._beside[host][0] in hosts:
                 to = ", ".join(self._label[node] for node in islice(self._beside[host], 3))
                 raise ValueError(f"host {self._label[host]!r} has links to {to}: a host has one link here, to a switch")
         return {host: self._beside[host][0] for host in ones}
@@ -221,19 +223,19 @@ class GraphPlan:
         self, capacity: dict[tuple[Hashable, Hashable], float | None], of_hosts: set[frozenset[Hashable]]
     ) -> list[tuple[str, str, float]]:
         """The cables between switches with their rates, over that of hosts' cables."""
-        own = {told for pair, told in capacity.items() if frozenset(pair) in of_hosts}
+        own = {mbps for pair, mbps in capacity.items() if frozenset(pair) in of_hosts}
         if len(own) > 1:
             raise ValueError("its hosts' links have several capacities, and here all have --bw")
-        between = {pair: told for pair, told in capacity.items() if frozenset(pair) not in of_hosts}
-        known = [told for told in between.values() if told is not None]
-        unit = next((one for one in own if one is not None), max(known, default=1.0))
+        between = {pair: mbps for pair, mbps in capacity.items() if frozenset(pair) not in of_hosts}
+        known = [mbps for mbps in between.values() if mbps is not None]
+        unit = next((mbps for mbps in own if mbps is not None), max(known, default=1.0))
         if known:
-            what = "its hosts' links have" if own != {None} and own else "the largest capacity is"
-            self.said.append(f"{what} --bw, all others in proportion")
+            reference = "its hosts' links have" if own != {None} and own else "the largest capacity is"
+            self.said.append(f"{reference} --bw, all others in proportion")
         if known and len(known) < len(between):
             self.said.append(f"{len(between) - len(known)} links without a capacity have --bw")
         name = self._name
-        return [(name[a], name[b], 1.0 if told is None else told / unit) for (a, b), told in between.items()]
+        return [(name[a], name[b], 1.0 if mbps is None else mbps / unit) for (a, b), mbps in between.items()]
 
     def links(self) -> Iterator[tuple[int | str, str, float]]:
         yield from ((host, self._name[switch], 1.0) for host, switch in enumerate(self._at))
@@ -258,13 +260,13 @@ class GraphPlan:
         before: dict[Hashable, list[Hashable]] = {first: []}
         reached = [first]
         for _ in range(BETWEEN):
-            found: dict[Hashable, list[Hashable]] = {}
+            further: dict[Hashable, list[Hashable]] = {}
             for node in reached:
                 for beside in self._beside[node]:
                     if beside in self._name and beside not in before:
-                        found.setdefault(beside, []).append(node)
-            before |= found
-            reached = list(found)
+                        further.setdefault(beside, []).append(node)
+            before |= further
+            reached = list(further)
         return before
 
 

@@ -162,7 +162,7 @@ def _opposite(network: Network, link: int) -> int:
 
 _FORM = re.compile(r"(?P<kind>link|switch):(?P<what>[^@:]+)@(?P<at>[^@:]+)(:(?P<until>[^@:]+))?", re.DOTALL | re.ASCII)
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-HOW = "a failure is link:A-B@SECONDS or switch:NAME@SECONDS, with :UNTIL appended if it is repaired"
+FAULT_SPELLING = "a failure is link:A-B@SECONDS or switch:NAME@SECONDS, with :UNTIL appended if it is repaired"
 
 
 @dataclass(frozen=True)
@@ -179,12 +179,12 @@ class Fault:
     def __post_init__(self) -> None:
         if not 0 <= self.at < self.until:
             raise ValueError(
-                f"a failure must begin at 0 s or later, and end after it begins: {self.what} from {self.at:g} s "
+                f"a failure must begin at 0 s or later, and end after it begins: {self.name} from {self.at:g} s "
                 f"to {self.until:g} s does not"
             )
 
     @property
-    def what(self) -> str:
+    def name(self) -> str:
         """``link:A-B`` or ``switch:NAME``."""
         return f"{'link' if len(self.ends) == 2 else 'switch'}:{'-'.join(self.ends)}"
 
@@ -200,15 +200,15 @@ def parse(text: str, tree: Network, seconds: float) -> Fault:
     switch or cable, a cable to a host, a time outside the run."""
     match = _FORM.fullmatch(text)
     if match is None:
-        raise ValueError(f"{HOW}, not {_shown(text)}")
+        raise ValueError(f"{FAULT_SPELLING}, not {_shown(text)}")
     ends = tuple(match["what"].split("-"))
     if len(ends) != (2 if match["kind"] == "link" else 1):
-        raise ValueError(f"{HOW}, not {_shown(text)}")
+        raise ValueError(f"{FAULT_SPELLING}, not {_shown(text)}")
     for name in ends:
         if name in tree and tree.layer(name) == "host":
             raise ValueError(f"{name} is a host; it has only one cable, which nothing can replace")
         if name not in tree:
-            like = {tree.layer(one): one for one in reversed(tree.switches)}
+            like = {tree.layer(switch): switch for switch in reversed(tree.switches)}
             examples = ", ".join(
                 f"{like[layer]} ({layer})" for layer in ("edge", "aggregation", "core") if layer in like
             )
@@ -217,7 +217,7 @@ def parse(text: str, tree: Network, seconds: float) -> Fault:
             )
     times = [word for word in (match["at"], match["until"]) if word is not None]
     if not all(map(_NUMBER.fullmatch, times)):
-        raise ValueError(f"{HOW}, and SECONDS a number, not {_shown(text)}")
+        raise ValueError(f"{FAULT_SPELLING}, and SECONDS a number, not {_shown(text)}")
     if not all(0 <= float(time) < seconds for time in times):
         raise ValueError(f"{_shown(text)} is outside the run, which lasts from 0 to {seconds:g} s")
     fault = Fault(ends, *map(float, times))

@@ -139,13 +139,13 @@ class PlannedNetwork(Cabling):
             self._cables.append(Link(lower, ports[lower], upper, ports[upper]))
 
     def _find_paths(self, plan: Any) -> None:
-        link = {(one.lower, one.upper): number for number, one in enumerate(self._cables)}
+        link = {(cable.lower, cable.upper): number for number, cable in enumerate(self._cables)}
         link |= {(upper, lower): self.num_cables + number for (lower, upper), number in link.items()}
         first = np.unique(self.edge, return_index=True)[1].tolist()
         self._paths: dict[tuple[int, int], list[tuple[str, ...]]] = {}
         for a, b in product(range(self._edges), repeat=2):
-            given = plan.paths(first[a], first[b]) if a != b else [self.switches[a : a + 1]]
-            paths = self._paths[a, b] = [tuple(map(str, path)) for path in given]
+            planned = plan.paths(first[a], first[b]) if a != b else [self.switches[a : a + 1]]
+            paths = self._paths[a, b] = [tuple(map(str, path)) for path in planned]
             ends, between = (self.switches[a], self.switches[b]), f"from host {first[a]} to host {first[b]}"
             if not paths or len(set(paths)) < len(paths):
                 raise ValueError(f"{between} there is no path, or one of them twice")
@@ -174,7 +174,7 @@ class PlannedNetwork(Cabling):
 
     def _scale(self, oversubscribe: float) -> None:
         between = self._cables[self.num_hosts :]
-        ends = [self._number[one.lower] for one in between] + [self._number[one.upper] for one in between]
+        ends = [self._number[cable.lower] for cable in between] + [self._number[cable.upper] for cable in between]
         rates = np.tile(self.rates[self.num_hosts :], 2)
         out = np.bincount(np.array(ends, dtype=np.int64), weights=rates, minlength=len(self.switches))
         self.rates[self.num_hosts :] *= (np.bincount(self.edge) / out[: self._edges]).max() / oversubscribe
@@ -232,7 +232,7 @@ class PlannedNetwork(Cabling):
     def two_tiers(self) -> bool:
         """Whether each path goes by one switch without hosts, as in a leaf-spine: packets may take any at any time."""
         middle = {path[1:-1] for (a, b), paths in self._paths.items() if a != b for path in paths}
-        return all(len(one) == 1 and self._number[one[0]] >= self._edges for one in middle)
+        return all(len(switches) == 1 and self._number[switches[0]] >= self._edges for switches in middle)
 
     def path_cores(self, src: int, dst: int) -> range:
         return range(int(self.count[self.edge[src], self.edge[dst]]))
@@ -261,7 +261,7 @@ class Rows:
 
 
 def read(text: str) -> Rows:
-    """Raises msgspec.DecodeError for what is no such plan."""
+    """Raises msgspec.DecodeError for text that is not such a plan."""
     import msgspec  # which a class's handout does without
 
     return msgspec.json.decode(text, type=Rows)

@@ -50,7 +50,7 @@ import numpy as np
 
 from topos.network import Network, NonBlocking
 from traffic.flows import LASTING, MAX_FLOW_BYTES, Flows, Stream, columns, generator
-from traffic.textfile import given, own_code, read_text, running_own_code, short
+from traffic.user_files import job_files, own_code, read_text, running_own_code, short
 
 MAX_CSV_BYTES = 20_000_000
 """Larger files are refused."""
@@ -116,8 +116,8 @@ def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> F
             src, dst = (_host(value, network) if is_csv else _address(value, network) for value in values[:2])
             rows.extend((src, dst, *_times(src, dst, *values[2:])))
     except ValueError as error:
-        where = f"{path} line {number}" if not own else f"{path} flow {number - 2}"
-        raise ValueError(f"{where}: {error}") from None
+        place = f"{path} line {number}" if not own else f"{path} flow {number - 2}"
+        raise ValueError(f"{place}: {error}") from None
     if not rows:
         raise ValueError(f"{path} holds no flow, only a header in line {number}")
     src, dst, start_s, size_bytes = np.array(rows).reshape(-1, 4).T
@@ -148,8 +148,8 @@ def _of_ns3(text: str, first: str, network: Network) -> Flows | None:
     if not rows:
         return None
     if len(rows) < 4 * int(first):
-        there = f"{int(first):,} flows, and has {len(rows) // 4:,}"
-        raise ValueError(f"it looks like ns-3's flow.txt, and is cut: it says {there}")
+        counts = f"{int(first):,} flows, and has {len(rows) // 4:,}"
+        raise ValueError(f"it looks like ns-3's flow.txt, and is cut: it says {counts}")
     src, dst, start_s, size_bytes = np.array(rows).reshape(-1, 4).T
     return columns(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
 
@@ -176,7 +176,7 @@ def _in_another_form(text: str, first: str) -> list[str] | None:
         except (ValueError, RecursionError):
             raise ValueError(f"it looks like JSON or a list of Python's, and is no JSON; {hint}") from None
         lists = list(document.values()) if isinstance(document, dict) else []
-        if not lists or any(not isinstance(one, list) or any(type(to) is not int for to in one) for one in lists):
+        if not lists or any(not isinstance(to, list) or any(type(host) is not int for host in to) for to in lists):
             raise ValueError(f'it is JSON, of which {{"0": [1, 2]}} is read, receivers by sender; {hint}')
         return [f"{src},{dst}" for src, receivers in document.items() for dst in receivers]
     if re.match(r"(import|from|def|class|@\w+|\w+ *=)[\s\[({]|\"{3}|'{3}", first):
@@ -274,17 +274,17 @@ def file_of_own(spec: str) -> Path | None:
 
 def own_flows(spec: str, network: Network, seed: int) -> Flows:
     """The flows of a spec FILE.py:FUNCTION. Raises ValueError, one sentence, for whatever does not work."""
-    return listed_in(given[spec] if spec in given else own_rows(spec, network, seed), spec, network, own=True)
+    return listed_in(job_files[spec] if spec in job_files else own_rows(spec, network, seed), spec, network, own=True)
 
 
 def own_rows(spec: str, network: Network, seed: int) -> str:
     """What the function returns, as CSV. ValueError as above."""
-    what = f"traffic {spec!r}"
+    subject = f"traffic {spec!r}"
     file, function = spec.rsplit(":", 1)
-    flows_of = own_code(what, Path(file), function)
+    flows_of = own_code(subject, Path(file), function)
     if not callable(flows_of):
-        raise ValueError(f"{what}: there is no function {function} in {file}")
-    with running_own_code(what):
+        raise ValueError(f"{subject}: there is no function {function} in {file}")
+    with running_own_code(subject):
         return _rows(flows_of, network.tree if isinstance(network, NonBlocking) else network, seed)
 
 

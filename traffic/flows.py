@@ -141,9 +141,9 @@ class Flows:
         """The same flows behind ``first`` others: what they wait for is numbered anew."""
         return replace(self, after=np.where(self.after == NOBODY, NOBODY, self.after + first))
 
-    def take(self, which: NDArray[np.intp] | Bool | slice) -> Flows:
+    def take(self, positions: NDArray[np.intp] | Bool | slice) -> Flows:
         """The flows at these positions. They are no longer numbered in turn, so ``first`` says nothing then."""
-        return replace(self, **{name: getattr(self, name)[which] for name in COLUMNS})
+        return replace(self, **{name: getattr(self, name)[positions] for name in COLUMNS})
 
 
 COLUMNS = tuple(field.name for field in fields(Flows) if field.name != "first")
@@ -211,15 +211,15 @@ class PortCycle:
         self._ports: Int32 = rng.permutation(np.arange(first, LAST_PORT + 1, dtype=np.int32))
         self._next = rng.integers(0, self._ports.size, num_hosts)
 
-    def ports(self, src: Int32, given: Int32) -> Int32:
-        """The next port of each flow's host, int32 (flows,); those that are ``given`` (not 0) stay."""
-        asking = np.flatnonzero(given == 0)
+    def ports(self, src: Int32, ports_given: Int32) -> Int32:
+        """The next port of each flow's host, int32 (flows,); those that are ``ports_given`` (not 0) stay."""
+        asking = np.flatnonzero(ports_given == 0)
         hosts = src[asking]
         order = np.argsort(hosts, kind="stable")
         _, first, count = np.unique(hosts[order], return_index=True, return_counts=True)
         turn = np.empty(hosts.size, dtype=np.int64)  # the how-manieth of its host each one is
         turn[order] = np.arange(hosts.size) - np.repeat(first, count)
-        ports: Int32 = given.copy()
+        ports: Int32 = ports_given.copy()
         ports[asking] = self._ports[(self._next[hosts] + turn) % self._ports.size]
         np.add.at(self._next, hosts, 1)
         return ports

@@ -107,9 +107,9 @@ class FlowGraph:
         """
         flows = np.flatnonzero(~self.computes)
         key = (self.lane[flows].astype(np.int64) * self.num_hosts + self.src[flows]) * self.num_hosts + self.dst[flows]
-        pairs, which = np.unique(key, return_inverse=True)
+        pairs, index = np.unique(key, return_inverse=True)
         number = np.full(len(self), -1, dtype=np.int64)
-        number[flows] = which
+        number[flows] = index
         return (pairs // self.num_hosts % self.num_hosts).astype(np.int32), number
 
     def on(self, host: Int32, num_hosts: int, name: str) -> FlowGraph:
@@ -185,20 +185,20 @@ class FlowGraph:
         The longest chain of waits, each flow alone; and every host's bytes, sent or received, from the earliest moment
         at which it can begin.
         """
-        took = self.size_bytes * 8e-6 / link_mbps
+        alone_s = self.size_bytes * 8e-6 / link_mbps
         start = self.delay_s.copy()
         order = np.argsort(self.level[self.waiting], kind="stable")
         waiting, before = self.waiting[order], self.before[order]
         for edges in np.split(np.arange(order.size), np.flatnonzero(np.diff(self.level[waiting])) + 1):
             late, early = waiting[edges], before[edges]
-            np.maximum.at(start, late, self.delay_s[late] + start[early] + took[early])
-        least, flows = float((start + took).max()), ~self.computes
+            np.maximum.at(start, late, self.delay_s[late] + start[early] + alone_s[early])
+        least_s, flows = float((start + alone_s).max()), ~self.computes
         for host in (self.src[flows], self.dst[flows]):
             begin = np.full(self.num_hosts, np.inf)
             np.minimum.at(begin, host, start[flows])
-            load = np.bincount(host, took[flows], self.num_hosts)
-            least = max(least, float((begin + load)[load > 0].max(initial=0.0)))
-        return least
+            load = np.bincount(host, alone_s[flows], self.num_hosts)
+            least_s = max(least_s, float((begin + load)[load > 0].max(initial=0.0)))
+        return least_s
 
     def _last_at(self, host: Int32) -> Int64:
         """The nodes that none waits for which their own ``host`` has a part in, their sender or their receiver."""

@@ -109,15 +109,15 @@ def draw(spec: str, topology: Network | int, seed: int = 0, flows_per_host: int 
         draws = [first] + [_PATTERNS[name].flows(argument, network, rng) for _ in range(flows_per_host - 1)]
     except ValueError as error:
         raise ValueError(f"traffic {spec!r}: {error}") from None
-    src = np.concatenate([one.src for one in draws])
-    dst = np.concatenate([one.dst for one in draws])
+    src = np.concatenate([matrix.src for matrix in draws])
+    dst = np.concatenate([matrix.dst for matrix in draws])
     if flows_per_host > 1:
         by_sender = np.argsort(src, kind="stable")
         src, dst = src[by_sender], dst[by_sender]
     if keep < 1:
         count = max(1, round(src.size * keep))
-        kept = np.sort(generator(seed, Stream.PATTERN, 1).permutation(src.size)[:count])
-        src, dst = src[kept], dst[kept]
+        chosen = np.sort(generator(seed, Stream.PATTERN, 1).permutation(src.size)[:count])
+        src, dst = src[chosen], dst[chosen]
     return Matrix(src, dst, network.num_hosts, spec)
 
 
@@ -137,9 +137,9 @@ def _parse(spec: str) -> tuple[str, str]:
     return name, argument
 
 
-def _whole(argument: str, what: str, lowest: int, highest: int) -> int:
+def _whole(argument: str, meaning: str, lowest: int, highest: int) -> int:
     if not re.fullmatch(r"[0-9]{1,18}", argument) or not lowest <= int(argument) <= highest:
-        raise ValueError(f"it needs {what} from {lowest:,} to {highest:,}, not {argument!r}")
+        raise ValueError(f"it needs {meaning} from {lowest:,} to {highest:,}, not {argument!r}")
     return int(argument)
 
 
@@ -175,8 +175,8 @@ def _staggered(argument: str, network: Network, rng: np.random.Generator) -> Mat
     src = _hosts(network).astype(np.int64)
     # One draw chooses among the three places. A second draw for those not on the edge switch would leave the
     # pod EDGE * POD too few.
-    where = rng.random(total)
-    on_edge, in_pod = where < edge, (where >= edge) & (where < edge + pod)
+    drawn = rng.random(total)
+    on_edge, in_pod = drawn < edge, (drawn >= edge) & (drawn < edge + pod)
     # The receivers of each place form one run of host numbers, with a hole of ``hole`` hosts in it: the host
     # itself, its edge switch, or its pod.
     hole = np.where(on_edge, 1, np.where(in_pod, half, pod_size))

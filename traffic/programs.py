@@ -86,7 +86,7 @@ class FlowReport:
         if self.total is not None:
             return self.total.bits_per_s / 1e6
         seconds = self.intervals[-1].end_s
-        return sum(one.bytes for one in self.intervals) * 8e-6 / seconds if seconds > 0 else 0.0
+        return sum(interval.bytes for interval in self.intervals) * 8e-6 / seconds if seconds > 0 else 0.0
 
     def began(self, started: float) -> float:
         """When the flow began (seconds since the epoch), whose client was started at ``started``.
@@ -103,7 +103,7 @@ class FlowReport:
     @property
     def per_second_mbps(self) -> tuple[float, ...]:
         """Rate in Mb/s of each whole second since the flow began."""
-        return tuple(one.bits_per_s / 1e6 for one in self.intervals)
+        return tuple(interval.bits_per_s / 1e6 for interval in self.intervals)
 
 
 def parse_report(text: str, port: int = SERVER_PORT) -> dict[tuple[str, int], FlowReport]:
@@ -111,7 +111,7 @@ def parse_report(text: str, port: int = SERVER_PORT) -> dict[tuple[str, int], Fl
 
     ``port`` is the server's, which tells the two ends apart: iperf 2.0.13 names the local end first, 2.1
     always the client. Lines that sum over flows, and lines of anything else (warnings, "connect failed: Connection
-    refused"), are left out, as is a last line without its line end, which was cut off when the process was killed.
+    refused"), are skipped, and so is a last line without its line end, which was cut off when the process was killed.
     """
     lines: dict[tuple[str, int, str], list[Interval]] = {}
     for line in text[: text.rfind("\n") + 1].splitlines():
@@ -198,9 +198,8 @@ class Series:
 def parse_samples(text: str) -> dict[str, Series]:
     """The samples by interface, in the order in which bwm-ng names them.
 
-    The first sample of each interface is left out: no time has passed before it and its rates are 0. So are
-    the ``total`` rows, and a last line without its line end, which was cut off. Raises ValueError, naming the
-    line, for a line that is not bwm-ng's.
+    The ``total`` rows are skipped, and so is a last line without its line end, which was cut off. Raises ValueError,
+    naming the line, for a line that is not bwm-ng's.
     """
     rows: dict[str, list[tuple[float, float, float]]] = {}
     for number, line in enumerate(text[: text.rfind("\n") + 1].splitlines(), start=1):
@@ -217,6 +216,7 @@ def parse_samples(text: str) -> dict[str, Series]:
             rows.setdefault(columns[1], []).append(sample)
     series = {}
     for interface, samples in rows.items():
+        # No time has passed before an interface's first sample, and its rates are 0.
         t, out_mbps, in_mbps = np.array(samples[1:], dtype=np.float64).reshape(-1, 3).T
         series[interface] = Series(t, out_mbps, in_mbps)
     return series

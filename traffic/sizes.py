@@ -36,7 +36,7 @@ import numpy as np
 
 from topos.arrays import Float64
 from traffic.flows import MAX_FLOW_BYTES
-from traffic.textfile import given, read_text, short
+from traffic.user_files import job_files, read_text, short
 
 SPELLINGS = (
     "web-search",
@@ -99,7 +99,7 @@ def file_of(spelling: str) -> Path | None:
     if not spelling or spelling in _empirical() or spelling.startswith(("fixed:", "exponential:")):
         return None
     named = "/" in spelling or re.search(r"\.(csv|txt|tcl|cdf|dat)$", spelling, re.I)
-    return Path(spelling) if named or spelling in given or Path(spelling).exists() else None
+    return Path(spelling) if named or spelling in job_files or Path(spelling).exists() else None
 
 
 def _through(name: str, size: Float64, below: Float64) -> SizeLaw:
@@ -132,7 +132,7 @@ def _from_file(path: Path) -> SizeLaw:
 def points_of(text: str) -> tuple[Float64, Float64]:
     """Sizes in bytes and shares of flows from 0 to 1 of a text in one of the forms above, float64 (points,) both.
 
-    ValueError, the end of a sentence, for what is no distribution.
+    ValueError, the end of a sentence, for text that is not a distribution.
     """
     if text.count("\n") > MAX_POINTS:
         raise ValueError(f"it has more than {MAX_POINTS:,} lines")

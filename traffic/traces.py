@@ -61,7 +61,7 @@ import numpy as np
 from topos.arrays import Int64
 from traffic.flows import MAX_FLOW_BYTES
 from traffic.graph import MAX_FILE_BYTES, FlowGraph, all_to_all, around, bounded, part
-from traffic.textfile import given, read_bytes, read_text, short
+from traffic.user_files import job_files, read_bytes, read_text, short
 
 MAX_RANKS = 1_000_000
 
@@ -91,8 +91,8 @@ class Op(NamedTuple):
 def read_goal(path: str | Path, name: str = "") -> FlowGraph:
     """The graph of a file, ``name`` in sentences about it; its hosts are the ranks.
 
-    Raises ValueError, one sentence, with the line where there is one, for what is no GOAL, is too large, says what
-    cannot be simulated (any sender, any tag), or would hang: a send without a receive, a circle.
+    Raises ValueError, one sentence, with the line where there is one, for text that is not GOAL, is too large, says
+    what cannot be simulated (any sender, any tag), or would hang: a send without a receive, a circle.
     """
     schedule = _Schedule(str(path))
     for number, line in _lines(read_text(Path(path), MAX_FILE_BYTES)):
@@ -132,7 +132,7 @@ class _Schedule:
         self.requires: list[tuple[int, int]] = []
         self.starts: list[tuple[int, int]] = []
         self.end_markers = 0
-        self._seen: set[int] = set()
+        self._read_ranks: set[int] = set()
         self._labels: dict[str, int] = {}
 
     def take(self, number: int, line: str) -> None:
@@ -165,9 +165,9 @@ class _Schedule:
                 raise ValueError(f"there are from 1 to {MAX_RANKS:,} ranks")
         elif match := _RANK.fullmatch(line):
             self.rank, self._labels = int(match[1]), {}
-            if self.rank >= self.num_ranks or self.rank in self._seen:
+            if self.rank >= self.num_ranks or self.rank in self._read_ranks:
                 raise ValueError(f"rank {self.rank} is there already, or not below num_ranks")
-            self._seen.add(self.rank)
+            self._read_ranks.add(self.rank)
         else:
             raise ValueError(f"{short(line)} is in no rank")
 
@@ -210,18 +210,18 @@ def _graph(schedule: _Schedule, name: str) -> FlowGraph:
             end[number] = end[sent]
         else:
             before[end[number]].add(end[sent])
-    for waiting, one in schedule.requires:
-        before[start.get(waiting, end[waiting])].add(end[one])
+    for waiting, awaited in schedule.requires:
+        before[start.get(waiting, end[waiting])].add(end[awaited])
     for number, node in start.items():
         before[end[number]].add(node)
-    for waiting, one in schedule.starts:
-        before[start.get(waiting, end[waiting])].add(start[one])
-    delay, gone = _fused(rows, before)
-    kept = [node for node in range(len(rows)) if node not in gone]
-    place = {node: n for n, node in enumerate(kept)}
-    src, dst, size, _ = np.array([rows[node] for node in kept], dtype=np.int64).T
-    edges = [(place[node], place[one]) for node in kept for one in sorted(before[node])]
-    seconds = np.array([delay[node] for node in kept]) / 1e9
+    for waiting, awaited in schedule.starts:
+        before[start.get(waiting, end[waiting])].add(start[awaited])
+    delay, merged = _fused(rows, before)
+    remaining = [node for node in range(len(rows)) if node not in merged]
+    place = {node: n for n, node in enumerate(remaining)}
+    src, dst, size, _ = np.array([rows[node] for node in remaining], dtype=np.int64).T
+    edges = [(place[node], place[awaited]) for node in remaining for awaited in sorted(before[node])]
+    seconds = np.array([delay[node] for node in remaining]) / 1e9
     return FlowGraph.of(name, schedule.num_ranks, src, dst, size, seconds, *np.array(edges).reshape(-1, 2).T)
 
 
@@ -231,16 +231,16 @@ def _fused(rows: list[tuple[int, int, int, int]], before: list[set[int]]) -> tup
     for waited in before:
         for node in waited:
             followers[node] += 1
-    delay, gone = [row[3] for row in rows], set[int]()
+    delay, merged = [row[3] for row in rows], set[int]()
     for node, (_, _, size, _) in enumerate(rows):
         while size and len(before[node]) == 1:
-            (one,) = before[node]
-            if rows[one][2] or followers[one] > 1 or one in gone:
+            (awaited,) = before[node]
+            if rows[awaited][2] or followers[awaited] > 1 or awaited in merged:
                 break
-            gone.add(one)
-            delay[node] += delay[one]
-            before[node] = before[one]
-    return delay, gone
+            merged.add(awaited)
+            delay[node] += delay[awaited]
+            before[node] = before[awaited]
+    return delay, merged
 
 
 def matched(ops: list[Op], where: Callable[[Op], str]) -> dict[int, int]:
@@ -284,8 +284,8 @@ _FLOW = re.compile(
 def read_htsim(path: str | Path, name: str = "") -> FlowGraph:
     """The graph of a file, ``name`` in sentences about it; its hosts are the nodes.
 
-    Raises ValueError, one sentence, with the line where there is one, for what is no such matrix, is cut short, too
-    large, or has failures or triggers, which are not read.
+    Raises ValueError, one sentence, with the line where there is one, for text that is not such a matrix, is cut short,
+    too large, or has failures or triggers, which are not read.
     """
     head, text = dict[str, int](), read_text(Path(path), MAX_FILE_BYTES)
     rows: list[tuple[int, int, int, float, int]] = []
@@ -347,19 +347,19 @@ def _messages() -> dict[str, Any]:
 def traces_of(prefix: str) -> list[Path]:
     """The files of a trace that are there, by rank; PREFIX.0.et where there is none."""
     start = str(Path(prefix))
-    names = list(given) or [str(path) for path in Path(prefix).parent.glob("*.et")]
+    names = list(job_files) or [str(path) for path in Path(prefix).parent.glob("*.et")]
     matches = [
         re.fullmatch(r"\.(0|[1-9][0-9]{0,6})\.et", name[len(start) :]) for name in names if name.startswith(start)
     ]
-    ranks = {int(one[1]) for one in matches if one}
+    ranks = {int(match[1]) for match in matches if match}
     return [Path(f"{start}.{rank}.et") for rank in sorted(ranks) or [0]]
 
 
 def read_chakra(prefix: str, name: str = "") -> FlowGraph:
     """The graph of the traces PREFIX.0.et, PREFIX.1.et ..., ``name`` in sentences about it; its hosts are the ranks.
 
-    Raises ValueError, one sentence, with the file and the node where there is one, for what is no such trace, is too
-    large, says what cannot be simulated, or would hang: a rank that has no part in a collective, a circle.
+    Raises ValueError, one sentence, with the file and the node where there is one, for files that are not such a trace,
+    are too large, say what cannot be simulated, or would hang: a rank that has no part in a collective, a circle.
     """
     paths = traces_of(prefix)
     trace, left = _Trace(paths), MAX_FILE_BYTES
@@ -431,31 +431,31 @@ class _Trace:
             ids.extend([*node.ctrl_deps, *node.data_deps])
             self.waiting.extend([len(self.ops)] * waits)
             self.ops.append(self._op(rank, node))
-        for waiting, one in zip(self.waiting[len(self.before) :], ids, strict=True):
-            if one not in places:
-                raise ValueError(f"{self.where(self.ops[waiting])} depends on node {one}, which is not there")
-            self.before.append(places[one])
+        for waiting, awaited in zip(self.waiting[len(self.before) :], ids, strict=True):
+            if awaited not in places:
+                raise ValueError(f"{self.where(self.ops[waiting])} depends on node {awaited}, which is not there")
+            self.before.append(places[awaited])
 
     def _op(self, rank: int, node: Any) -> Op:
-        where = f"{self.paths[rank]} node {node.id}"
+        place = f"{self.paths[rank]} node {node.id}"
         if node.type == _COMP or node.type in _NO_TIME:
             return Op("calc", rank, -1, node.duration_micros * 1000 if node.type == _COMP else 0, 0, node.id)
         if node.type not in (_SEND, _RECV, _COLL):
-            raise ValueError(f"{where}: there is no type {node.type} of nodes")
-        attributes = {one.name: one for one in node.attr}
+            raise ValueError(f"{place}: there is no type {node.type} of nodes")
+        attributes = {attribute.name: attribute for attribute in node.attr}
         kind, size, src, dst, tag = (_number(attributes.get(name)) for name in _NUMBERS)
         if size is None or not 0 <= size <= MAX_FLOW_BYTES:
-            raise ValueError(f"{where} has no comm_size that can be true")
+            raise ValueError(f"{place} has no comm_size that can be true")
         size = max(1, size)
         if node.type != _COLL:
-            what, end, peer = ("send", "comm_dst", dst) if node.type == _SEND else ("recv", "comm_src", src)
+            kind_of_op, end, peer = ("send", "comm_dst", dst) if node.type == _SEND else ("recv", "comm_src", src)
             if peer is None or not 0 <= peer < len(self.paths):
-                raise ValueError(f"{where}: its {end} is none of the ranks 0 to {len(self.paths) - 1}")
-            return Op(what, rank, peer, size, tag or 0, node.id)
+                raise ValueError(f"{place}: its {end} is none of the ranks 0 to {len(self.paths) - 1}")
+            return Op(kind_of_op, rank, peer, size, tag or 0, node.id)
         if kind not in COLLECTIVES:
-            raise ValueError(f"{where}: comm_type {kind} is not simulated, but {', '.join(COLLECTIVES.values())} are")
+            raise ValueError(f"{place}: comm_type {kind} is not simulated, but {', '.join(COLLECTIVES.values())} are")
         if b"involved_dim" in attributes and not all(attributes[b"involved_dim"].bool_list.values):
-            raise ValueError(f"{where}: a collective over some dimensions of a network (involved_dim) is not simulated")
+            raise ValueError(f"{place}: a collective over some dimensions of a network (involved_dim) is not simulated")
         group = attributes[b"pg_name"].string_val.decode(errors="backslashreplace") if b"pg_name" in attributes else ""
         ranks = self.groups.setdefault("" if group == "0" else group, {})
         ranks.setdefault(rank, []).append(len(self.ops))
@@ -501,7 +501,7 @@ class _Trace:
         delay[:nodes] = [op.size / 1e9 if op.kind == "calc" else 0.0 for op in ops]
         late = np.concatenate([start[np.array(self.waiting, dtype=np.int64)], *waiting])
         early = np.concatenate([np.array(self.before, dtype=np.int64), *before])
-        senders, receivers, sizes = (np.concatenate(one) for one in (src, dst, size))
+        senders, receivers, sizes = (np.concatenate(columns) for columns in (src, dst, size))
         return FlowGraph.of(name, len(self.paths), senders, receivers, sizes, delay, late, early)
 
     def _together(self) -> list[Int64]:

@@ -44,8 +44,8 @@ from traffic import collectives, flowfile, patterns, poisson
 from traffic.flows import FIRST_PORT, LASTING, NOTHING, Flow, Flows, Matrix, PortCycle, joined, source_ports
 from traffic.graph import MAX_FILE_BYTES, FlowGraph
 from traffic.poisson import Arrivals
-from traffic.textfile import nearest, read_bytes, read_text
 from traffic.traces import traces_of
+from traffic.user_files import nearest, read_bytes, read_text
 
 SPELLINGS: dict[str, str] = {
     **patterns.SPELLINGS,
@@ -175,7 +175,8 @@ def workload(
 
 
 def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
-    """What a job takes along: `traffic.textfile.given` of the files that a spec names, and the rows of own patterns.
+    """What a job takes along for `traffic.user_files.job_files`: the files that a spec names, and the rows of own
+    patterns.
 
     ValueError, one sentence, where one cannot be read.
     """
@@ -267,20 +268,20 @@ def _with_ports(parts: list[Part], seed: int) -> tuple[Flows, Flows]:
 
 def _in_order(sources: list[Iterator[Flows]]) -> Iterator[Flows]:
     """Several streams of flows as one, each of which is in the order of starts, without reading far ahead."""
-    held: list[tuple[Flows, Iterator[Flows]]] = []
+    pending: list[tuple[Flows, Iterator[Flows]]] = []
     for source in sources:
-        held += [(block, source) for block in [next(source, None)] if block is not None]
-    while held:
+        pending += [(block, source) for block in [next(source, None)] if block is not None]
+    while pending:
         # What is known of every stream up to here is complete.
-        horizon = min(block.start_s[-1] for block, _ in held)
+        horizon = min(block.start_s[-1] for block, _ in pending)
         ready: list[Flows] = []
-        kept: list[tuple[Flows, Iterator[Flows]]] = []
-        for block, source in held:
+        still_pending: list[tuple[Flows, Iterator[Flows]]] = []
+        for block, source in pending:
             count = int(np.searchsorted(block.start_s, horizon, side="right"))
             ready.append(block.take(slice(count)))
             rest = block.take(slice(count, None)) if count < len(block) else next(source, None)
             if rest is not None:
-                kept.append((rest, source))
-        held = kept
+                still_pending.append((rest, source))
+        pending = still_pending
         together = ready[0] if len(ready) == 1 else joined(ready)
         yield together.take(np.argsort(together.start_s, kind="stable"))

@@ -18,7 +18,7 @@ import click
 
 from harness import root
 from harness.cli import help_stubs
-from record import completing  # noqa: F401, which tells click how Bash asks
+from record import shell_completion  # noqa: F401, which tells click how Bash asks
 from record.errors import status_of, tell_warnings
 from virtual import cache
 
@@ -28,7 +28,9 @@ _COMMANDS = {
     "clean": ("harness.cli.machine", "clean", "Remove what killed runs of this project left on the machine."),
     "collective": ("studies.paper.collective", "command", "Simulate collectives, and export them to other simulators."),
     "compare": ("harness.cli.report", "compare", "Compare sweeps: how shares of the control change."),
-    "completion-script": ("record.completing", "completion_script", "Have your shell complete commands and names."),
+    "completion-script": (
+        "record.shell_completion", "completion_script", "Have your shell complete commands and names.",
+    ),
     "completion": ("studies.paper.open_questions", "completion", "Simulate FCT slowdown against load, by flow size."),
     "completion-growth": ("studies.paper.growth", "completion_growth", "Simulate FCT slowdown by network size."),
     "demo": ("harness.cli.run", "demo", "A first look: the control, ECMP and Hedera."),
@@ -162,9 +164,10 @@ def _tell(meanings: Mapping[str, str]) -> None:
 
 # --- the process ------------------------------------------------------------------------------------------------------
 
+# Tearing down takes a second or two. Neither a key pressed twice nor a terminal that sends two signals as it closes may
+# cut it short.
 PATIENCE_S = 5.0
-"""A second Ctrl-C within this time is ignored. Tearing down takes a second or two, and neither a key pressed twice
-nor a terminal that sends two signals as it closes may cut it short."""
+"""A second Ctrl-C within this time is ignored."""
 _last_s = float("-inf")
 
 
@@ -184,9 +187,9 @@ def _interrupt(number: int, frame: object) -> None:
 def main() -> None:
     """Entry point of the `hedera` command. Exit status: 0 done, 1 invalid or failed, 2 wrong use, 3 unfit machine."""
     # SIGHUP (the terminal closes) and SIGTERM tear the network down as Ctrl-C does; what nohup ignores stays ignored.
-    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(each) is not signal.SIG_IGN:
-            signal.signal(each, _interrupt)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _interrupt)
     tell_warnings()
     cache.settle()
     help_stubs.stub_if_help(_COMMANDS)

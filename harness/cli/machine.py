@@ -17,13 +17,15 @@ from rich.table import Table
 
 from harness import root
 from harness.doctor import examine
-from harness.network.footprint import Cleaned
+from harness.network.cleanup import Cleaned
 from record.errors import RunFailed, UserMistake, printable
 from record.files import is_alive, left_by, remove_partial, remove_tree
-from record.options import field_options, json_option, quiet_option, tell_user, to_write
+from record.options import field_options, json_option, to_write
+from record.progress import quiet_option, tell_user
 from record.spec import RunSpec
 from virtual.kernel import shipped
 
+# Another command may be writing a file below the same folder. It writes without a pause.
 STILL_S = 60.0
 """A half-written file that has not grown for so long is abandoned."""
 
@@ -40,8 +42,8 @@ def clean(results: tuple[Path, ...]) -> None:
         for folder in folders if not is_alive(owner) else ():
             cleaned.note(folder, remove_tree(folder))
     for folder in results or (Path("results/runs"),):
-        for gone in remove_partial(folder, STILL_S):
-            cleaned.note(gone, None)
+        for file in remove_partial(folder, STILL_S):
+            cleaned.note(file, None)
     for line in cleaned.removed:
         click.echo(printable(f"removed {line}"))
     if cleaned.left:
@@ -188,9 +190,9 @@ def build(kernel_name: str, ship: bool) -> None:
     from virtual.kernel.build import build
 
     for name in shipped.KERNELS if kernel_name == "both" else (kernel_name,):
-        made = build(tell_user, name, ship=ship)
-        says = f"Linux {made.release} in {made.mode} mode, from {made.source}: {made.linux}, sha256 {made.sha256}"
-        click.echo(f"{name}: {says}")
+        result = build(tell_user, name, ship=ship)
+        kind = f"Linux {result.release} in {result.mode} mode, from {result.source}"
+        click.echo(f"{name}: {kind}: {result.linux}, sha256 {result.sha256}")
 
 
 @kernel.command()

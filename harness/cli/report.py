@@ -13,8 +13,9 @@ from plots import label
 from plots.style import setting_text
 from record.errors import RunFailed, one_line
 from record.files import find_files
-from record.options import field_options, in_words, json_option, picture_options, pictures, tell_user, to_write
+from record.options import field_options, in_words, json_option, picture_options, pictures, to_write
 from record.output import plain_table
+from record.progress import tell_user
 from simulator.config import Config
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
     first = next(iter(comparison.conditions))
     title = f"Shares of the control in %, means over the patterns; differences to {first} in points"
     headings = ["patterns", "seeds", "runs", "share", "difference", "95 %", "largest"]
-    made = plain_table(title, "scheme", "folder", *options, *headings, left=2 + len(options))
+    table = plain_table(title, "scheme", "folder", *options, *headings, left=2 + len(options))
     for row in rows:
         conditions = row["conditions"]
         cells = [row["scheme"] if row["folder"] == first else "", row["folder"]]
@@ -201,8 +202,8 @@ def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
         ]
         cells.append("" if row["low_points"] is None else f"{row['low_points']:+.1f} to {row['high_points']:+.1f}")
         cells.append(f"{_points(row['largest_points'])} {label(row['largest_pattern'] or '')}".strip())
-        made.add_row(*map(escape, cells))
-    return made
+        table.add_row(*map(escape, cells))
+    return table
 
 
 def _points(value: float | None) -> str:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from record.completing import completing, patterns, schemes
-from record.options import cluster_option, field_options, hash_option, json_option, options, quiet_option, tell_user
+from record.options import cluster_option, field_options, hash_option, json_option, options
+from record.progress import quiet_option, tell_user
+from record.shell_completion import completing, patterns, schemes
 from record.spec import RunSpec
 from traffic.patterns import split_specs
 
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
     from plots.compare_sweeps import VariedSweep
     from record.run import Run
 
+# Every flow of it crosses the core, and the paper has bars for it, which are marked beside ours.
 PATTERN = "published:stride4"
-"""The demo's pattern. Every flow of it crosses the core, and the paper has bars for it, which are marked beside
-ours."""
+"""The demo's pattern."""
 SCHEMES = "nonblocking,ecmp,hedera-sa"
+# It is enough for seven rounds of scheduling, of which the first is before the measured part.
 SECONDS = 15.0
-"""How long the demo's traffic lasts. It is enough for seven rounds of scheduling, of which the first is before the
-measured part."""
+"""How long the demo's traffic lasts."""
 SUITES = ("figure9", "replication", "several-flows", "dynamic", "table2", "all")
 """The names in `harness.sweep.SUITES`. They are written here again because a help must not wait for that module."""
 
@@ -91,7 +92,7 @@ def _outcome(result: Run) -> str:
     if result.bisection_mbps is None or result.payload_mbps is None:
         return f"{run_name}: no result"
     if result.collective is not None and all(flow.size_bytes for flow in result.flows):
-        from record.completion import in_words
+        from record.completion_times import in_words
 
         return f"{run_name}: {in_words(result.collective)}, {result.verdict}"
     carried, most = result.payload_mbps, result.payload_capacity_mbps
@@ -191,8 +192,8 @@ def demo(time: str, seed: int, results: Path) -> VariedSweep:
     tell_user("three runs of the same 16 flows: on one big switch (the control), by ECMP's hash, and moved by Hedera")
     # A folder for each: unlike runs are not mixed.
     name = f"demo-{kind}" + (f"-seed{seed}" if seed != 1 else "")
-    made = library.sweep(
+    swept = library.sweep(
         1, SECONDS, patterns=[PATTERN], schemes=SCHEMES, name=name, results=results, show=True, time=kind, seed=seed
     )
     click.echo(f"the picture: {results / name / FOLDER / 'figure9.png'}")
-    return made
+    return swept

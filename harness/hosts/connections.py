@@ -21,6 +21,8 @@ from typing import Any
 HEADER = struct.Struct("!QQ")
 NUMBER = struct.Struct("!Q")
 BLOCK = bytes(1 << 16)
+# What waits in a socket when the run ends is not sent any longer, and delays the end of a flow that lasts. A block is
+# written at a time, so a socket with less would run dry between two of them.
 UNSENT_BYTES = 1 << 16
 """How much of a flow waits in the socket at most, beyond what is under way (TCP_NOTSENT_LOWAT)."""
 NOTSENT_LOWAT = 25
@@ -38,21 +40,21 @@ class Flow:
         self.lasts = size is None
         self.left = 0 if size is None else max(size, HEADER.size)
         self.header = HEADER.pack(number, self.left)
-        self.due = 0.0
+        self.scheduled = 0.0
         self.start: float | None = None
         self.connected: float | None = None
         self.sent_again = 0
 
-    def record(self, outcome: str, end: float, again: int = 0, rtt_us: int = 0) -> dict[str, Any]:
+    def record(self, outcome: str, end: float, retransmissions: int = 0, rtt_us: int = 0) -> dict[str, Any]:
         """What became of the flow, by the names of a line that `harness.run.traffic.Sent` reads."""
         return {
             "number": self.number,
-            "asked": self.due,
+            "asked": self.scheduled,
             "start": self.start,
             "connected": self.connected,
             "end": end,
             "how": outcome,
-            "retransmissions": again,
+            "retransmissions": retransmissions,
             "rtt_us": rtt_us,
         }
 
@@ -94,7 +96,8 @@ class Outgoing:
             yield from self.end(_words(error))
 
     def _write(self) -> None:
-        """Hand over what the socket takes. Only a flow's last segment is shorter than the others (MSG_MORE)."""
+        """Hand over what the socket takes."""
+        # With MSG_MORE the kernel fills each segment before it sends it, so that only a flow's last one is shorter.
         wants = IN
         try:
             while self.queue:
@@ -123,9 +126,9 @@ class Outgoing:
         while len(self.answers) >= NUMBER.size:
             (number,) = NUMBER.unpack_from(self.answers)
             self.answers = self.answers[NUMBER.size :]
-            again, rtt_us = tcp_info(self.socket)
+            retransmissions, rtt_us = tcp_info(self.socket)
             flow = self.unanswered.pop(number)
-            yield flow.record("done", time.monotonic(), again - flow.sent_again, rtt_us)
+            yield flow.record("done", time.monotonic(), retransmissions - flow.sent_again, rtt_us)
 
     def finish(self) -> None:
         """The flow that lasts has lasted: no more is written, and what is written still arrives."""
@@ -134,15 +137,17 @@ class Outgoing:
         self.socket.shutdown(socket.SHUT_WR)
 
     def end(self, outcome: str) -> Iterator[dict[str, Any]]:
-        now, again, rtt_us = time.monotonic(), 0, 0
+        now, retransmissions, rtt_us = time.monotonic(), 0, 0
         if not self.lost:
-            again, rtt_us = tcp_info(self.socket)
+            retransmissions, rtt_us = tcp_info(self.socket)
+            # A reset drops what waits in the socket. To close it would first have that sent, through queues that are
+            # full.
             if outcome == "cut off":
-                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset
+                self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             self.socket.close()
         self.lost = outcome
         for flow in self.flows:
-            yield flow.record(outcome, now, again - flow.sent_again, rtt_us)
+            yield flow.record(outcome, now, retransmissions - flow.sent_again, rtt_us)
         self.queue.clear()
         self.unanswered.clear()
 
@@ -208,8 +213,9 @@ class Incoming:
         self.bins[place] += count
 
     def _wake_later(self) -> None:
-        """Not for every segment, which at 10 Mb/s comes every 1.2 ms and costs the machine more than all the rest, but
-        for the flow's last byte. Ends of flows and of BIN_S are told apart all the same."""
+        """Have the kernel wake this program when so much has come, or the flow's last byte."""
+        # At 10 Mb/s a segment comes every 1.2 ms, and to be woken for each costs the machine more than all the rest.
+        # What comes in 10 ms (`harness.run.traffic.WAKE_S`) still tells the ends of flows and of BIN_S apart.
         if self.closed:
             return
         left = 1 if self.size is None else self.size - self.bytes if self.size else self.wake_bytes

@@ -37,9 +37,15 @@ if not __package__:  # started as a program, which sees nothing but the standard
 
 from harness.hosts.connections import IN, OUT, Flow, Incoming, Outgoing, outgoing_socket
 
+# Every flow of a run may be to one host and come at once. A call beyond the backlog would be lost, and TCP makes it
+# again only after a second.
 BACKLOG = 4096
+"""So many calls may wait to be accepted."""
+# The programs of all hosts are started in turn, so others may not listen yet when the first one calls them.
 CONNECT_S, AGAIN_S = 30.0, 0.05
-"""For how long a host tries to connect, and after how long it tries again: the other hosts may not listen yet."""
+"""For how long a host tries to connect, and after how long it tries again."""
+# A program that goes resets what still arrives, and the other host would take a flow that was cut off for one that
+# failed.
 GOODBYE_S = 0.2
 """Every host stays so long after END, so that what is cut off has ended at both its hosts before one of them goes."""
 
@@ -56,7 +62,7 @@ class Peer:
         self.standing: list[Outgoing] = []
         self.outgoing: dict[int, Outgoing] = {}
         self.incoming: dict[int, Incoming] = {}
-        self.said: list[str] = []
+        self.unwritten: list[str] = []
         self.buffer = bytearray(1 << 18)
         self.poll = select.epoll()
         self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
@@ -73,7 +79,7 @@ class Peer:
             self.take(*flow)
         self.say("ready")
         begin, self.end_at = json.loads(sys.stdin.readline())
-        self.agenda = [(begin + due_s, *entry) for due_s, *entry in self.agenda]
+        self.agenda = [(begin + scheduled_s, *entry) for scheduled_s, *entry in self.agenda]
         self.poll.register(self.listener.fileno(), IN)
         while self.left or self.coming:
             now = time.monotonic()
@@ -88,17 +94,24 @@ class Peer:
         self.say()
 
     def take(
-        self, number: int, after_s: float, to: str | None, port: int, size: int | None, after: list[int], on: int | None
+        self,
+        number: int,
+        after_s: float,
+        to: str | None,
+        port: int,
+        size: int | None,
+        after: list[int],
+        connection: int | None,
     ) -> None:
         """A flow of this host's; it is due after BEGIN, which is not known yet."""
         flow = Flow(number, after_s, to or "", port, size, len(after))
         for awaited in after:
-            self.followers[awaited].append((flow, on))
+            self.followers[awaited].append((flow, connection))
         if not after:
-            self.schedule(flow, on, 0.0)
+            self.schedule(flow, connection, 0.0)
 
-    def schedule(self, flow: Flow, on: int | None, since: float) -> None:
-        heapq.heappush(self.agenda, (since + flow.after_s, flow.number, flow, on))
+    def schedule(self, flow: Flow, connection: int | None, since: float) -> None:
+        heapq.heappush(self.agenda, (since + flow.after_s, flow.number, flow, connection))
 
     def wait(self, until: float) -> None:
         for number, events in self.poll.poll(max(0.0, until - time.monotonic())):
@@ -155,10 +168,10 @@ class Peer:
 
     # --- what happens -------------------------------------------------------------------------------------
 
-    def start(self, flow: Flow, due_s: float, on: int | None) -> None:
-        flow.due = due_s
-        if on is not None:
-            outgoing = self.standing[on]
+    def start(self, flow: Flow, scheduled_s: float, connection: int | None) -> None:
+        flow.scheduled = scheduled_s
+        if connection is not None:
+            outgoing = self.standing[connection]
             outgoing.queue.append(flow)
             if outgoing.lost:
                 self.over(outgoing.end(outgoing.lost))
@@ -167,8 +180,8 @@ class Peer:
         elif flow.to:
             self.open(flow)
         else:
-            flow.start = due_s
-            self.over([flow.record("done", due_s)])
+            flow.start = scheduled_s
+            self.over([flow.record("done", scheduled_s)])
 
     def open(self, flow: Flow) -> None:
         try:
@@ -198,7 +211,7 @@ class Peer:
             if record["how"] != "done" and time.monotonic() >= self.end_at:
                 record["how"] = "cut off"
             self.left -= 1
-            self.said.append(json.dumps({"sent": record}, separators=(",", ":")))
+            self.unwritten.append(json.dumps({"sent": record}, separators=(",", ":")))
             self.end(record["number"])
 
     def receive(self, incoming: Incoming, number: int) -> None:
@@ -207,17 +220,17 @@ class Peer:
             del self.incoming[number]
         for record in records:
             self.coming -= 1
-            self.said.append(json.dumps({"arrived": record}, separators=(",", ":")))
+            self.unwritten.append(json.dumps({"arrived": record}, separators=(",", ":")))
             if record["how"] == "done":
                 self.end(record["number"])
 
     def end(self, number: int) -> None:
         """A flow has ended, and this host knows: what waited for it may be due."""
         now = time.monotonic()
-        for flow, on in self.followers.pop(number, ()):
+        for flow, connection in self.followers.pop(number, ()):
             flow.missing -= 1
             if not flow.missing:
-                self.schedule(flow, on, now)
+                self.schedule(flow, connection, now)
 
     def wind_up(self) -> None:
         """END has come. Nothing starts any more, flows with a size are cut off, and flows that last end; what they have
@@ -237,7 +250,7 @@ class Peer:
         for outgoing in list(self.outgoing.values()):
             self.cut_off(outgoing)
         for coming in self.incoming.values():
-            self.said += [json.dumps({"arrived": record}) for record in coming.end("cut off")]
+            self.unwritten += [json.dumps({"arrived": record}) for record in coming.end("cut off")]
         self.say()
 
     def under_way(self) -> bool:
@@ -251,9 +264,9 @@ class Peer:
         self.over(outgoing.end("cut off"))
 
     def say(self, *words: str) -> None:
-        if lines := [*words, *self.said]:
+        if lines := [*words, *self.unwritten]:
             data = ("\n".join(lines) + "\n").encode()
-            self.said = []
+            self.unwritten = []
             while data:
                 data = data[os.write(1, data) :]
 

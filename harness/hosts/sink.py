@@ -20,6 +20,9 @@ import sys
 import threading
 import time
 
+# The kernel fills a block and throws it away, so its size costs no memory: 1 MiB is what a link of 1 Gb/s brings in 8
+# ms. Where links are slower, the time ends a block. It was 50 ms once; 200 save a guest 240 of 1,920 calls of its
+# kernel in each second of traffic (k = 4, 10 Mb/s), and seconds still share out to a fifth.
 BLOCK = 1 << 20
 READ_S = 0.2
 
@@ -36,8 +39,8 @@ def report(connection: socket.socket, source: tuple[str, int]) -> None:
     ends = f"{source[0]},{source[1]},{address},{port},{connection.fileno()}"
 
     def line(start: float, end: float, amount: float) -> None:
-        at = began + end + 1
-        stamp = f"{time.strftime('%Y%m%d%H%M%S', time.gmtime(at))}.{int(at % 1 * 1000):03}"
+        stamped_at = began + end + 1
+        stamp = f"{time.strftime('%Y%m%d%H%M%S', time.gmtime(stamped_at))}.{int(stamped_at % 1 * 1000):03}"
         rate = round(amount * 8 / (end - start))
         os.write(1, f"{stamp},{ends},{start:.1f}-{end:.4f},{round(amount)},{rate}\n".encode())
 

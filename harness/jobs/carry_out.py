@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from harness.run import NOT_VIRTUAL, SEEN, Circumstances, Job, OnStage, first_source, job_of
+from harness.run import NOT_VIRTUAL, OBSERVATION_FILE, Circumstances, Job, OnStage, first_source, job_of
 from harness.verdict import failed_run, judge_files
 from record import run as record
 from record.errors import RunFailed, UserMistake, WorkerFailed, is_full
@@ -62,7 +62,7 @@ def require_writable(folder: Path, name: str = "") -> None:
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
     """Keep other sweeps out of a folder while the block runs; UserMistake when one is at work there."""
-    # Whoever can open a lock can hold it: nobody else opens this one.
+    # Whoever can open a lock can take it and never give it back, so nobody but this user can open this one.
     descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         if not taken(descriptor):
@@ -93,7 +93,8 @@ class Planned:
 
     @property
     def attempts(self) -> tuple[Path, ...]:
-        """The folders of the first and the second try. In virtual time nothing would be different the second time."""
+        """The folders of the first and, in real time, the second try."""
+        # In virtual time one seed is one result: a second try would give the first one again.
         if self.spec.time == "virtual":
             return (self.folder,)
         return self.folder, self.folder.with_name(self.folder.name + "-again")
@@ -128,9 +129,9 @@ class Planned:
             if before is not None and before.key != self.job.key:
                 folder.rename(_free(folder.with_name(f"{folder.name}.{before.key or OLDER}")))
                 why = why or self._unlike(before)
-            kept = folder.with_name(f"{folder.name}.{self.job.key}")
-            if not os.path.lexists(folder) and os.path.lexists(kept):
-                kept.rename(folder)
+            aside = folder.with_name(f"{folder.name}.{self.job.key}")
+            if not os.path.lexists(folder) and os.path.lexists(aside):
+                aside.rename(folder)
         return why
 
     def _unlike(self, other: Run) -> str:
@@ -185,8 +186,10 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
 # --- the loop ---------------------------------------------------------------------------------------------------------
 
+# A person sees the line move; a run takes seconds, so that nothing waits for the next look.
 LOOK_EVERY_S = 0.5
-Doing = Mapping[Planned, tuple[str, "Progress | None"]]
+"""How often what is under way is looked at."""
+UnderWay = Mapping[Planned, tuple[str, "Progress | None"]]
 """The runs that are under way: the stage of each, and how far its guest is."""
 
 
@@ -197,7 +200,7 @@ class Carrier(Protocol):
     def at_once(self) -> int:
         """How many side by side."""
 
-    def keeping(self, jobs: Iterable[Job]) -> AbstractContextManager[None]:
+    def prepared_for(self, jobs: Iterable[Job]) -> AbstractContextManager[None]:
         """While the block runs, these jobs are carried out; what they have in common may be made once."""
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
@@ -227,23 +230,25 @@ def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda
             if result.environment.get("source") != first_source().fingerprint:
                 raise WorkerFailed("what came was made with other code: it has changed since this command began")
         except WorkerFailed as reason:
+            # What came of a lost run must not be taken for the files of a run.
             for path in place.iterdir():
                 path.unlink()
-            made = {"source": first_source().fingerprint, "time": job.spec.time}
-            result = replace(failed_run(job.spec, str(reason)), verdict=record.LOST, environment=made)
+            environment = {"source": first_source().fingerprint, "time": job.spec.time}
+            result = replace(failed_run(job.spec, str(reason)), verdict=record.LOST, environment=environment)
         result = replace(result, key=job.key, inputs=job.inputs, emulator=job.emulator)
         try:
             return record.write(place / RESULT, result)
         except ValueError as error:
             failed = failed_run(job.spec, *result.reasons, f"its result is not what it should be: {error}")
-            kept = ("key", "inputs", "emulator", "started", "timing", "environment")
-            return record.write(place / RESULT, replace(failed, **{name: getattr(result, name) for name in kept}))
+            still_true = ("key", "inputs", "emulator", "started", "timing", "environment")
+            facts = {name: getattr(result, name) for name in still_true}
+            return record.write(place / RESULT, replace(failed, **facts))
 
 
 def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
     """The result of a run whose files are in ``place``. WorkerFailed where these do not tell of a run."""
     try:
-        with job.files_given():
+        with job.files_in_place():
             result = judge_files(job.spec, place)
     except ValueError as error:
         raise WorkerFailed(str(error)) from None
@@ -259,8 +264,8 @@ def judge_again(path: Path) -> tuple[Run, Run]:
     the file is written anew. ValueError or RunFailed, one sentence, where it, its raw files or the user's files that it
     was made of cannot be read or have changed: it is left as it is."""
     stored = record.read(path)
-    if not (path.parent / SEEN).exists():
-        raise RunFailed(f"has no {SEEN}, which tells what was seen of it")
+    if not (path.parent / OBSERVATION_FILE).exists():
+        raise RunFailed(f"has no {OBSERVATION_FILE}, which tells what was seen of it")
     options = {name: value for name, value in stored.settings.items() if name in options_of(RunSpec)}
     job = job_of(RunSpec(stored.scheme, stored.traffic, seed=stored.seed, trial=stored.trial, **options))
     if edited := [name for name in {**job.inputs, **stored.inputs} if job.inputs.get(name) != stored.inputs.get(name)]:
@@ -273,7 +278,7 @@ def judge_again(path: Path) -> tuple[Run, Run]:
 
 
 def carry_out_all(
-    jobs: Iterable[Planned], carrier: Carrier, done: Callable[[Planned, Run], None], look: Callable[[Doing], None]
+    jobs: Iterable[Planned], carrier: Carrier, done: Callable[[Planned, Run], None], look: Callable[[UnderWay], None]
 ) -> None:
     """Carry out what is left of the jobs. Ctrl-C ends those under way; what is finished has been published.
 
@@ -281,7 +286,7 @@ def carry_out_all(
     thread. Raises what `run_job` raises, when all others under way have ended.
     """
     stop = Event()
-    doing: dict[Planned, tuple[str, Progress | None]] = {}
+    under_way: dict[Planned, tuple[str, Progress | None]] = {}
 
     def attempt(planned: Planned) -> Run | None:
         folder = planned.next_folder()
@@ -290,17 +295,17 @@ def carry_out_all(
             if stop.is_set():
                 raise CancelledError
             if stage:
-                doing[planned] = (stage, progress)
+                under_way[planned] = (stage, progress)
 
         try:
             return None if folder is None or stop.is_set() else run_job(planned.job, folder, carrier, on_stage)
         finally:
-            doing.pop(planned, None)
+            under_way.pop(planned, None)
 
     jobs = list(jobs)
     # A thread is enough for each run: it waits for a guest, for root or for a worker, and computes nothing until it
     # judges.
-    with carrier.keeping(planned.job for planned in jobs), ThreadPoolExecutor(carrier.at_once) as pool:
+    with carrier.prepared_for(planned.job for planned in jobs), ThreadPoolExecutor(carrier.at_once) as pool:
         waiting: dict[Future[Run | None], Planned] = {}
         try:
             waiting |= {pool.submit(attempt, planned): planned for planned in jobs}
@@ -312,7 +317,7 @@ def carry_out_all(
                     done(planned, result)
                     if not result.lost and not planned.done:
                         waiting[pool.submit(attempt, planned)] = planned
-                look(dict(doing))
+                look(dict(under_way))
         except BaseException:
             stop.set()
             pool.shutdown(wait=True, cancel_futures=True)

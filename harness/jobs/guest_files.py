@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 
 from packaging.requirements import Requirement
 
-from controllers.pox_main import find_pox
+from harness.network import machine
 from harness.run import CODE, COMPILED, ROOT
 from hedera.schemes import file_of
 from record.spec import RunSpec
@@ -45,11 +45,13 @@ INSIDE = (
 )
 OURS = ("controllers", "harness", "hedera", "record", "topos", "traffic", "virtual")
 """The packages of ours that a run imports."""
+# A guest sees the times of files, and they would be others for everyone who copies.
 WRITTEN_S = 1_767_225_600
-"""Every copied file seems to have been written then, because a guest sees the times of files."""
+"""Every copied file seems to have been written then: at the beginning of 2026, as a guest's clock starts."""
+# Machine code carries the paths of its sources, and a guest's clock moves with the bytes that it reads. So the path has
+# to be the same for everyone.
 COMPILING_AT = Path("/proc/self/cwd/made")
-"""The folder in which loops are compiled. Its path is the same for everyone, because machine code carries the paths of
-its sources."""
+"""The folder in which loops are compiled."""
 COMPILE = (
     "import sys; sys.path[:1] = sys.argv.pop(1).split(':'); "
     "from harness.jobs.guest_files import compile_loops; compile_loops()"
@@ -71,7 +73,7 @@ class World:
 
     def of_run(self, spec: RunSpec) -> dict[str, Path]:
         """The folders of a run's guest: POX, too, for a controller on it."""
-        pox = find_pox() if spec.platform == "pox" else None
+        pox = machine.find_pox() if spec.platform == "pox" else None
         return {**self.folders, **({} if pox is None else {POX: pox.resolve()})}
 
 
@@ -85,15 +87,20 @@ def world(code: Path) -> World:
         folders[str(base)] = base
     if prefix != base:
         folders[PYTHON] = prefix
-    known = installed()
-    places = _places(known)
+    distributions = installed()
+    places = _places(distributions)
     for place in places:
-        if not _seen(place, folders):
+        if not _path_in_guest(place, folders):
             folders[f"/opt/lib/{len(folders)}"] = place
-    folders[PACKAGES] = _linked({name: _seen(path, folders) for name, path in _parts(known)} | {"mininet": MININET})
-    # Not the environment's name for it, beside which Python reads pyvenv.cfg, which tells the environment's path.
-    python = _seen(Path(sys.executable).resolve(), folders) or _seen(Path(sys.executable).absolute(), folders)
-    return World(folders, python, tuple(_seen(place, folders) for place in places))
+    folders[PACKAGES] = _linked(
+        {name: _path_in_guest(path, folders) for name, path in _parts(distributions)} | {"mininet": MININET}
+    )
+    # Python is not called by the environment's name for it: beside that name it would read pyvenv.cfg, which tells the
+    # path of the environment, another one for each user.
+    python = _path_in_guest(Path(sys.executable).resolve(), folders) or _path_in_guest(
+        Path(sys.executable).absolute(), folders
+    )
+    return World(folders, python, tuple(_path_in_guest(place, folders) for place in places))
 
 
 def installed() -> list[Distribution]:
@@ -108,31 +115,35 @@ def installed() -> list[Distribution]:
             except PackageNotFoundError:  # for another Python or system
                 continue
             needed = map(Requirement, distributions[name].requires or ())
-            left += [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
+            left += [
+                requirement.name
+                for requirement in needed
+                if requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+            ]
     del distributions["hedera-harness"]
     return [distributions[name] for name in sorted(distributions)]
 
 
-def _parts(known: list[Distribution]) -> Iterator[tuple[str, Path]]:
+def _parts(distributions: list[Distribution]) -> Iterator[tuple[str, Path]]:
     """The files and folders that the distributions have beside each other where packages are, by name."""
-    for each in known:
-        names = {file.parts[0] for file in each.files or ()}
+    for package in distributions:
+        names = {file.parts[0] for file in package.files or ()}
         if not names:  # Debian's packages list no files
-            names = {name for top in (each.read_text("top_level.txt") or "").split() for name in (top, f"{top}.py")}
+            names = {name for top in (package.read_text("top_level.txt") or "").split() for name in (top, f"{top}.py")}
         for name in sorted(names - {"..", "__pycache__"}):
-            if not name.endswith(".pth") and (_place(each) / name).exists():
-                yield name, _place(each) / name
+            if not name.endswith(".pth") and (_place(package) / name).exists():
+                yield name, _place(package) / name
 
 
-def _places(known: list[Distribution]) -> list[Path]:
-    return list(dict.fromkeys(_place(distribution) for distribution in known))
+def _places(distributions: list[Distribution]) -> list[Path]:
+    return list(dict.fromkeys(_place(distribution) for distribution in distributions))
 
 
 def _place(package: Distribution) -> Path:
     return Path(str(package.locate_file(""))).resolve()
 
 
-def _seen(path: Path, folders: Mapping[str, Path]) -> str:
+def _path_in_guest(path: Path, folders: Mapping[str, Path]) -> str:
     """Where a guest with these folders sees a path of the host's; empty where it does not."""
     for place, folder in folders.items():
         if path.is_relative_to(folder):
@@ -142,15 +153,15 @@ def _seen(path: Path, folders: Mapping[str, Path]) -> str:
 
 def _linked(targets: Mapping[str, str]) -> Path:
     """A folder of links, made once for these."""
-    kept = cache.folder("packages")
-    place = kept / sha256(repr(sorted(targets.items())).encode()).hexdigest()[:16]
+    parent = cache.folder("packages")
+    place = parent / sha256(repr(sorted(targets.items())).encode()).hexdigest()[:16]
     if not place.is_dir():
-        with TemporaryDirectory(dir=kept) as name:
-            (made := Path(name, "made")).mkdir()
+        with TemporaryDirectory(dir=parent) as name:
+            (folder := Path(name, "made")).mkdir()
             for link, target in sorted(targets.items()):
-                (made / link).symlink_to(target)
+                (folder / link).symlink_to(target)
             if not place.is_dir():
-                made.rename(place)
+                folder.rename(place)
     return place
 
 
@@ -159,22 +170,27 @@ def _linked(targets: Mapping[str, str]) -> Path:
 
 def code_of_runs(say: Callable[[str], None]) -> Path:
     """The folder of the copy. Raises UnfitMachine where this user can keep nothing."""
-    from hedera.compiled import make_room, sources
+    from llvmlite.binding import get_host_cpu_name
 
-    kept = cache.folder("code")
+    parent = cache.folder("code")
     files = {path.relative_to(ROOT): path.read_bytes() for package in OURS for path in _files(ROOT / package)}
     contents = "".join(f"{path} {sha256(content).hexdigest()}\n" for path, content in sorted(files.items()))
-    place = kept / sha256(f"{contents}{sources(ROOT, CODE)}{sys.version}".encode()).hexdigest()[:16]
-    with cache.locked(kept.with_name("code.lock"), lambda: say("another one compiles what runs need; waiting ...")):
+    # Machine code is for one Python, one Numba and one processor. These are asked for without importing Numba, which
+    # takes a third of a second at the start of every command that makes a run.
+    made_for = (sys.version, machine.library_version("numba"), get_host_cpu_name())
+    place = parent / sha256(f"{contents}{made_for}".encode()).hexdigest()[:16]
+    with cache.locked(parent.with_name("code.lock"), lambda: say("another one compiles what runs need; waiting ...")):
         if not place.is_dir():
+            from hedera.compiled import make_room
+
             say("compiling what runs need, once: a minute or less ...")
-            make_room(kept)
-            with TemporaryDirectory(dir=kept) as name:
-                made, loops = Path(name, "made"), Path(name, "loops")
+            make_room(parent)
+            with TemporaryDirectory(dir=parent) as name:
+                copy, loops = Path(name, "made"), Path(name, "loops")
                 for path, content in files.items():
-                    (made / path).parent.mkdir(parents=True, exist_ok=True)
-                    (made / path).write_bytes(content)
-                    os.utime(made / path, (WRITTEN_S, WRITTEN_S))
+                    (copy / path).parent.mkdir(parents=True, exist_ok=True)
+                    (copy / path).write_bytes(content)
+                    os.utime(copy / path, (WRITTEN_S, WRITTEN_S))
                 loops.mkdir(mode=0o700)
                 # Machine code carries the paths of its sources and of Numba's, and a guest's clock moves with the bytes
                 # that it reads; so whoever compiles stands where all of it is.
@@ -184,15 +200,17 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
                     modules.append(COMPILING_AT.with_name(f"packages{number}"))
                 command = [sys.executable, "-s", "-S", "-B", "-c", COMPILE, ":".join(map(str, modules))]
                 environment = {name: word for name, word in os.environ.items() if not name.startswith("PYTHON")}
-                environment |= {"NUMBA_CACHE_DIR": str(loops), "PYTHONHASHSEED": "0"}  # sets in one order
+                # Sets have the same order then, whoever compiles.
+                environment |= {"NUMBA_CACHE_DIR": str(loops), "PYTHONHASHSEED": "0"}
                 done = subprocess.run(command, cwd=name, env=environment, capture_output=True, text=True)
                 if done.returncode:
                     say(f"the inner loops of runs cannot be compiled here: {done.stderr.strip()[-200:]}")
                 else:
-                    _move_loops(loops, made)
+                    _move_loops(loops, copy)
                 unchecked = PycInvalidationMode.UNCHECKED_HASH
-                compileall.compile_dir(made, quiet=2, stripdir=made, prependdir=CODE, invalidation_mode=unchecked)
-                made.rename(place)
+                compileall.compile_dir(copy, quiet=2, stripdir=copy, prependdir=CODE, invalidation_mode=unchecked)
+                copy.rename(place)
+        # `make_room` removes what nobody has used for long.
         os.utime(place)
     return place
 
@@ -204,17 +222,17 @@ def _files(package: Path) -> list[Path]:
     return sorted([*modules, *(path for kind in ("csv", "sh", "txtpb") for path in package.glob(f"*.{kind}"))])
 
 
-def _move_loops(loops: Path, made: Path) -> None:
+def _move_loops(loops: Path, copy: Path) -> None:
     """Put the machine code of COMPILED_AT where Numba, and `hedera.compiled`, look for it with sources at CODE."""
     from numba.core.caching import _CacheLocator
 
     from hedera.compiled import sources
 
     for state in loops.iterdir():
-        loops_of_state = made / COMPILED / sources(made, CODE)
+        loops_of_state = copy / COMPILED / sources(copy, CODE)
         loops_of_state.mkdir(parents=True, mode=0o700)
-        for package in sorted({path.parent.relative_to(made) for path in made.rglob("*.py")}):
-            modules = (str(at / package / "module.py") for at in (COMPILING_AT, Path(CODE)))
+        for package in sorted({path.parent.relative_to(copy) for path in copy.rglob("*.py")}):
+            modules = (str(root / package / "module.py") for root in (COMPILING_AT, Path(CODE)))
             old, new = map(_CacheLocator.get_suitable_cache_subpath, modules)
             if (state / old).is_dir():
                 shutil.move(state / old, loops_of_state / new)

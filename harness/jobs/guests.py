@@ -24,7 +24,7 @@ from harness.run import NOT_VIRTUAL, Circumstances, Job, OnStage, decode_job, fi
 from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from record.files import require_room
 from record.run import Fact
-from record.tasks import require_fit, submit, told
+from record.tasks import errors_of_workers, require_fit, submit
 from virtual import cache, limits
 from virtual.apt import layer
 from virtual.guest import Guest, Original
@@ -34,9 +34,9 @@ from virtual.limits import Needs
 from virtual.results import copy_results, read_small
 
 ENVIRONMENT = {"TMPDIR": "/run", "TZ": "UTC", "NUMBA_CACHE_DIR": "/run/compiled"}
+# Thirty-one were measured at 1 Gb/s with k = 4.
 SLOWEST = 400.0
-"""A guest that takes more real seconds than this for one second of its own clock is taken to hang. Thirty-one were
-measured at 1 Gb/s with k = 4."""
+"""A guest that takes more real seconds than this for one second of its own clock is taken to hang."""
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,16 @@ def prepare(say: Callable[[str], None], job: Job | None = None) -> GuestImage:
 # each run gets a copy of it: to boot and to build takes two processor seconds and more at k = 4, a copy 0.1 to 0.2. A
 # run in a copy is, byte for byte, the run in a guest of its own.
 
+# Guests that run need memory, too. A waiting guest is counted with half of the memory that it may take, because that is
+# twice what was measured (`harness.run.job.Job.needs`).
 MEMORY_SHARE = 4
-"""All waiting guests together take this part of the machine's memory at most. Each is counted with half of the memory
-that it may take, which is twice what was measured."""
+"""All waiting guests together take this part of the machine's memory at most."""
 _Key = tuple[bytes, limits.Needs]
 
 
 class Originals:
-    """The waiting guests for the jobs that `kept` was told of. One is booted for the first of its jobs, and ended after
-    the last."""
+    """The waiting guests of the jobs of `prepared_for`. One is booted for the first of its jobs, and ended after the
+    last."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -89,7 +90,7 @@ class Originals:
         self._most = 0
 
     @contextlib.contextmanager
-    def kept(self, jobs: Iterable[Job]) -> Iterator[None]:
+    def prepared_for(self, jobs: Iterable[Job]) -> Iterator[None]:
         """While the block runs, these jobs are carried out."""
         self._left = Counter(map(_key, jobs))
         used_mib = max((needs.memory_mib // 2 for _, needs in self._left), default=1)
@@ -129,7 +130,7 @@ class Originals:
 
 
 def _key(job: Job) -> _Key:
-    return job.network.encoded(), job.needs
+    return job.network_only_job.encoded(), job.needs
 
 
 def _end(future: Future[Original | None]) -> None:
@@ -149,9 +150,9 @@ class Guests:
     at_once: int
     originals: Originals = field(default_factory=Originals)
 
-    def keeping(self, jobs: Iterable[Job]) -> contextlib.AbstractContextManager[None]:
+    def prepared_for(self, jobs: Iterable[Job]) -> contextlib.AbstractContextManager[None]:
         """While the block runs, which carries out these jobs, runs on one network are copies of one guest."""
-        return self.originals.kept(jobs if self.image.kernel.copies else ())
+        return self.originals.prepared_for(jobs if self.image.kernel.copies else ())
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``. WorkerFailed where the guest fails, UnfitMachine where none
@@ -159,15 +160,15 @@ class Guests:
         image = self.image
         require_room(cache.folder("jobs"))
         guest_folders, command = image.world.of_run(job.spec), image.world.command(job.spec)
-        # What all guests of this network have in common: it boots as the original of copies, or, with the run's own job
-        # besides, as the guest of a run that has no original.
+        # This is what all guests of one network have in common. It boots as the original of copies, or, with the run's
+        # own job besides, as the guest of a run that has no original.
         first = Guest(
             image.kernel.linux,
             command,
             folder=Path("/run"),
             world=guest_folders,
             python=image.world.python,
-            files={"network.json": job.network.encoded()},
+            files={"network.json": job.network_only_job.encoded()},
             environment=ENVIRONMENT | {machine.FACTS: image.facts} | ({"POX_DIR": POX} if POX in guest_folders else {}),
             layers=image.layers,
             processes=job.needs.processes,
@@ -177,34 +178,39 @@ class Guests:
         )
 
         def boot() -> Original:
+            # The waiting guest makes its copies itself, and nobody asks for limits then. So what all of them take is
+            # asked for here: the processes of as many copies as run at once, of the waiting guest, and of one more,
+            # because the waiting guest of another network may not have ended yet.
             limits.require(Needs((2 + self.at_once) * job.needs.processes, job.needs.memory_mib))
             return Original(first, lambda progress: on_stage("building", progress))
 
         try:
-            with contextlib.ExitStack() as held:
-                original = held.enter_context(self.originals.of(job, boot))
+            with contextlib.ExitStack() as stack:
+                original = stack.enter_context(self.originals.of(job, boot))
                 files = {**first.files, "job.json": job.encoded()}
-                guest = held.enter_context(replace(first, files=files, original=original))
-                began = datetime.now(timezone.utc).replace(microsecond=0)  # in there all runs begin with the same year
+                guest = stack.enter_context(replace(first, files=files, original=original))
+                # In a guest all runs begin at the same moment of 2026, so when this one was made is told out here.
+                began = datetime.now(timezone.utc).replace(microsecond=0)
                 stages = guest.job / "out" / "stdout"
-                ended = guest.wait(lambda progress: on_stage(_stage(stages), progress))
-                if ended.status:
-                    words = ended.stderr.strip().splitlines()
-                    raise WorkerFailed(words[-1].removeprefix("hedera: ") if words else f"status {ended.status}")
+                exited = guest.wait(lambda progress: on_stage(_stage(stages), progress))
+                if exited.status:
+                    words = exited.stderr.strip().splitlines()
+                    raise WorkerFailed(words[-1].removeprefix("hedera: ") if words else f"status {exited.status}")
                 copy_results(guest.results / "run", place)
         except WorkerFailed as reason:
-            require_room(cache.folder("jobs"))  # a full disk is no result
+            # A guest fails as well where the disk is full. That is no result of the run: it is said instead.
+            require_room(cache.folder("jobs"))
             raise WorkerFailed(f"the guest's run is lost: {reason}") from None
         facts: dict[str, Fact] = {
             "time": "virtual",
             "host_processor": machine.processor_model(),
-            "guest_kernel": ended.kernel,
+            "guest_kernel": exited.kernel,
             "guest_kernel_sha256": image.kernel.sha256,
-            "guest_mode": ended.mode,
-            "guest_real_s": round(ended.real_s, 1),
-            "guest_simulated_s": round(ended.simulated_s, 1),
+            "guest_mode": exited.mode,
+            "guest_real_s": round(exited.real_s, 1),
+            "guest_simulated_s": round(exited.simulated_s, 1),
         }
-        return Circumstances(began, facts, None if ended.time_travel else NOT_VIRTUAL)
+        return Circumstances(began, facts, None if exited.time_travel else NOT_VIRTUAL)
 
 
 def _stage(stages: Path) -> str:
@@ -217,6 +223,7 @@ def _stage(stages: Path) -> str:
 # --- on a cluster -----------------------------------------------------------------------------------------------------
 
 MAX_SENT_BYTES = 1 << 30
+"""A worker's files of a run are not larger."""
 
 
 @dataclass(frozen=True)
@@ -226,18 +233,19 @@ class Workers:
     executor: Executor
     at_once: int
 
-    def keeping(self, jobs: Iterable[Job]) -> contextlib.AbstractContextManager[None]:
+    def prepared_for(self, jobs: Iterable[Job]) -> contextlib.AbstractContextManager[None]:
         return contextlib.nullcontext()
 
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``; a lost worker's job goes to another one. What the run raises
-        is raised at once, with what `record.tasks.told` says."""
+        is raised at once, with what `record.tasks.errors_of_workers` says."""
         future = submit(self.executor, on_worker, job.encoded(), first_source().fingerprint)
         try:
             on_stage("on a worker", None)
+            # Ctrl-C and the other runs' errors come in by ``on_stage``, so it is called while the worker is at it.
             while not wait([future], timeout=0.5).done:
                 on_stage("on a worker", None)
-            with told(on_worker):
+            with errors_of_workers(on_worker):
                 circumstances, files = future.result()
         except BaseException:
             future.cancel()

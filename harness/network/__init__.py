@@ -1,7 +1,7 @@
 """The emulated network: namespaces, Open vSwitch, limited links, and what all of it leaves on the machine.
 
 What other rooms need to build a network and to read it is here; the files below hold the details. Limits on processors
-(`cpulimit`), what a run leaves behind (`footprint`) and what this machine is (`machine`) are asked for by their names.
+(`cpulimit`), what a run leaves behind (`cleanup`) and what this machine is (`machine`) are asked for by their names.
 Mininet itself is imported when a network is built (`Fabric.build`): who judges a run reads the shapes of its ports, on
 machines without Mininet, too.
 """

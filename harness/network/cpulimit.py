@@ -19,12 +19,13 @@ from harness.network.processes import wait_until
 from record.errors import RunFailed, UnfitMachine, UserMistake
 
 MOUNTS = Path("/proc/self/mounts")
+# The first is Mininet's period, so that a share means what it means there. The others are the kernel's bounds
+# (kernel/sched/core.c): its least quota, and max_cfs_quota_period.
 PERIOD_US, LEAST_QUOTA_US, LONGEST_PERIOD_US = 100_000, 1000, 1_000_000
-"""The first is Mininet's period. The others are the kernel's bounds, the least quota and max_cfs_quota_period
-(kernel/sched/core.c)."""
 PREFIX = "hedera-"
 """The name of a run's group is this and the name of its owner (`record.files.owner_name`)."""
 HANDED_DOWN = "cgroup.subtree_control"
+# The kernel takes a process out of its group only when its parent has waited for it.
 GONE_S = 2.0
 """A group may hold processes that were ended for so long."""
 
@@ -58,7 +59,7 @@ def hierarchy(mounts: Path = MOUNTS) -> Path:
 
 class HostGroups:
     """A control group for each host of a run, below one of the run's own, which goes with the run's folder
-    (`harness.network.footprint`).
+    (`harness.network.cleanup`).
 
     ``share``: of the processors that we may use. ``run_folder`` keeps a note for `restore` of what else the kernel was
     told.
@@ -72,7 +73,7 @@ class HostGroups:
         self._quota, self._limit = str(quota_us), f"{quota_us} {period_us}"
         root = hierarchy()
         self._group = root / f"{PREFIX}{owner}"
-        with _told(root):
+        with _refusals_in_words(root):
             hand_down(root, run_folder)
             self._group.mkdir()
             (self._group / HANDED_DOWN).write_text("+cpu")
@@ -81,11 +82,11 @@ class HostGroups:
         """The file that a process of this host writes its number into."""
         group = self._group / host
         if not group.exists():
-            with _told(group):
+            with _refusals_in_words(group):
                 group.mkdir()
                 (group / "cpu.max").write_text(self._limit)
-                # What a host left unused, for one period (Linux 5.14): where time is counted in ticks of 10 ms, one
-                # tick may be more than the quota, and a host far below its share would be held back.
+                # A host may save up for one period what it left unused (Linux 5.14). Where time is counted in ticks of
+                # 10 ms, one tick may be more than the quota, and a host far below its share would be held back.
                 with contextlib.suppress(FileNotFoundError):
                     (group / "cpu.max.burst").write_text(self._quota)
         return group / "cgroup.procs"
@@ -100,16 +101,16 @@ class HostGroups:
 
     def throttled_s(self) -> dict[str, float]:
         """How long its limit has held back each host that it has, in seconds."""
-        held = {}
+        throttled = {}
         for path in sorted(self._group.glob("*/cpu.stat")):
             words = dict(line.split() for line in path.read_text().splitlines())
             if seconds := int(words.get("throttled_usec", 0)) / 1e6:
-                held[path.parent.name] = round(seconds, 3)
-        return held
+                throttled[path.parent.name] = round(seconds, 3)
+        return throttled
 
 
 @contextmanager
-def _told(place: Path) -> Iterator[None]:
+def _refusals_in_words(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:

@@ -37,13 +37,17 @@ CONTROLLER_ADDRESS, SWITCHES_ADDRESS = "169.254.77.1", "169.254.77.10"
 network, in which no host is."""
 
 
+# In the first 10 s after boot Open vSwitch 3 counts no processors, starts no thread for packets that the kernel
+# datapath does not know, and loses every first packet (4 of 10 boots).
 COUNTS_PROCESSORS_S = 10.5
-"""ovs-vswitchd may be started so long after boot (`OpenVSwitch.start` says why)."""
+"""ovs-vswitchd may be started so long after boot."""
 COUNTERS_MS = 500
 """Open vSwitch looks at the kernel's counters so often, unless it is told to do so more often."""
+# A program may be given 2 MB of arguments. k = 16 has so many ports, and is made in one transaction.
 PORTS_AT_ONCE = 5120
-"""The ports of one transaction, as many as k = 16 has: a program may be given 2 MB of arguments."""
+"""The ports of one transaction."""
 DAEMON_SOCKET_S = 10.0
+"""A daemon of Open vSwitch may take so long to open its socket."""
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 """Where the daemons find the programs that they start."""
 SCHEMA = Path("/usr/share/openvswitch/vswitch.ovsschema")
@@ -71,7 +75,7 @@ class Fabric:
         self.net: Mininet | None = None
         self._directory = directory
         self._children = children
-        self._held: list[int] = []
+        self._namespaces: list[int] = []
         self._dropped_before: dict[str, int] = {}
 
     def __enter__(self) -> Fabric:
@@ -85,15 +89,15 @@ class Fabric:
     def __exit__(self, *exception: object) -> None:
         for host in () if self.net is None else self.net.hosts:
             host.terminate()
-        for pid in self._held:
+        for pid in self._namespaces:
             netlink.release_namespace(pid)
 
     def _namespace(self) -> int:
         try:
-            self._held.append(netlink.hold_namespace())
+            self._namespaces.append(netlink.hold_namespace())
         except OSError as error:
             raise RunFailed(f"a network namespace cannot be made: {error.strerror}") from None
-        return self._held[-1]
+        return self._namespaces[-1]
 
     # --- building ------------------------------------------------------------------------------------------
 
@@ -112,9 +116,10 @@ class Fabric:
             self.net.addHost(name, ip=f"{self.topo.host_ip(host)}/8", mac=self.topo.host_mac(host))
         for name in self.topo.switches:
             self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", namespace=self.open_vswitch.namespace)
+        # A host is set up when its interface is in its namespace.
         self._lay_cables()
         self._set_up_hosts()
-        # Not before: for every change of a link that it hears of, ovs-vswitchd reads all links.
+        # Open vSwitch is started last: for every change of a link that it hears of, ovs-vswitchd reads all links.
         self.open_vswitch.start(self._children)
 
     def _join_control_network(self) -> None:
@@ -145,7 +150,7 @@ class Fabric:
                 if link.lower in hosts:
                     limit = limit.at_host() if name in hosts else limit.to_host()
                 else:
-                    limit = limit.at_switch()
+                    limit = limit.between_switches()
                 self.shapes[interface] = limit
                 ends.append((interface, self.pid_of(name)))
             cables.append(ends)
@@ -207,11 +212,10 @@ class Fabric:
         return {place: count for place, count in new.items() if count}
 
     def set_cables(self, cables: Iterable[tuple[str, str]], *, up: bool) -> None:
-        """Take cables, given by the names of their ends, out of service or put them back into it.
-
-        At switches alone: an interface of a host that goes down would forget its neighbours, and the loss of
-        its carrier cuts it off just as well. RunFailed names ports that come back without their limit.
-        """
+        """Take cables, given by the names of their ends, out of service or put them back into it, at switches alone.
+        RunFailed names ports that come back without their limit."""
+        # An interface of a host that goes down would forget its neighbours. The loss of its carrier, as the switch's
+        # port goes down, cuts the host off just as well.
         wanted = {frozenset(cable) for cable in cables}
         if not wanted:
             return
@@ -249,10 +253,10 @@ class Fabric:
         return _side_by_side(work, ports, [*map(self.pid_of, self.topo.hosts), self.open_vswitch.namespace])
 
 
-def _side_by_side(work: Callable[..., T], *things: Iterable[Any]) -> list[T]:
+def _side_by_side(work: Callable[..., T], *arguments: Iterable[Any]) -> list[T]:
     """Map the work, which is to wait for other processes, over all at once. Raises the first that was raised."""
     with ThreadPoolExecutor() as pool:
-        return list(pool.map(work, *things))
+        return list(pool.map(work, *arguments))
 
 
 def _ip(*lines: str, namespace: int | None = None) -> None:
@@ -292,8 +296,6 @@ class OpenVSwitch:
         server = self._daemon(children, "ovsdb-server", str(database), f"--remote=p{self._remote}")
         _await(self.directory / "db.sock", server, "ovsdb-server")
         self.vsctl("--no-wait", "init")
-        # In the first 10 s after boot Open vSwitch 3 counts no processors, starts no thread for what the kernel
-        # datapath does not know, and loses every first packet.
         time.sleep(max(0.0, COUNTS_PROCESSORS_S - time.monotonic()))
         self.switchd = self._daemon(children, "ovs-vswitchd", self._remote)
 
@@ -308,7 +310,9 @@ class OpenVSwitch:
         )
 
     def vsctl(self, *arguments: str) -> str:
-        """Run ovs-vsctl on our database, which may have a socket before it listens there."""
+        """Run ovs-vsctl on our database."""
+        # The database may have a socket before it listens there, hence --retry. ovs-vsctl waits until ovs-vswitchd has
+        # done what it is told, and would wait for ever for one that died: that ends after 30 s.
         return run_program(["ovs-vsctl", f"--db={self._remote}", "--timeout=30", "--retry", *arguments])
 
     def lost_upcalls(self) -> int:
@@ -326,7 +330,8 @@ class OpenVSwitch:
         Returns when ovs-vswitchd has carried it out; RunFailed names any port it could not open.
         """
         _await(self.directory / "ovs-vswitchd.ctl", self.switchd, "ovs-vswitchd")
-        # It goes by the shorter of two times, and takes the second from 100 ms up only; the first also ends idle flows.
+        # Open vSwitch goes by the shorter of two times, and takes max-revalidator from 100 ms up only. Below that
+        # max-idle is set, which also ends the entries of flows that are idle for so long.
         shortest = f"other_config:max-{'idle' if counters_ms < 100 else 'revalidator'}={counters_ms}"
         words = ["--", "set", "Open_vSwitch", ".", shortest] if counters_ms < COUNTERS_MS else []
         size = max(1, PORTS_AT_ONCE // max(len(bridge.ports) for bridge in bridges))
@@ -362,7 +367,8 @@ def _settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
             "other_config:disable-in-band=true",
             "mcast_snooping_enable=false",
         ]
-        # Every second, not more and more rarely: a controller that is started again is found soon.
+        # A switch that has lost its controller calls every second, and not more and more rarely: a controller that is
+        # started again is found soon.
         words += ["--", f"--id=@c{bridge.dpid}", "create", "Controller"]
         words += [f'target="{controller}"', "max_backoff=1000"]
         words += ["--", "set", "Bridge", bridge.name, f"controller=@c{bridge.dpid}"]

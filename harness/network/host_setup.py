@@ -17,8 +17,9 @@ from record.errors import RunFailed, UnfitMachine
 from record.spec import ONLY_RACK
 
 ALLOWED = "tcp_allowed_congestion_control"
+# A signal may not reach a process that waits for the kernel to load a module.
 LOADED_S = 20.0
-"""A module that takes longer to load is left to the kernel, because a signal may not reach what waits for it."""
+"""A module that takes longer to load is left to the kernel."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,8 @@ def set_up_host(name: str, namespace: int, interface: str, ip: str, neighbours: 
         netlink.offload(interface, namespace, tx=True, sg=True, tso=False, gso=False)
         index = netlink.index_of(interface, namespace)
         others = [netlink.neighbour(index, to, mac) for to, mac in neighbours.items() if to != ip]
-        at = [netlink.hardware_address(index, neighbours[ip]), netlink.address(index, ip, 8)]
-        netlink.send(namespace, [netlink.up(netlink.LOOPBACK), *at, netlink.up(index), *others])
+        own_addresses = [netlink.hardware_address(index, neighbours[ip]), netlink.address(index, ip, 8)]
+        netlink.send(namespace, [netlink.up(netlink.LOOPBACK), *own_addresses, netlink.up(index), *others])
         if tcp.of_route:
             route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {ip}"
             run_program(["ip", "route", "change", *route.split(), *tcp.of_route], namespace=namespace)

@@ -1,4 +1,4 @@
-"""What this machine is and has: cores, datapath, qdiscs, tools and their versions. Looks, changes nothing."""
+"""What this machine is and has: cores, datapath, tools and their versions, POX. Looks, changes nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import platform
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import metadata
@@ -62,20 +63,23 @@ LIBRARIES = ("numpy", "numba", "matplotlib", "networkx", "click", "rich", "jinja
 
 @cache
 def known_facts() -> dict[str, Any]:
-    """What who booted this guest knows already, as starting programs is dear in here: ``tools`` (version by name),
-    ``revision`` of git, and ``parts``, the files that take part in a run. Empty where time is real."""
+    """What whoever booted this guest knows already: ``tools`` (version by name), and the ``revision`` of git. Empty
+    where time is real."""
+    # To start a program takes a guest 10 ms, and ten tools would be asked. Outside a guest the variable means nothing.
     return dict(json.loads(os.environ.get(FACTS, "{}"))) if time_travels() else {}
 
 
 @cache
 def version_of(tool: Tool) -> str | None:
     """The version a tool reports (``present`` when it reports none); None when it does not run."""
+    # The folders of administrators' programs are not in an ordinary user's PATH.
     program = shutil.which(tool.name, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin")
-    if program is None:  # of an ordinary user's PATH the folders of administrators' programs are no part
+    if program is None:
         return None
     if known := known_facts().get("tools", {}).get(tool.name):
         return str(known)
     try:
+        # A tool that hangs as it tells its version is as one that is not there.
         done = subprocess.run([program, tool.option], capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
@@ -188,3 +192,42 @@ def _os_release() -> str:
 def processor_model() -> str:
     match = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return match.group(1) if match else platform.machine()
+
+
+# --- POX, of which there is a checkout and no package -----------------------------------------------------------------
+
+
+def find_pox(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The POX checkout named by POX_DIR, else the first of ~/pox, /opt/pox and what setup/install.sh --pox fetched that
+    is there, else None.
+
+    Under sudo, ~ is also the home of the user who called it. Raises ValueError, with one sentence, when
+    POX_DIR is set and names something else.
+    """
+    named = environ.get("POX_DIR")
+    if named:
+        if not is_pox_checkout(Path(named)):
+            raise ValueError(f"POX_DIR is {named}, but there is no POX checkout (no pox.py) there")
+        return Path(named)
+    users = ["~", *(f"~{user}" for user in [environ.get("SUDO_USER")] if user)]
+    homes = [Path(os.path.expanduser(user)) for user in users]
+    places = [*(home / "pox" for home in homes), Path("/opt/pox"), *(home / ".cache/hedera/pox" for home in homes)]
+    return next((place for place in places if is_pox_checkout(place)), None)
+
+
+def pox_version(checkout: Path) -> str:
+    """The version of a checkout, as in ``0.8.0 (halosaur)``; ``unknown`` when its core does not say."""
+    source = (checkout / "pox" / "core.py").read_text()
+    number = re.search(r"^ +(?:self\.)?version *= *\((\d+), *(\d+), *(\d+)\)", source, re.MULTILINE)
+    name = re.search(r"^ +(?:self\.)?version_name *= *[\"'](\w+)[\"']", source, re.MULTILINE)
+    return f"{'.'.join(number.groups())} ({name[1]})" if number and name else "unknown"
+
+
+def is_too_old_pox(checkout: Path) -> bool:
+    """Whether a checkout is older than 0.7 (gar), the first that runs on Python 3."""
+    numbers = re.match(r"(\d+)\.(\d+)", pox_version(checkout))
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) < (0, 7)
+
+
+def is_pox_checkout(place: Path) -> bool:
+    return (place / "pox.py").is_file() and (place / "pox" / "core.py").is_file()

@@ -23,9 +23,9 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+# The kernel looks for a family's module first, and loads it from a disk that may be busy.
 PATIENCE_S = 10.0
-"""The kernel may take so long to answer whether it has a family, because it looks for the module first, and loads
-it."""
+"""The kernel may take so long to answer whether it has a family."""
 _GENERIC, _SOCK_DIAG = 16, 4
 _REQUEST, _ACKNOWLEDGE, _DUMP, _REPLACE, _NEW = 0x1, 0x4, 0x300, 0x500, 0x600
 _ERROR, _DONE = 2, 3
@@ -47,7 +47,7 @@ _NETEM_BYTES, _NETEM_DELAY_NS = 24, 10
 
 _NEW_LINK, _GET_LINK = 16, 18
 _LINK = struct.Struct("=BxHiII")
-_HARDWARE_ADDRESS, _NAME, _MTU, _WHAT, _NAMESPACE_OF, _COUNTERS = 1, 3, 4, 18, 19, 23
+_HARDWARE_ADDRESS, _NAME, _MTU, _LINK_INFO, _NAMESPACE_OF, _COUNTERS = 1, 3, 4, 18, 19, 23
 _DROPPED, _SENT_BYTES = struct.Struct("=48xQQ"), struct.Struct("=24xQ")
 _COUNTED, _PEER = 3, 1
 _RATE, _LIMIT, _DELAY, _MARK_MIN, _MARK_MAX, _DRAIN, _PHANTOM = 2, 3, 4, 5, 6, 7, 8
@@ -65,6 +65,8 @@ _NEW_ADDRESS, _ADDRESS, _OUR_ADDRESS = 20, 1, 2
 _NEW_NEIGHBOUR, _TO, _AT, _PERMANENT = 28, 1, 2, 0x80
 LOOPBACK = 1
 """The index of `lo` in every namespace."""
+# The kernel's buffer for a socket has room for 208 KiB, and a message has some 150 bytes at most. Only the last of them
+# asks for an answer: the kernel answers at once where it refuses one.
 MESSAGES = 1000
 """So many messages are sent to the kernel at once."""
 _ETHTOOL = 0x8946
@@ -225,7 +227,7 @@ class Netlink:
     def eports(self) -> list[Eport]:
         ports = []
         for parts in self._dumped_links():
-            device = dict(_attributes(parts.get(_WHAT, memoryview(b""))))
+            device = dict(_attributes(parts.get(_LINK_INFO, memoryview(b""))))
             if _KIND in device and _text(device[_KIND]) == EPORT:
                 attributes = dict(_attributes(device[_OPTIONS]))
                 order = (_RATE, _LIMIT, _MARK_MIN, _MARK_MAX, _DELAY, _DRAIN, _PHANTOM)
@@ -260,8 +262,8 @@ def send(namespace: int | None, messages: Sequence[bytes]) -> None:
     """Send messages to the kernel in a namespace (None: our own). Raises OSError for the first thing that it
     refuses."""
     with inside(namespace, partial(_opened, socket.NETLINK_ROUTE)) as opened:
-        for at in range(0, len(messages), MESSAGES):
-            *some, last = messages[at : at + MESSAGES]
+        for first in range(0, len(messages), MESSAGES):
+            *some, last = messages[first : first + MESSAGES]
             length, kind, flags, _, _ = _HEADER.unpack_from(last)
             last = _HEADER.pack(length, kind, flags | _ACKNOWLEDGE, 0, 0) + last[_HEADER.size :]
             opened.send(b"".join([*some, last]))
@@ -291,14 +293,14 @@ def pair(kind: str, ends: Sequence[tuple[str, int]], mtu: int) -> bytes:
         for name, namespace in ends
     )  # fmt: skip
     device = _attribute(_KIND, kind.encode()) + _attribute(_OPTIONS, _attribute(_PEER, bytes(_LINK.size) + other_end))
-    return _message(_NEW_LINK, _NEW, bytes(_LINK.size) + this_end, (_WHAT, device))
+    return _message(_NEW_LINK, _NEW, bytes(_LINK.size) + this_end, (_LINK_INFO, device))
 
 
 def has_kind(kind: str) -> bool:
     """Whether the kernel has devices of a kind that come in pairs. It is asked to make one without its other end, which
     it refuses with another error where it knows the kind."""
     try:
-        send(None, [_message(_NEW_LINK, _NEW, bytes(_LINK.size), (_WHAT, _attribute(_KIND, kind.encode())))])
+        send(None, [_message(_NEW_LINK, _NEW, bytes(_LINK.size), (_LINK_INFO, _attribute(_KIND, kind.encode())))])
     except OSError as error:
         return error.errno == errno.EINVAL
     return True
@@ -315,7 +317,7 @@ def shape(index: int, port: Eport) -> bytes:
     device = _attribute(_KIND, EPORT.encode()) + _attribute(
         _OPTIONS, b"".join(_attribute(*attribute) for attribute in attributes)
     )
-    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_WHAT, device))
+    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_LINK_INFO, device))
 
 
 def up(index: int) -> bytes:
@@ -327,9 +329,9 @@ def hardware_address(index: int, mac: str) -> bytes:
 
 
 def address(index: int, ip: str, prefix: int) -> bytes:
-    ours = socket.inet_aton(ip)
+    packed = socket.inet_aton(ip)
     body = struct.pack("=BBBBi", socket.AF_INET, prefix, 0, 0, index)
-    return _message(_NEW_ADDRESS, _NEW, body, (_OUR_ADDRESS, ours), (_ADDRESS, ours))
+    return _message(_NEW_ADDRESS, _NEW, body, (_OUR_ADDRESS, packed), (_ADDRESS, packed))
 
 
 def neighbour(index: int, ip: str, mac: str) -> bytes:
@@ -439,10 +441,10 @@ def _options(kind: str, data: memoryview | None) -> dict[str, Any]:
         parts = dict(_attributes(data[_NETEM_BYTES:]))
         return {"delay_ns": _number(parts[_NETEM_DELAY_NS])}
     parts = dict(_attributes(data))
-    ours = parts[_PARAMETERS]
+    parameters = parts[_PARAMETERS]
     if kind == "tbf":
-        return {"rate": _number(parts.get(_TBF_RATE64, ours[_TBF_RATE_AT:_TBF_RATE_END]))}
-    return {"limit": _number(ours[:4]), "ecn": bool(ours[_RED_FLAGS_AT] & _RED_ECN)}
+        return {"rate": _number(parts.get(_TBF_RATE64, parameters[_TBF_RATE_AT:_TBF_RATE_END]))}
+    return {"limit": _number(parameters[:4]), "ecn": bool(parameters[_RED_FLAGS_AT] & _RED_ECN)}
 
 
 def _text(data: memoryview) -> str:
@@ -464,7 +466,7 @@ def _padded(length: int) -> int:
 
 T = TypeVar("T")
 _CLONE_NEWNET = 0x4000_0000
-_held: dict[int, ThreadPoolExecutor] = {}
+_threads: dict[int, ThreadPoolExecutor] = {}
 
 
 def hold_namespace() -> int:
@@ -476,7 +478,7 @@ def hold_namespace() -> int:
     except OSError:
         thread.shutdown()
         raise
-    _held[pid] = thread
+    _threads[pid] = thread
     return pid
 
 
@@ -488,9 +490,9 @@ def _leave() -> int:
 
 
 def release_namespace(pid: int) -> None:
-    _held.pop(pid).shutdown(wait=False)
+    _threads.pop(pid).shutdown(wait=False)
 
 
 def inside(pid: int | None, work: Callable[[], T]) -> T:
     """Do ``work`` in a namespace that we hold (None: in our own), and return what it returns."""
-    return work() if pid is None else _held[pid].submit(work).result()
+    return work() if pid is None else _threads[pid].submit(work).result()

@@ -18,14 +18,18 @@ from record.errors import RunFailed
 from virtual import TIED
 
 _RAISING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+# Only one that waits for a device in the kernel takes longer, and nobody can end that one.
 REAP_S = 5.0
 """Seconds a process may take to end once it is killed."""
+# The exception of a deadline starts the tear-down, which may hang as well: a second alarm breaks that off.
 AGAIN_S = 30.0
-"""An alarm that has rung rings again every so often, so that a tear-down that hangs is broken off, too."""
+"""An alarm that has rung rings again every so often."""
 
 
 def tied() -> list[str]:
-    """A prefix for a command that ends with us, who start it, however we end; in a guest the machine ends."""
+    """A prefix for a command that ends with us, who start it, however we end."""
+    # In a guest nothing is tied: with the guest's first process the whole machine ends, and to start one more program
+    # for each costs it 10 ms.
     return [] if time_travels() else [*TIED, str(os.getpid())]
 
 
@@ -42,10 +46,10 @@ def _whole() -> Iterator[None]:
     try:
         yield
     finally:
-        for each, handler in handlers.items():
-            signal.signal(each, handler)
-        for each, frame in late:
-            handlers[each](each, frame)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number, frame in late:
+            handlers[number](number, frame)
 
 
 class Children:
@@ -63,7 +67,8 @@ class Children:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Kill every child: what is still there has nothing left to write."""
+        """Kill every child, newest first."""
+        # What is still there at the end has nothing left to write. What sends ends before what it sends over.
         self.end((child for _, child in reversed(self._running)), deadline=0.0)
 
     def spawn(
@@ -139,8 +144,8 @@ class Children:
             if child.stdin is not None:
                 with contextlib.suppress(OSError):  # what it had not read goes with it
                     child.stdin.close()
-        gone = {id(child) for child in children}
-        self._running = [(name, child) for name, child in self._running if id(child) not in gone]
+        ended = {id(child) for child in children}
+        self._running = [(name, child) for name, child in self._running if id(child) not in ended]
 
 
 def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:

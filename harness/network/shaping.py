@@ -23,14 +23,17 @@ from record.errors import RunFailed, UnfitMachine
 from record.spec import Phantom, RunSpec
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER
 
+# A busy machine wakes a port some milliseconds late, and the port has to make up for that. Links of 25 Mb/s carried 58,
+# 62 and 87 % of their capacity with buckets of 4, 8 and 25 packets (docs/notes/emulation.md); Mininet's 15 kB are 12 ms
+# at 10 Mb/s. Eports have no bucket, because they store and forward.
 BUCKET_S = 0.015
-"""How much a port on veth may send at once after it was idle, as time at its rate. A busy machine wakes it late, and it
-has to make up for that. Mininet's 15 kB are 12 ms at 10 Mb/s. Eports have no bucket, because they store and forward."""
+"""How much a port on veth may send at once after it was idle, as time at its rate."""
+# TCP keeps itself from filling it. A packet that its own host dropped would not be one that a network lost.
 HOST_PACKETS = 1000
-"""Room in a host's own port, as Linux gives it (``txqueuelen``). TCP keeps itself from filling it. A packet that its
-own host dropped would not be one that a network lost."""
+"""Room in a host's own port, as Linux gives it (``txqueuelen``)."""
+# A fast link holds more than netem's usual 1000.
 MOST_DELAYED = 100_000
-"""How many packets may be on their way through a cable. A fast link holds more than netem's usual 1000."""
+"""How many packets may be on their way through a cable."""
 MARK_PACKETS = 20
 """DCTCP's K, from which on a queue marks (section 3.4 of its paper, for 1 Gb/s; slower links could do with less)."""
 PACED_MBPS = 1000.0
@@ -62,18 +65,20 @@ class Shape:
     pacer: str | None = None
 
     def at_host(self) -> Shape:
-        """The same for a host's own port, with its room; it may send as much at once as any other. It delays nothing:
-        TCP would no longer see its own queue (netem takes packets from their sockets), and overfill it."""
+        """The same for a host's own port, which has a host's room and no delay; it may send as much at once as any
+        other."""
+        # netem takes packets from their sockets: behind a delay TCP would no longer see its own queue, and overfill it.
+        # So the port at the other end of the cable delays both ways (`to_host`).
         bucket_s, room = min(self.bucket_s, self.queue_bytes / self.rate_bytes), max(HOST_PACKETS, self.queue_packets)
         return replace(self, queue_packets=room, bucket_s=bucket_s, delay_ms=0.0, phantom=None)
 
-    def at_switch(self) -> Shape:
+    def between_switches(self) -> Shape:
         """The same for a switch's port to another."""
         return replace(self, pacer=None)
 
     def to_host(self) -> Shape:
         """The same for a switch's port to a host, with the delay of both ways of the cable."""
-        return replace(self.at_switch(), delay_ms=2 * self.delay_ms)
+        return replace(self.between_switches(), delay_ms=2 * self.delay_ms)
 
     @property
     def rate_bytes(self) -> int:
@@ -127,10 +132,11 @@ class Shape:
 
     @property
     def queue(self) -> str:
-        """The qdisc of the queue, in tc's words: a byte FIFO, or RED that marks all above a threshold. RED goes by an
-        average: with its ``burst`` at the least that tc takes, of half the queue now and half the average before."""
+        """The qdisc of the queue, in tc's words: a byte FIFO, or RED that marks all above a threshold."""
         if not self.marks:
             return f"bfifo limit {self.queue_bytes}"
+        # DCTCP wants marks by the queue as it is now, and RED goes by an average. With ``burst`` at the least that tc
+        # takes that is half the queue now and half the average before.
         low, high = self.mark_bytes
         return (
             f"red limit {self.queue_bytes} min {low} max {high} avpkt {self.mtu} burst {low // self.mtu} "
@@ -159,8 +165,9 @@ def shape_of(spec: RunSpec) -> Shape:
 
 
 def as_kernel_can(shape: Shape) -> Shape:
-    """The same on what there is: a kernel that the user compiled of an older source (HEDERA_KERNEL_SOURCE) has no
-    eports, but a tbf that stores and forwards, whatever bucket it is told."""
+    """The same on what this kernel has: veth where there are no eports."""
+    # A kernel that the user compiled of an older source (HEDERA_KERNEL_SOURCE) has no eports, but a tbf that stores and
+    # forwards, whatever bucket it is told.
     if shape.carrier == VETH or netlink.has_kind(EPORT):
         return shape
     return replace(shape, carrier=VETH, bucket_s=0.0)
@@ -184,7 +191,8 @@ def shape_ports(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespac
             messages.append(netlink.shape(index_of(interface, namespace), shape.eport(interface)))
             if settings := shape.pacer_settings:
                 messages.append(netlink.pacer(index_of(interface, namespace), settings))
-        elif shape.marks or shape.delay_us:  # RED's table is tc's
+        # RED's table of probabilities is computed by tc, so ports that mark are told by it.
+        elif shape.marks or shape.delay_us:
             by_tc += shape.commands(interface)
         else:
             index = index_of(interface, namespace)
@@ -221,6 +229,7 @@ def wrong_veths(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: 
 
 def wrong_eports(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: Sequence[Eport]) -> list[str]:
     """The interfaces that are not eports of their shape, each with what the kernel has in its place."""
+    # What a port counts is no part of what it was told.
     settings = {
         port.name: port._replace(queued=0, drops=0, marked=0, phantom_marked=0, waited=0, sent=0) for port in ports
     }
@@ -284,9 +293,9 @@ def dropped_in_queue(carrier: str, interfaces: Sequence[str], namespace: int) ->
 def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets that the kernel has dropped at each interface, outside its queue. Interfaces that dropped none are not
     named."""
-    ours = set(interfaces)
+    wanted = set(interfaces)
     with contextlib.closing(Netlink(namespace)) as kernel:
-        return {link.name: link.dropped for link in kernel.links() if link.name in ours and link.dropped}
+        return {link.name: link.dropped for link in kernel.links() if link.name in wanted and link.dropped}
 
 
 def marked_and_paced(interfaces: Sequence[str], namespace: int) -> dict[str, int]:

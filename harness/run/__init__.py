@@ -18,11 +18,11 @@ from harness.run.job import (
     job_of,
     without_auto,
 )
-from harness.run.observation import SEEN, Observation, Outage, Sampler, read_seen, tcp_counters
+from harness.run.observation import OBSERVATION_FILE, Observation, Outage, Sampler, read_observation, tcp_counters
 from harness.run.traffic import Arrived, EmulatedFlow, Transfers
 
 __all__ = [
-    "CODE", "COMPILED", "NOT_VIRTUAL", "ROOT", "SEEN", "Arrived", "Circumstances", "EmulatedFlow", "Event", "Job",
-    "Observation", "OnStage", "Outage", "Sampler", "Transfers", "decode_job", "files_lock", "first_source", "job_of",
-    "read_seen", "tcp_counters", "without_auto",
+    "CODE", "COMPILED", "NOT_VIRTUAL", "OBSERVATION_FILE", "ROOT", "Arrived", "Circumstances", "EmulatedFlow", "Event",
+    "Job", "Observation", "OnStage", "Outage", "Sampler", "Transfers", "decode_job", "files_lock", "first_source",
+    "job_of", "read_observation", "tcp_counters", "without_auto",
 ]  # fmt: skip

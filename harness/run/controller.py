@@ -20,8 +20,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, ValidationError, convert, defstruct
 
-from controllers.pox_main import find_pox
-from harness.network import REAP_S, Children, wait_until
+from harness.network import REAP_S, Children, machine, wait_until
 from record.errors import RunFailed, one_line
 from record.spec import OPEN
 from virtual import TIED
@@ -33,8 +32,10 @@ LOG = "controller.jsonl"
 START_S = 120.0
 """A controller may take so long to say its first word: where nothing is compiled yet for its user, it takes a
 minute."""
+# The controller says a word every second (`controllers.core.HEARTBEAT_S`). One that misses three of them in a row is
+# frozen, and not slow: polling and deciding take it 8 ms (`record.spec.MEASURED_DELAY_MS`).
 SILENCE_S = 4.0
-"""The controller says a word every second. After so many seconds without one it is taken to be frozen."""
+"""After so many seconds without a word the controller is taken to be frozen."""
 _LAST_BYTES = 4096
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -69,13 +70,14 @@ def command(platform: str, address: str, options: Mapping[str, object]) -> list[
     flags = [f"--{name}={value}" for name, value in options.items()]
     if platform == "os-ken":
         return [*_python("controllers.os_ken_main"), f"--listen={address}:{PORT}", *flags]
-    pox = find_pox()
+    pox = machine.find_pox()
     assert pox is not None, "`harness.run.job` found it"
     of_01 = ["openflow.of_01", f"--address={address}", f"--port={PORT}"]
     return [*_python("controllers.pox_main"), str(pox.resolve()), *of_01, "controllers.pox_component", *flags]
 
 
-# Not dumpable (4): other programs of nobody's, or of the user's, neither trace it nor read its memory.
+# The controller may run as a user who has other programs. It is made not dumpable (PR_SET_DUMPABLE, 4), so that these
+# neither trace it nor read its memory.
 _RUN_MODULE = (
     "import ctypes; ctypes.CDLL(None).prctl(4, 0, 0, 0, 0); "
     "import sys; modules, module = sys.argv[1:3]; del sys.argv[1:3]; sys.path[:0] = modules.split(':'); "
@@ -94,38 +96,39 @@ def _python(module: str) -> list[str]:
     return [sys.executable, "-I", *flags, "-c", _RUN_MODULE, ":".join(modules), module]
 
 
-KEPT = ("PATH", "LANG", "LC_ALL", "TZ", "POX_DIR", "PYTHONDONTWRITEBYTECODE", "NUMBA_CACHE_DIR")
+OF_ROOTS_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TZ", "POX_DIR", "PYTHONDONTWRITEBYTECODE", "NUMBA_CACHE_DIR")
 """Of root's environment, the variables that the controller of another user gets."""
 
 
 def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
     """A prefix for a controller whose output goes to ``folder``: as the person, if there is one, with no rights of
-    root's for good, and tied to us.
-
-    What a user's scheduler has started ends with it, whatever session that has gone to; and one that prints without
-    end fills a quarter of the disk at most, and with its log half, not /run.
-    """
+    root's for good, and tied to us."""
+    # A user's scheduler may print without end. Its output fills a quarter of what is free then, and its log as much, so
+    # that half stays free, whatever it prints: /run is the memory of the machine.
     most = max(shutil.disk_usage(folder).free // 4, 1 << 20)
     prefix = ["prlimit", f"--fsize={most}", "--"]
     if os.geteuid() == 0:
+        # In a namespace of processes of its own, all that a user's scheduler has started ends with it, whatever session
+        # that has gone to.
         prefix += ["unshare", "--pid", "--fork", "--kill-child=KILL", "--"]
     if run_as is not None:
         without = ["--clear-groups", "--no-new-privs", "--inh-caps=-all", "--ambient-caps=-all", "--bounding-set=-all"]
         prefix += ["setpriv", f"--reuid={run_as[0]}", f"--regid={run_as[1]}", *without, "--"]
-        # Again: changing the user lets it loose. In a namespace of processes of its own, who starts it has no number.
+        # It is tied a second time, because changing the user undoes the first (PR_SET_PDEATHSIG). Its parent is outside
+        # its namespace of processes, where it has the number 0.
         prefix += [*TIED, "0"]
     return prefix
 
 
 def environment_of(run_as: tuple[int, int] | None) -> dict[str, str]:
-    """The variables that a controller gets: all of ours, or KEPT alone if it runs as another user."""
+    """The variables that a controller gets: all of ours, or OF_ROOTS_ENVIRONMENT alone if it runs as another user."""
     if run_as is None:
         return dict(os.environ)
     try:
         home = pwd.getpwuid(run_as[0]).pw_dir
     except KeyError:
         home = "/"
-    return {name: os.environ[name] for name in KEPT if name in os.environ} | {"HOME": home}
+    return {name: os.environ[name] for name in OF_ROOTS_ENVIRONMENT if name in os.environ} | {"HOME": home}
 
 
 @dataclass(frozen=True)
@@ -174,9 +177,11 @@ class Controller:
 
     def _start(self, output: str) -> None:
         self._output = self._directory / output
+        # Until it has said its first word, a controller may be compiling. After that it is held to its heartbeat.
         self._heard = time.monotonic()
         self._patience = START_S
         platform, address, options = self._to_run
+        # It is handed files that root has opened: it may neither look into this folder nor write there.
         handed = {name: os.open(path, flags, 0o600) for name, (path, flags) in self._handed.items()}
         try:
             if self._run_as is not None:
@@ -216,10 +221,13 @@ class Controller:
         """
         self.read()
         if self.lost is None and (reason := self._trouble()) is not None:
+            # A second end is told and not mended: a controller that fails again and again must not look like one that
+            # works.
             if self.restarts:
                 self.lost = f"the controller {reason}, and had been restarted once already"
                 return
             self.restarts.append(Restart(time.time(), reason))
+            # It gets no time to end by itself: one that is frozen would take all of it, and flows wait meanwhile.
             self._children.end([self.process], deadline=0)
             wait_until(self._all_gone, REAP_S)
             with self._log.open("ab") as log:
@@ -257,6 +265,8 @@ class Controller:
             if time.monotonic() > limit:
                 up = sum(1 for entry in self.find("switch") if entry["state"] == "up")
                 raise RunFailed(f"the controller was not '{event}' within {deadline:g} s ({up} switches up)")
+            # A controller is ready within half a second (k = 4): to look a hundred times a second costs little, and
+            # what follows in virtual time waits for a round moment anyway (`harness.run.emulation.wait_for_moment`).
             time.sleep(0.01)
 
     def _last_words(self) -> str:

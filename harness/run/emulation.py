@@ -34,17 +34,23 @@ from topos.links import Fault, cables, links_down, moments
 from topos.network import NonBlocking, PlannedNetwork
 from traffic.programs import sample_command
 
+# It took 0.5 s at most in 6,946 kept runs of k = 4, and 11.8 s in one of k = 16, whose 320 switches call at once.
 READY_DEADLINE = 15.0
 """Seconds the controller has to connect every switch and confirm its rules."""
 
-READY_EVERY_S, START_EVERY_S, LEAST_S = 5.0, 1.0, 0.1
+# How long set-up takes, some 11 s, differs by microseconds between two machines, as their folders hold other files, and
+# TCP multiplies microseconds. So the steps that matter begin at round moments of the guest's clock, whatever came
+# before: one seed is one result. Counting has the coarser grid, so that its moment stays the same when a change of the
+# code makes set-up a second longer.
+READY_EVERY_S, START_EVERY_S, SETTLE_S = 5.0, 1.0, 0.1
 """In virtual time counting begins at a multiple of the first, once the network is ready and its receivers listen;
 switches connect, and traffic starts, at a multiple of the second, in seconds of the guest's clock; at least the third
-after what came before. Set-up takes 11 s. So a run does not depend on how long exactly set-up took, and one seed is one
-result."""
-DUE_S = 0.05
+after what came before."""
+# In a guest each look is calls of a kernel, which cost more than packets do, so runs without failures look less often
+# (`harness.run.traffic.LOOK_S`).
+LOOK_FOR_FAULTS_S = 0.05
 """A run with failures looks so often whether it is time for one."""
-LAST_READ_S = 0.5
+LAST_READING_S = 0.5
 """After the traffic the controller reads once more where the last flows went, which takes it so long."""
 
 
@@ -74,11 +80,14 @@ class Emulation:
         self._say = say
         self._run_as = run_as
         self._later_spec = later_spec
+        # `shape_of` is what the spec asks for, and what the judge goes by, on a machine that cannot ask this kernel.
+        # What this kernel can do of it is known only here: one that the user compiled of an older source has no eports.
         self._shape = shaping.as_kernel_can(shaping.shape_of(spec))
 
     def carry_out(self) -> None:
         """Build the network, send the traffic, tear it down. RunFailed says what went wrong."""
         spec, observation = self.spec, self.observation
+        # What this kernel lacks is said before anything is built.
         shaping.require_shape(self._shape)
         if not spec.rack:
             require_rack_off(os.uname().release)
@@ -98,20 +107,23 @@ class Emulation:
             if self._later_spec is not None:
                 self.spec = spec = self._later_spec()
                 self.workload = spec.workload()
-            where = (spec, self._raw, children, groups)
-            matrix = lasting(self.workload)
-            traffic: Traffic = (
-                Transfers(fabric, self.workload, *where) if matrix is None else LastingFlows(fabric, matrix, *where)
-            )
+            traffic: Traffic
+            if (matrix := lasting(self.workload)) is None:
+                traffic = Transfers(fabric, self.workload, spec, self._raw, children, groups)
+            else:
+                traffic = LastingFlows(fabric, matrix, spec, self._raw, children, groups)
             self._send(fabric, controller, traffic, children)
             if groups is not None:
                 observation.throttled_s = groups.throttled_s()
                 observation.environment |= groups.read_back()
+            # The controller says itself which platform it is on. What `auto` chose might not be what runs.
             version = controller.find("start")[0]["platform_version"]
             observation.environment |= {"platform": spec.platform, "platform_version": version}
             clock = time.monotonic()
         observation.timing["teardown_s"] = time.monotonic() - clock
         observation.flows = traffic.flows
+        # Files are read when all programs have ended and nothing writes any longer. What they tell of a flow says more
+        # than that its client hung.
         observation.unfinished = traffic.collect() or observation.unfinished
         observation.troubles = traffic.troubles
         observation.collective = traffic.collective
@@ -121,13 +133,17 @@ class Emulation:
 
     def _options(self) -> FabricOptions:
         spec = self.spec
+        # Programs of traffic that comes and goes set this for each of their own sockets (`harness.hosts.connections`).
         unsent = None if lasting(self.workload) is None else unsent_bytes(spec.link_mbps)
+        # Routes are changed only where the spec differs from Linux's own values, so that other runs have a stock route.
         min_rto_ms = None if spec.min_rto_ms == LINUX_MIN_RTO_MS else spec.min_rto_ms
         window = None if spec.initial_window == LINUX_INITIAL_WINDOW else spec.initial_window
         tcp = Tcp(spec.congestion_control, unsent, spec.sack, spec.rack, spec.tail_loss_probes, min_rto_ms, window)
         # Processors of a slow machine are not to be spent on counters. In virtual time Open vSwitch renews them four
         # times between two readings, so that a reading is never of one long ago: a quarter of the period, in ms.
         counters_ms = min(COUNTERS_MS, round(spec.reading_s * 250)) if spec.time == "virtual" else COUNTERS_MS
+        # Hosts that know all others' addresses need none to be asked for, but that grows with the square of their
+        # number.
         matrix, pairs = self.workload.matrix, None
         if matrix is not None and spec.network().num_hosts > KNOWN_TO_ALL:
             pairs = frozenset(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
@@ -142,16 +158,27 @@ class Emulation:
             **flags_of(spec),
             "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
         }
-        where = (fabric.control_namespace, options, self._raw, children)
         rows = spec.topo.rows() if isinstance(spec.topo, PlannedNetwork) else None
         # The controller takes seconds to start, so it starts while the network is built.
-        controller = Controller(spec.platform, CONTROLLER_ADDRESS, *where, self._run_as, rows)
+        controller = Controller(
+            spec.platform,
+            CONTROLLER_ADDRESS,
+            fabric.control_namespace,
+            options,
+            self._raw,
+            children,
+            self._run_as,
+            rows,
+        )
         fabric.build()
+        # Label and controller are tied together: what runs has to say itself that it is what was asked for.
         started = controller.wait_for("start", START_S)
         if (started["scheme"], started["platform"]) != (options["scheme"], spec.platform):
             raise RunFailed(
                 f"asked for {spec.scheme} on {spec.platform}, but {started['scheme']} on {started['platform']} runs"
             )
+        # Not before the controller listens: a switch that is refused tries again only after a second, and which of them
+        # came first would be chance.
         if spec.time == "virtual":
             wait_for_moment(START_EVERY_S)
         fabric.connect(PORT)
@@ -192,10 +219,13 @@ class Emulation:
                 disturber.tick(time.time() - observation.begin)
                 controller.supervise()
 
-            observation.unfinished = traffic.wait(tick, DUE_S if spec.faults or spec.disturbances else LOOK_S)
+            something_fails = spec.faults or spec.disturbances
+            observation.unfinished = traffic.wait(tick, LOOK_FOR_FAULTS_S if something_fails else LOOK_S)
             observation.outages = faults.outages
             self.observation.timing["traffic_s"] = time.monotonic() - clock
         self._say("finishing")
+        # Who has died is asked before programs are ended below, and TCP's counters are read while they still belong to
+        # the traffic alone.
         observation.cpu_times, observation.cpu_idle = processors.times, processors.idle_percent
         observation.controller_lost = controller.lost
         # Clients end by themselves, and why a controller was lost is told already.
@@ -209,7 +239,7 @@ class Emulation:
         # Flows that the switches place by themselves are known to the controller only when it reads their counters. It
         # gets the time for one more reading.
         if spec.new_flows == "switch":
-            time.sleep(spec.reading_s + LAST_READ_S)
+            time.sleep(spec.reading_s + LAST_READING_S)
         controller.read()
         # Limits are looked at once more: links that had lost theirs during the run would make wonderful results.
         fabric.verify()
@@ -224,7 +254,7 @@ def wait_for_moment(every_s: float) -> None:
     """Sleep until a whole number of ``every_s`` of a guest's clock: what follows does not depend on the microseconds
     that came before, which differ by what the machine's folders hold."""
     up_s = time.clock_gettime(time.CLOCK_BOOTTIME)
-    time.sleep(every_s * math.ceil((up_s + LEAST_S) / every_s) - up_s)
+    time.sleep(every_s * math.ceil((up_s + SETTLE_S) / every_s) - up_s)
 
 
 class LinkFaults:
@@ -261,6 +291,8 @@ class ControllerFaults:
         self._controller = controller
 
     def tick(self, t: float) -> None:
+        # The whole group of processes gets the signal: a controller may have been started by others (`confined`), and
+        # these must not outlive it. One that has ended already cannot be disturbed.
         while self._left and t >= self._left[0].at:
             number = SIGNALS[self._left.pop(0).how]
             if self._controller.process.poll() is None:

@@ -12,10 +12,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from harness.network import deadline
-from harness.network.footprint import run_folder, sole_use
+from harness.network.cleanup import run_folder, sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
 from harness.run.job import CODE, COMPILED, decode_job, describe_code
-from harness.run.observation import Observation, Say, write_seen
+from harness.run.observation import Observation, Say, write_observation
 from hedera.schemes import file_of
 from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, is_full, one_line, status_of
 from record.files import full, require_room
@@ -35,7 +35,8 @@ def in_guest() -> None:
 
 
 def _carry_out_given() -> None:
-    # Machine code is copied: root loads none from a folder that is not its own.
+    # Machine code is copied, because `hedera.compiled` loads none from a folder that others may write to, and in a
+    # guest the copy of our code belongs to whoever booted it.
     if (compiled := Path(CODE, COMPILED)).is_dir():
         shutil.copytree(compiled, os.environ["NUMBA_CACHE_DIR"], copy_function=shutil.copyfile)
     if sys.version_info >= (3, 12):  # Mininet wants distutils, and only setuptools has it
@@ -43,7 +44,8 @@ def _carry_out_given() -> None:
     job = decode_job(NETWORK_FILE.read_bytes())
     os.chdir("/run")
     if (path := file_of(job.spec.scheme)) is not None and str(path) in job.files:
-        # Where its name says, for the controller, which is another process; what is written stays in this memory.
+        # The controller is another process, which reads the user's scheduler from the disk. So the file is put where
+        # its name says. That path is in the guest's own memory, and nothing of it reaches the user's disk.
         text, path = job.files[str(path)], path.absolute()
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -56,11 +58,12 @@ def _carry_out_given() -> None:
 
 
 def _read_later_spec() -> RunSpec:
-    """The spec of the whole run. Until here only its network was known (`harness.run.job.Job.network`), so that several
-    runs could share what came before."""
+    """The spec of the whole run. Until here only its network was known (`harness.run.job.Job.network_only_job`), so
+    that several runs could share what came before."""
     if AGAIN.exists():
         AGAIN.write_text("\n")
-        for number, name in enumerate(("stdout", "stderr"), start=1):  # these are the other guest's
+        # The open ones still lead to the files of the guest that this one is a copy of.
+        for number, name in enumerate(("stdout", "stderr"), start=1):
             os.close(number)
             os.open(JOB_FILE.parents[1] / name, os.O_WRONLY | os.O_APPEND)
     return decode_job(JOB_FILE.read_bytes()).spec
@@ -84,10 +87,12 @@ def run_experiment(
     require_tools()
     if spec.time == "virtual" and not time_travels():
         raise UnfitMachine("time is real here: virtual time is for hedera run and sweep")
+    # Two runs at once would slow each other down, and neither's result would be worth anything.
     with sole_use(f"{spec.scheme} on {spec.traffic}", say), run_folder() as place:
         raw = place / "raw"
         # Nobody else reads or writes here while root does.
         raw.mkdir(mode=0o700)
+        # Tools that cannot write say nothing of it. So room is asked for before, and once more when all is written.
         require_room(raw)
         observation = Observation(started=datetime.now(timezone.utc).replace(microsecond=0))
         observation.environment = {**machine(), **describe_code()}
@@ -98,7 +103,7 @@ def run_experiment(
             sending_s = min(spec.seconds, observation.timing.get("traffic_s", 0.0))
             # The overhead is what a user waits for beside the seconds of traffic that were asked for.
             observation.timing["overhead_s"] = observation.timing["total_s"] - sending_s
-            write_seen(observation, raw)
+            write_observation(observation, raw)
             require_room(raw)
             say("publishing")
             deliver(raw)
@@ -119,7 +124,7 @@ def _emulate(
 
     What stops the sweep as well is raised: Ctrl-C, a full disk, and what would stop the next run just so.
     """
-    # Mininet, which sweeps in virtual time need in the guest alone.
+    # Mininet is imported here, because a machine that makes runs in virtual time needs it in the guest alone.
     from harness.run.emulation import Emulation
 
     emulation = Emulation(spec, observation, raw, place, say, run_as, later_spec)
@@ -142,7 +147,7 @@ def first_of(error: BaseException) -> BaseException:
     left: list[BaseException | None] = [error]
     while left:
         exception = left.pop()
-        if exception is None or any(exception is each for each in visited):
+        if exception is None or any(exception is earlier for earlier in visited):
             continue
         if isinstance(exception, (KeyboardInterrupt, SystemExit)):
             return exception

@@ -1,6 +1,6 @@
 """A run as a job: its spec, and the contents of the user's files that it names, as JSON; and the code that makes it.
 
-Whoever carries it out reads none of the user's files: they are looked up in the job (`traffic.textfile.given`).
+Whoever carries it out reads none of the user's files: they are looked up in the job (`traffic.user_files.job_files`).
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from controllers.pox_main import find_pox, pox_version, too_old
 from harness.network import machine
 from record.errors import UnfitMachine, UserMistake
 from record.run import Fact
 from record.spec import KNOWN_TO_ALL, RunSpec, lasting, longest_s
-from traffic.textfile import believe_only, given
+from traffic.user_files import believe_only, job_files
 
 if TYPE_CHECKING:
     from traffic.workload import Workload
@@ -32,28 +31,38 @@ if TYPE_CHECKING:
     from virtual.limits import Needs
 
 ROOT = Path(__file__).resolve().parents[2]
+# It is raised whenever shares of the control may change by more than chance: runs of other versions are not drawn
+# together unsaid. Within a version another kernel or other code, which run.json names, may move what one seed gives. 1
+# was everything before 1.1. A test holds which kernel belongs to it.
 EMULATOR = 5
-"""The version of what emulates: the guests' kernel, ports, sinks, what is drawn from a seed. It is raised whenever
-shares of the control may change by more than chance; runs of other versions are not drawn together unsaid. 1 was
-everything before 1.1. Within a version another kernel or other code, which run.json names, may move what one seed
-gives. A test holds which kernel belongs to it."""
+"""The version of what emulates: the guests' kernel, ports, sinks, what is drawn from a seed."""
+# What only carries a run there and back (harness/jobs, harness/root.py, virtual) is not among them: it decides nothing
+# of a result, and run.json has a hash of the guest's kernel besides.
 ROOMS = ("topos", "traffic", "hedera", "controllers", "record", "harness/network", "harness/hosts", "harness/run",
          "harness/verdict")  # fmt: skip
 """The folders of the code that takes part in a run, and of the tables that it reads."""
+# Git reads the whole tree to say whether it differs, from a disk that may be a network's. A revision is only told, so a
+# run does not wait longer for it.
 GIT_S = 20.0
+"""Git may take so long to name the revision."""
 CODE, COMPILED = "/opt/hedera", "compiled"
 """Where guests see our code, and the folder of machine code in it."""
+# Root's process, guests and workers read jobs of others: what they take in is bounded. One file of flows may have 20
+# MB.
 MAX_BYTES = 64 << 20
-"""A job is not larger. One file of flows may have 20 MB."""
+"""A job is not larger."""
 OnStage = Callable[[str, "Progress | None"], None]
 """Called with the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
+# A user's names of files mean the files of one job at a time in this process: jobs are judged side by side in threads.
 files_lock = RLock()
-"""`traffic.textfile.given` holds the files of one job at a time: whoever puts them there holds this lock."""
+"""Whoever puts a job's files into `traffic.user_files.job_files` holds this lock."""
+# Nine programs were measured.
 PROGRAMS, SPARE_MIB = 16, 512
-"""What a run takes of processes and memory beside what its hosts take. Nine programs were measured."""
+"""What a run takes of processes and memory beside what its hosts take."""
+# Linux takes the limits of TCP's buffers from a machine's memory. From here on they are the usual ones, so that the
+# size of a network does not change its TCP.
 LEAST_MIB = 1024
-"""A guest has at least so much memory. TCP's buffers follow from a machine's memory, and from here on they have Linux's
-usual limits."""
+"""A guest has at least so much memory."""
 NOT_VIRTUAL = "its time was not virtual: the guest's clock ran with this machine's"
 
 
@@ -94,53 +103,58 @@ class Job(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def key(self) -> str:
-        """The hash by which a run is known: of everything that decides its result. The number of its trial is only a
-        name."""
+        """The hash by which a run is known: of everything that decides its result."""
+        # The number of a trial is only a name: the trials of a sweep differ by their seeds.
         spec = {name: value for name, value in self.spec.as_json().items() if name != "trial"}
         return _digits(msgspec.json.encode([spec, self.inputs, self.emulator], order="sorted"))
 
     @cached_property
     def needs(self) -> Needs:
         """The processes and the memory that its guest takes."""
-        with self.files_given():
+        with self.files_in_place():
             return _needs(self.spec, self.spec.workload())
 
     @cached_property
-    def network(self) -> Job:
+    def network_only_job(self) -> Job:
         """What is done of it before anything is sent, as a job: the same for all whose traffic lasts, unless the
         network is so large that hosts know only those that they send to."""
-        with self.files_given():
-            return self._network(self.spec.workload())
+        with self.files_in_place():
+            return self._network_only_job(self.spec.workload())
 
-    def _network(self, workload: Workload) -> Job:
+    def _network_only_job(self, workload: Workload) -> Job:
+        # Until it is ready, a network depends on its traffic in two ways only: whether flows last, by which TCP is set,
+        # and in a network of many hosts who knows whose address.
         if lasting(workload) is None or self.spec.network().num_hosts > KNOWN_TO_ALL:
             return self
+        # Any traffic that lasts stands for all of it: this one is never sent.
         spec = replace(self.spec, traffic="stride:1", flows_per_host=1, keep=1.0, trial=1)
         return Job(spec, spec.user_files())
 
     @property
     def longest_s(self) -> float:
         """Seconds after which it is taken to hang."""
-        with self.files_given():
+        with self.files_in_place():
             return longest_s(self.spec)
 
     @contextmanager
-    def files_given(self) -> Iterator[None]:
+    def files_in_place(self) -> Iterator[None]:
         """While the block runs, this process has these files in place of those on the disk."""
         with files_lock:
-            given.update(self.files)
+            job_files.update(self.files)
             try:
                 yield
             finally:
                 for name in self.files:
-                    del given[name]
+                    del job_files[name]
 
 
 def _needs(spec: RunSpec, workload: Workload) -> Needs:
-    """Of processes one for each flow that lasts, or for each host (k = 4, 6, 8: 26, 64, 138); of memory twice what was
-    measured, 210 MiB and 3.4 for each host with its switches and its flow (k = 4, 8 and 16)."""
+    """The processes and the memory that the guest of a run takes, by its network and its traffic."""
     from virtual.limits import Needs
 
+    # A flow that lasts has an iperf client, and other traffic has a program on every host: for k = 4, 6 and 8 a run has
+    # 26, 64 and 138 processes. Memory is twice what was measured at k = 4, 8 and 16: 210 MiB, and 3.4 for each host
+    # with its switches and its flow.
     matrix = lasting(workload)
     flows = 0 if matrix is None else len(matrix)
     hosts, switches = (topo := spec.network()).num_hosts, topo.num_switches
@@ -173,13 +187,13 @@ def choose_platform(platform: str) -> str:
     if platform == "os-ken":
         return platform
     try:
-        pox = find_pox()
+        pox = machine.find_pox()
     except ValueError as error:
         raise UserMistake(str(error)) from None
-    if pox is not None and not too_old(pox):
+    if pox is not None and not machine.is_too_old_pox(pox):
         return "pox"
     if platform == "pox":
-        old = "" if pox is None else f" ({pox} holds POX {pox_version(pox)}, which needs Python 2)"
+        old = "" if pox is None else f" ({pox} holds POX {machine.pox_version(pox)}, which needs Python 2)"
         raise UnfitMachine(
             f"POX was not found{old}: setup/install.sh --pox fetches it; or put a checkout of its branch halosaur at "
             "~/pox or /opt/pox, or name it in POX_DIR, or use --platform os-ken"
@@ -200,8 +214,8 @@ def job_of(spec: RunSpec) -> Job:
         job = Job(spec, spec.user_files())
     except (ValueError, OSError) as error:
         raise UserMistake(str(error)) from None
-    with job.files_given():  # traffic is drawn once, and may be too large to keep
-        vars(job).update(needs=_needs(spec, workload), network=job._network(workload))
+    with job.files_in_place():  # traffic is drawn once, and may be too large to keep
+        vars(job).update(needs=_needs(spec, workload), network_only_job=job._network_only_job(workload))
     return job
 
 

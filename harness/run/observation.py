@@ -19,19 +19,22 @@ from harness.run.controller import LOG, Event, Restart, parse_events
 from harness.run.traffic import EmulatedFlow
 from record.run import Collective
 from traffic.programs import Series, parse_samples
-from traffic.textfile import read_regular
+from traffic.user_files import read_regular
 
 if TYPE_CHECKING:
     from harness.network import Fabric
 
 Say = Callable[[str], None]
 """A function that is told which stage a run is at."""
-SEEN, SAMPLES = "seen.json", "bwm-ng.csv"
+OBSERVATION_FILE, SAMPLES = "seen.json", "bwm-ng.csv"
 """Files of a run. The first has what was seen of it; bwm-ng's samples are the second, and the controller's log is a
 third."""
+# What a guest or root's process hands out is read within bounds: a user's scheduler may have written it.
 MAX_BYTES = 1 << 30
+"""No file of a run is read that is larger."""
+# Whoever reads two clocks may have to wait for a processor in between. The closest of five pairs was not interrupted.
 READINGS = 5
-"""Two clocks are read so often, one after the other, as one of so many readings is not interrupted."""
+"""Two clocks are read so often, one after the other."""
 COUNTERS = {
     "RetransSegs": "retransmitted_segments",
     "TCPOFOQueue": "segments_out_of_order",
@@ -93,16 +96,17 @@ class Observation(msgspec.Struct, rename={"controller_lost": "lost", "dead_progr
     collective: Collective | None = None
 
 
-def write_seen(observation: Observation, folder: Path) -> None:
+def write_observation(observation: Observation, folder: Path) -> None:
+    # These two are in files of the tools beside it, from which the judge reads them himself.
     stored = msgspec.structs.replace(observation, series={}, events=[])
-    (folder / SEEN).write_bytes(msgspec.json.encode(stored, enc_hook=lambda number: number.item()))
+    (folder / OBSERVATION_FILE).write_bytes(msgspec.json.encode(stored, enc_hook=lambda number: number.item()))
 
 
-def read_seen(folder: Path) -> Observation:
+def read_observation(folder: Path) -> Observation:
     """What was seen of the run whose files are in ``folder``; that a tool wrote nothing that can be used is why the run
-    failed. ValueError, one sentence, where `SEEN` cannot be read."""
+    failed. ValueError, one sentence, where `OBSERVATION_FILE` cannot be read."""
     try:
-        observation = msgspec.json.decode(read_regular(folder / SEEN, MAX_BYTES), type=Observation)
+        observation = msgspec.json.decode(read_regular(folder / OBSERVATION_FILE, MAX_BYTES), type=Observation)
     except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"what was seen of the run cannot be read: {error}") from None
     if observation.failed is None:
@@ -155,8 +159,7 @@ class ProcessorWatch(Sampler):
 
 
 def clock_offset() -> float:
-    """The epoch's clock minus the monotonic one, seconds: the best of some readings, as whoever reads two clocks may
-    have to wait for a processor in between."""
+    """The epoch's clock minus the monotonic one, seconds, by the closest of some readings."""
     shortest_s, offset_s = math.inf, 0.0
     for _ in range(READINGS):
         before = time.monotonic()

@@ -20,10 +20,12 @@ from record.spec import RunSpec
 from traffic.flows import SERVER_PORT
 
 ETH_P_ALL, SO_RCVBUFFORCE, SO_TIMESTAMPNS, SOL_PACKET, PACKET_STATISTICS = 3, 33, 35, 263, 6
+# A link of 1 Gb/s brings 1.25 MB between two readings, and the kernel's default has room for 208 KiB.
 ROOM = 1 << 26
 """Packets that wait to be read may take so many bytes."""
+# Headers do not exceed it: Ethernet's 14 bytes, IP's 20 and TCP's 60 at most.
 SNAP_BYTES = 128
-"""A capture has so many bytes of each packet, which headers do not exceed."""
+"""A capture has so many bytes of each packet."""
 LINKTYPE_ETHERNET = 1
 MOST_BYTES = 256 << 20
 """A capture is not larger, which is 2 million packets."""
@@ -57,22 +59,24 @@ class Trace(Sampler):
         return self._opened.enter_context(path.open("w", encoding="utf-8"))
 
     def sample(self) -> None:
+        # Until the traffic begins there is nothing to see, and in a guest each look moves the clock.
         if time.time() < self.begin:
             return
         t = f"{time.time() - self.begin:.4f}"
         for host, pid in enumerate((*self._pids, self._switches)):
-            # Opened anew each time: a thousand hosts are more than a process may have open.
+            # A namespace's sockets are opened anew each time, because a thousand hosts are more than a process may have
+            # open.
             with contextlib.closing(Netlink(pid)) as place:
                 queues, connections = count_ports(place, self._carrier), place.connections(SERVER_PORT)
                 for pacer in place.pacers() if self._paced else ():
-                    at = queues[pacer.port]
-                    queues[pacer.port] = at._replace(queued=at.queued + pacer.queued)
+                    queue = queues[pacer.port]
+                    queues[pacer.port] = queue._replace(queued=queue.queued + pacer.queued)
             for port, queue in queues.items():
                 if queue.queued:
                     self._queues.write(f"{t},{port},{queue.queued}\n")
-            for each in connections:
-                ends = f"{host},{self._hosts.get(each.to)},{each.port}"
-                self._connections.write(f"{t},{ends},{each.window_segments},{each.rtt_s * 1e3:.3f}\n")
+            for connection in connections:
+                ends = f"{host},{self._hosts.get(connection.to)},{connection.port}"
+                self._connections.write(f"{t},{ends},{connection.window_segments},{connection.rtt_s * 1e3:.3f}\n")
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)
@@ -126,8 +130,8 @@ class Capture(Packets):
 
     def heard(self, ns: int, packet: bytes) -> None:
         if self._file.tell() < MOST_BYTES:
-            kept = packet[:SNAP_BYTES]
-            self._file.write(struct.pack("=IIII", *divmod(ns, 10**9), len(kept), len(packet)) + kept)
+            captured = packet[:SNAP_BYTES]
+            self._file.write(struct.pack("=IIII", *divmod(ns, 10**9), len(captured), len(packet)) + captured)
 
     def __exit__(self, *exception: object) -> None:
         super().__exit__(*exception)

@@ -31,7 +31,7 @@ import numpy as np
 from harness.hosts import peer
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
 from harness.network import Children, inside, wait_until
-from record.completion import completed
+from record.completion_times import completed
 from record.errors import RunFailed
 from record.run import Collective
 from record.spec import LINGER_S, RunSpec, linger_s
@@ -46,12 +46,14 @@ if TYPE_CHECKING:
     from harness.network.cpulimit import HostGroups
 
 
+# Twenty times a second cost a guest 190 of 1,920 calls of its kernel in each second of traffic (k = 4, 10 Mb/s).
 LOOK_S = 0.25
 """How often a run looks whether its programs have ended."""
+# The reporting thread of an iperf client sleeps 16 ms at a time, which makes a third of all calls of a guest's kernel
+# at 10 Mb/s. It has room for 10,000 writes, which take 1 s at 10 Gb/s, so it may sleep longer; no other timer of a
+# client matters.
 REPORT_S = 0.25
-"""The timers of iperf's clients may end so much later than they are set. Its reporting thread sleeps 16 ms at a time,
-which makes a third of all calls of a guest's kernel at 10 Mb/s. It has room for 10,000 writes, which take 1 s at 10
-Gb/s, and no other timer of a client matters."""
+"""The timers of iperf's clients may end so much later than they are set."""
 
 
 def let_timers_be_late() -> None:
@@ -61,17 +63,17 @@ def let_timers_be_late() -> None:
         slack.write(b"%d" % round(REPORT_S * 1e9))
 
 
-class Sent(msgspec.Struct, frozen=True, rename={"due": "asked", "outcome": "how"}):
-    """One flow as its sender saw it, in a line that calls ``due`` asked and ``outcome`` how.
+class Sent(msgspec.Struct, frozen=True, rename={"scheduled": "asked", "outcome": "how"}):
+    """One flow as its sender saw it, in a line that calls ``scheduled`` asked and ``outcome`` how.
 
-    ``due``: when it was due; ``start``: when it asked for a connection, or was first written to one that stood, None
-    when it could not even do that; ``connected``: when it had one of its own; ``end``: when the receiver had confirmed
-    it. ``outcome``: ``done``, ``cut off`` by the end of the run, or what went wrong, in the system's words. ``rtt_us``:
-    the smoothed round-trip time at the end.
+    ``scheduled``: when it was to start; ``start``: when it asked for a connection, or was first written to one that
+    stood, None when it could not even do that; ``connected``: when it had one of its own; ``end``: when the receiver
+    had confirmed it. ``outcome``: ``done``, ``cut off`` by the end of the run, or what went wrong, in the system's
+    words. ``rtt_us``: the smoothed round-trip time at the end.
     """
 
     number: int
-    due: float
+    scheduled: float
     start: float | None
     connected: float | None
     end: float
@@ -185,18 +187,20 @@ class Traffic(ABC):
         handed: Sequence[int] = (),
         commands: bool = False,
     ) -> subprocess.Popen[bytes]:
-        """Start a program of a host, or of all (None). One that is woken for a packet takes its turn and pushes nobody
-        off a processor (SCHED_BATCH)."""
+        """Start a program of a host, or of all (None), with its output in a file of that name."""
         process = self._children.spawn(
             name,
             command,
             namespace=None if host is None else self._namespace(host),
             output=self._directory / output,
             group=self._group(host),
+            # Before 2.2 iperf's time stamps do not say in which zone they are.
             environment={**os.environ, "TZ": "UTC"},
             handed=handed,
             commands=commands,
         )
+        # Under SCHED_BATCH a program that is woken for a packet takes its turn, and pushes nobody off a processor:
+        # links carried 94 to 95 % of what they should, without it 90 to 92 (docs/notes/emulation.md).
         with contextlib.suppress(ProcessLookupError):
             os.sched_setscheduler(process.pid, os.SCHED_BATCH, os.sched_param(0))
         return process
@@ -218,12 +222,10 @@ HELD_S = 0.02
 
 
 def unsent_bytes(mbps: float) -> int:
-    """What TCP may hold of a flow that it has not sent once, on links of that rate.
-
-    A block of iperf's at least, and what a link carries while a client may have to wait for a processor, so that TCP
-    never runs dry. Left to itself a socket holds as much again as its window, and runs end 1.5 s later for it
-    (docs/notes/emulation.md, "What is kept, and what decided it").
-    """
+    """What TCP may hold of a flow that it has not sent once, on links of that rate, bytes."""
+    # A block of iperf's at least, and what a link carries while a client may have to wait for a processor, so that TCP
+    # never runs dry. Left to itself a socket holds as much again as its window, and runs end 1.5 s later for it
+    # (docs/notes/emulation.md, "What is kept, and what decided it").
     return max(BLOCK_BYTES, round(mbps * 1e6 / 8 * HELD_S))
 
 
@@ -254,6 +256,8 @@ class LastingFlows(Traffic):
             host: self._spawn(host, f"receiver on host {host}", server_command(), f"server-{host}.csv")
             for host in receivers
         }
+        # They are started side by side, and looked at in turn: most listen by the time that the first one does. One
+        # that has ended will never listen, so nobody waits for it until the deadline.
         deaf = list(receivers)
 
         def listening_or_dead() -> bool:
@@ -267,11 +271,14 @@ class LastingFlows(Traffic):
             raise RunFailed(f"nothing listened on host {deaf[0]} within {deadline:g} s")
 
     def _start_sink(self, receivers: list[int]) -> None:
-        with contextlib.ExitStack() as ours:
+        # The sockets are opened here, in each host's namespace, and handed to the sink by their numbers: it needs no
+        # rights then, and all of them listen before it runs. Our own copies are closed.
+        with contextlib.ExitStack() as our_copies:
             listeners = []
             for host in receivers:
+                # All flows of a hotspot call one host within some milliseconds.
                 listen = partial(socket.create_server, (self._fabric.topo.host_ip(host), SERVER_PORT), backlog=512)
-                listeners.append(ours.enter_context(inside(self._namespace(host), listen)).fileno())
+                listeners.append(our_copies.enter_context(inside(self._namespace(host), listen)).fileno())
             command = [sys.executable, "-I", "-S", SINK, *map(str, listeners)]
             self._spawn(None, "receiver of all hosts", command, "servers.csv", handed=listeners)
 
@@ -282,12 +289,13 @@ class LastingFlows(Traffic):
         """Start the clients in succession (section 6.2), at the moments that the seed draws; returns when it began."""
         spread_s = (self._spec.start_spread_ms or 0.0) / 1e3
         after_s = generator(self._spec.seed, Stream.STARTS).uniform(0.0, spread_s, len(self.flows)).tolist()
+        # The thread that holds a host's namespace starts the host's clients, and they inherit its timers.
         for host in {flow.src for flow in self.flows}:
-            inside(self._namespace(host), let_timers_be_late)  # its thread starts the clients, which have what it has
+            inside(self._namespace(host), let_timers_be_late)
         begin = time.time()
         topo = self._fabric.topo
-        for due_s, flow in sorted(zip(after_s, self.flows, strict=True), key=itemgetter(0)):
-            time.sleep(max(0.0, begin + due_s - time.time()))
+        for start_s, flow in sorted(zip(after_s, self.flows, strict=True), key=itemgetter(0)):
+            time.sleep(max(0.0, begin + start_s - time.time()))
             source = (topo.host_ip(flow.src), flow.src_port)
             command = client_command(topo.host_ip(flow.dst), source, seconds=self._spec.seconds)
             flow.started = time.time()
@@ -308,6 +316,8 @@ class LastingFlows(Traffic):
     def hang_up(self) -> None:
         """End the servers: at once when all of them have written all they will, else as they like to be ended."""
         # A server writes a flow's last line when it has read the flow's end.
+        # Where a flow was lost its line never comes, so a second is enough to wait; SIGTERM then makes iperf write what
+        # it has.
         complete = wait_until(lambda: all(report and report.total for report in self._reports()), 1.0)
         servers = self._children.named("receiver")
         self._children.end(servers, deadline=0.0 if complete else 2.0)
@@ -324,6 +334,9 @@ class LastingFlows(Traffic):
             flow.report = report
             if report is None or report.total is None:
                 incomplete.append(str(flow))
+            # A receiver's time begins when it accepts a flow and ends with the last byte that it gets. A flow that TCP
+            # starves at the end gets nothing in its last fraction of a second, though its client sent until the end. So
+            # a flow may end up to 1 s early, which is the length of a report; one whose client died misses more.
             elif report.total.end_s < self._spec.seconds - 1:
                 incomplete.append(f"{flow} ({report.total.end_s:g} s)")
         return incomplete
@@ -337,10 +350,14 @@ def listens_on(proc_net_tcp: str, port: int) -> bool:
 
 
 PROGRAM = Path(peer.__file__).resolve()
+# All programs have to hear of the beginning before it comes. One that heard too late would send its first flows late,
+# which the verdict notices.
 LEAD_S = 0.5
-"""The traffic begins this many seconds after the programs are told, so that all of them have heard it."""
+"""The traffic begins this many seconds after the programs are told."""
+# A receiver that is woken for each segment costs the machine more than all the rest (`harness.hosts.connections`).
 WAKE_S = 0.01
 """What a flow at full rate brings in this time wakes its receiver; less does not."""
+# It shares its link with others to the end, so it gets more time than it would take alone.
 LINGER_FACTOR = 4
 """A lasting flow that has written everything gets so many times as long as what still waits, in its socket and in a
 queue, takes when it is alone."""
@@ -451,6 +468,7 @@ class Transfers(Traffic):
     def wait(self, tick: Callable[[], None], every_s: float = LOOK_S) -> list[str]:
         """Wait until every program has gone: when all is over, or at the end, which cuts off what is under way. One
         that is not gone some seconds later hangs. How each flow went, `collect` says."""
+        # The programs themselves end at the end of the run, and wait `linger_s` for what is under way.
         limit = self._begin + self._spec.seconds + self._linger_s + LINGER_S
         while time.monotonic() < limit and any(program.poll() is None for program in self._programs.values()):
             tick()
@@ -482,7 +500,7 @@ class Transfers(Traffic):
             flow.sent, flow.arrived = sent.get(number), arrived.get(number)
             flow.started = self._epoch(self._begin)
             if flow.sent is not None:
-                flow.started = self._epoch(flow.sent.start or flow.sent.due)
+                flow.started = self._epoch(flow.sent.start or flow.sent.scheduled)
                 flow.report = _report(topo.host_ip(flow.src), topo.host_ip(flow.dst), flow)
             outcome = "not started" if flow.sent is None else flow.sent.outcome
             cut = outcome == "cut off" or (outcome == "not started" and not self.troubles)

@@ -29,8 +29,9 @@ from traffic.flows import SERVER_PORT
 
 Window = tuple[float, float]
 """Beginning and end, seconds since the traffic started."""
+# Otherwise rounding could have them take turns for ever, each with a little left when the other one ends.
 SAME_MOMENT_S = 1e-9
-"""Flows whose ends are no further apart end together. Otherwise rounding could have them take turns for ever."""
+"""Flows whose ends are no further apart end together."""
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,8 @@ def fair(
             if inside > 0:
                 total += float(rates.sum()) * inside
                 on = links != NO_LINK
-                each = np.broadcast_to(rates[:, None], links.shape)
-                loads = np.bincount(links[on], weights=each[on], minlength=full.size)
+                rate_at_link = np.broadcast_to(rates[:, None], links.shape)
+                loads = np.bincount(links[on], weights=rate_at_link[on], minlength=full.size)
                 full &= (loads >= capacity * (1 - 1e-9)) & (capacity > 0)
             left[active] = np.maximum(0.0, left[active] - rates * step)
             now += step
@@ -151,7 +152,7 @@ def paths_by_flow(events: Sequence[Event], *, acknowledgements: bool = False) ->
     for event in events:
         if event["event"] == "flow" and event[server] == SERVER_PORT:
             changes = paths_of_key[event["key"]] = paths.setdefault((event["src"], event["dst"], event[client]), [])
-            # A switch that placed it by itself had done so before the controller read of it.
+            # A switch that placed a flow by itself had done so before the controller read of it, and tells since when.
             changes.append((event["t"] - event.get("age_s", 0.0), event["core"]))
         elif event["event"] == "reroute" and event["key"] in paths_of_key:
             paths_of_key[event["key"]].append((event["t"], event["core"]))
@@ -219,7 +220,7 @@ class MeasuredFlow:
         report, sent, duration = self.emulated.report, self.emulated.sent, self.completion_s
         more: dict[str, Any] = {}
         if sent is not None and sent.start is not None:
-            more = {"late_s": round(sent.start - sent.due, 6), "rtt_ms": round(sent.rtt_us / 1e3, 3)}
+            more = {"late_s": round(sent.start - sent.scheduled, 6), "rtt_ms": round(sent.rtt_us / 1e3, 3)}
             more |= {"retransmissions": sent.retransmissions}
             if sent.connected is not None:
                 more |= {"connect_s": round(sent.connected - sent.start, 6)}

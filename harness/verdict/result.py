@@ -14,10 +14,10 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from harness.run import Event, Observation, read_seen
+from harness.run import Event, Observation, read_observation
 from harness.verdict.flows import MeasuredFlow, Window, acknowledgement_streams
-from harness.verdict.outcome import LONG_FLOW_S, Outcome, Recovery
-from harness.verdict.rules import Evidence, FullLinks, claims, doubted_claims, full_links, judge
+from harness.verdict.measured_run import LONG_FLOW_S, MeasuredRun, Recovery
+from harness.verdict.rules import Evidence, FullLinks, doubted_claims, full_links, judge, link_claims
 from record.errors import TRACEBACK, RunFailed, in_words, one_line
 from record.run import SCHEMA, Cpu, Disagreement, Rates, Restart, Round, Run, Settings, Timing, mean_over
 from record.spec import RunSpec
@@ -59,7 +59,7 @@ def failed_run(spec: RunSpec, *reasons: str) -> Run:
 def judge_files(spec: RunSpec, folder: Path) -> Run:
     """The result of a run whose files, as the guest or root's process left them, are in ``folder``. ValueError, one
     sentence, where what was seen cannot be read."""
-    observation = read_seen(folder)
+    observation = read_observation(folder)
     if observation.failed is not None:
         run = failed_run(spec, observation.failed)
     else:
@@ -74,17 +74,18 @@ def judge_files(spec: RunSpec, folder: Path) -> Run:
 
 def result_of(spec: RunSpec, observation: Observation) -> Run:
     """The result of a run by what was observed of it. Raises RunFailed when a host was not sampled."""
-    outcome = Outcome(spec, observation)
-    topo, flows, window = outcome.topo, outcome.flows, outcome.window
+    measured = MeasuredRun(spec, observation)
+    topo, flows, window = measured.topo, measured.flows, measured.window
     counters = Counters(topo, observation.series, observation.begin)
     # The log is a user's controller's, which may say anything: a core that is not there would be an index out of range
     # below.
     _check_cores(topo, observation.events)
     recovery = Recovery(topo, spec, observation.outages, flows)
     ports = counters.means(window)
-    if outcome.lasts:
+    if measured.has_lasting_flows:
         full = full_links(topo, spec, flows, observation.outages, counters.sent)
-    else:  # hardly a link is full from beginning to end
+    else:
+        # Where flows come and go hardly a link is full from the beginning to the end of the window.
         full = FullLinks(window, {}, f"flows come and go, and none of them has to take {LONG_FLOW_S:g} s")
 
     def mean_total(window: Window) -> float:
@@ -96,29 +97,29 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
         measured_mbps=counters.received_mbps(window),
         counted_mbps=counters.received_mbps(counters.span),
         payload_mbps=sum(flow.mean_mbps(counters.span) for flow in flows),
-        predicted_mbps=outcome.fair.total_mbps,
+        predicted_mbps=measured.fair.total_mbps,
         full=full,
-        claims=claims(topo, spec, flows, window, ports),
+        claims=link_claims(topo, spec, flows, window, ports),
         # A flow that had no path cannot be blamed for what it did not send.
         unfinished_flows=[flow for flow in observation.unfinished if flow.split(" (")[0] not in recovery.cut_off],
         lost_packets=None if spec.fail else observation.lost_packets,
         window=window,
         dead_processes=observation.dead_programs,
-        besides_mbps=outcome.handshakes_mbps(counters.span) + outcome.reordering_mbps,
-        spread_mbps=outcome.spread_mbps(ports),
-        progress=outcome.progress,
-        rates=dict(zip(sending_ports(topo), link_rates(topo).tolist(), strict=True)),
+        overhead_mbps=measured.handshakes_mbps(counters.span) + measured.reordering_mbps,
+        spread_mbps=measured.spread_mbps(ports),
+        progress=measured.progress,
+        relative_rates=dict(zip(sending_ports(topo), link_rates(topo).tolist(), strict=True)),
     )
-    judgement = judge(evidence, _doubts(observation, outcome))
-    if observation.controller_lost is None and (too_short := outcome.too_short):
-        judgement = replace(judgement, verdict="invalid", reasons=(too_short,))
+    judgement = judge(evidence, _doubts(observation, measured))
+    if observation.controller_lost is None and (why_too_short := measured.why_too_short):
+        judgement = replace(judgement, verdict="invalid", reasons=(why_too_short,))
     return msgspec.structs.replace(
         unmeasured(spec),
-        window_s=spec.window_s if outcome.lasts else (round(window[0], 3), round(window[1], 3)),
+        window_s=spec.window_s if measured.has_lasting_flows else (round(window[0], 3), round(window[1], 3)),
         bisection_mbps=round(evidence.measured_mbps, 3),
         maxmin_mbps=round(evidence.predicted_mbps, 3),
         payload_mbps=round(sum(flow.mean_mbps(window) for flow in flows), 3),
-        bound_mbps=_bound(outcome),
+        bound_mbps=_bound(measured),
         verdict=judgement.verdict,
         reasons=judgement.reasons,
         remarks=(*judgement.remarks, *_held_back(observation)),
@@ -144,35 +145,36 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
             for claim in doubted_claims(evidence)
         },
         queue_drops={name: drops for name, drops in sorted(observation.drops.items()) if drops},
-        flows=tuple(one.record(window, end) for one, end in zip(flows, outcome.fair.end.tolist(), strict=True)),
-        completion=outcome.completion,
-        progress=None if outcome.progress is None else round(outcome.progress, 4),
-        turns=outcome.turns,
+        flows=tuple(flow.record(window, end) for flow, end in zip(flows, measured.fair.end.tolist(), strict=True)),
+        completion=measured.completion,
+        progress=None if measured.progress is None else round(measured.progress, 4),
+        turns=measured.turns,
         collective=observation.collective,
         cpu=Cpu(
             t=tuple(round(t - observation.begin, 3) for t in observation.cpu_times),
             idle_percent=_rounded(observation.cpu_idle),
         ),
         rounds=tuple(_round(event, observation.begin) for event in observation.events if event["event"] == "round"),
-        costs=costs(observation, flows, outcome.ended),
+        costs=costs(observation, flows, measured.end),
         lost_packets=observation.lost_packets,
         throttled_s=observation.throttled_s,
         controller_restarts=_restarts(observation),
         failures=recovery.failures() if spec.fail else (),
-        phases=recovery.phases(mean_total, lambda window: outcome.fair_in(window).total_mbps) if spec.fail else (),
+        phases=recovery.phases(mean_total, lambda window: measured.fair_in(window).total_mbps) if spec.fail else (),
     )
 
 
-def _bound(outcome: Outcome) -> float | None:
-    ends = np.array([(flow.emulated.src, flow.emulated.dst) for flow in outcome.flows], dtype=np.int32).reshape(-1, 2).T
-    bound = outcome.spec.bound_mbps(*ends) if outcome.lasts else None
+def _bound(measured: MeasuredRun) -> float | None:
+    pairs = [(flow.emulated.src, flow.emulated.dst) for flow in measured.flows]
+    ends = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
+    bound = measured.spec.bound_mbps(*ends) if measured.has_lasting_flows else None
     return None if bound is None else round(bound, 3)
 
 
-def _doubts(observation: Observation, outcome: Outcome) -> list[str]:
+def _doubts(observation: Observation, measured: MeasuredRun) -> list[str]:
     errors = [event["message"] for event in observation.events if event["event"] == "error"]
     lost = [] if observation.controller_lost is None else [observation.controller_lost]
-    return [*lost, *(f"the controller reported an error: {message}" for message in errors[:3]), *outcome.reasons()]
+    return [*lost, *(f"the controller reported an error: {message}" for message in errors[:3]), *measured.reasons()]
 
 
 def _held_back(observation: Observation) -> Iterator[str]:
@@ -312,11 +314,11 @@ def _reactions(observation: Observation, flows: Sequence[MeasuredFlow]) -> dict[
                 detected.setdefault(large["key"], polled)
         elif event["event"] == "reroute" and event.get("round") is not None:
             moved.setdefault(event["key"], []).append(t)
-    ours = {key: times for key, times in moved.items() if key in of_key}
+    known_moves = {key: times for key, times in moved.items() if key in of_key}
     medians = {
         "detected_after_s": [t - of_key[key].start for key, t in detected.items() if key in of_key],
-        "moved_after_s": [times[0] - of_key[key].start for key, times in ours.items()],
+        "moved_after_s": [times[0] - of_key[key].start for key, times in known_moves.items()],
     }
-    reactions: dict[str, float] = {"moved_flows": len(ours), "moves": sum(map(len, moved.values()))}
+    reactions: dict[str, float] = {"moved_flows": len(known_moves), "moves": sum(map(len, moved.values()))}
     reactions |= {name: round(median(values), 3) for name, values in medians.items() if values}
     return reactions

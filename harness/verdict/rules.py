@@ -12,7 +12,7 @@ not judged when no rule of speed could say that the machine was fast enough. Whi
 found, is part of the verdict. What the limits of the rules were set by: docs/notes/emulation.md.
 
 Doubts that are no rules condemn a run as well: what troubled the senders, or that they sent for too short a time
-(`verdict.outcome`), the controller's errors (`verdict.result`), and what befell the job (`jobs.carry_out`).
+(`verdict.measured_run`), the controller's errors (`verdict.result`), and what befell the job (`jobs.carry_out`).
 """
 
 from __future__ import annotations
@@ -36,10 +36,12 @@ from topos.links import link_rates, num_links, path_links, sending_ports
 from topos.network import Network
 from topos.wire import acknowledgements_per_payload, wire_per_payload
 
+# The log has the moment at which the controller decided a move. Entries are changed after that, aggregation switches
+# first, and packets that waited in a queue of the old path still arrive by it, with those behind them that had come
+# before.
 MOVED_S = 0.25
 """The log's time of a move and the time of the first packet on the new path may be so far apart, besides what the queue
-takes. For that long a flow also delivers what came by its old path: packets that waited in a queue there, and those
-behind them that had come before."""
+takes."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +59,13 @@ class LinkClaim:
         return self.delivered_mbps - self.carried_mbps - self.slack_mbps
 
 
-def claims(
+def link_claims(
     topo: Network, spec: RunSpec, flows: Sequence[MeasuredFlow], window: Window, carried: Mapping[str, float]
 ) -> list[LinkClaim]:
     """Every link that any flow is said to have used; ``carried``: Mb/s by sending port, nothing where it was not
-    sampled. For a while after each move the log may be wrong about a flow, also after one shortly before the window."""
+    sampled."""
+    # For a while after each move the log may be wrong about a flow, also after one shortly before the window. What
+    # could have gone by a link in that while is its slack: as much as the link carries at full rate.
     delivered, unsure, moving_s = np.zeros((3, num_links(topo)))  # megabits, megabits, seconds
     late_s = through_queue_s(spec) + MOVED_S
     moves = np.array([change.t for flow in flows for change in flow.routed.paths[1:]])
@@ -105,14 +109,16 @@ def _unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Float64, mo
     return unsure
 
 
+# TCP finds its rate within a number of round trips. Where links are slow and queues long, these take longer than the
+# seconds that are enough elsewhere.
 TCP_SETTLES_S = 5.0
 SETTLE_ROUND_TRIPS = 25
-"""TCP has filled the path that it began on, or was moved to, after the longer of these two. Where links are slow and
-queues long, it takes many round trips."""
+"""TCP has filled the path that it began on, or was moved to, after the longer of these two."""
 CABLES = 6
 """The cables on the longest path of a fat-tree, from host to host."""
+# Rates are read once a second: a shorter window may have no reading in it.
 LEAST_WINDOW_S = 1.0
-"""A window is no shorter, because rates are read once a second."""
+"""A window is no shorter."""
 
 
 @dataclass(frozen=True)
@@ -141,8 +147,8 @@ def full_links(
 ) -> FullLinks:
     """The links that have to be full once TCP has settled. ``sent``: when (seconds since the traffic started) and how
     fast (Mb/s) each port sent; one without samples counts as nan."""
-    begun = [t for flow in flows for t in (flow.start, *(change.t for change in flow.routed.paths[1:]))]
-    settled = settled_window(spec, begun, outages)
+    changed_at = [t for flow in flows for t in (flow.start, *(change.t for change in flow.routed.paths[1:]))]
+    settled = settled_window(spec, changed_at, outages)
     unsettled = f"TCP had no second to settle in: that takes {settle_s(spec):.3g} s after a flow began or was moved"
     window = settled or spec.window_s
     full = fair(topo, [flow.routed for flow in flows], window, spec.link_mbps, outages).full_links
@@ -152,12 +158,14 @@ def full_links(
     return FullLinks(window, mbps, None if settled else unsettled)
 
 
-def settled_window(spec: RunSpec, begun: Sequence[float], outages: Sequence[Outage]) -> tuple[float, float] | None:
+def settled_window(spec: RunSpec, changed_at: Sequence[float], outages: Sequence[Outage]) -> tuple[float, float] | None:
     """The part of the measuring window, or else of the traffic, in which TCP has found its rates, a second at least:
-    `settle_s` after a flow last began or was moved (``begun``), and after the last outage. Seconds since the traffic
-    started."""
+    `settle_s` after a flow last began or was moved (``changed_at``), and after the last outage. Seconds since the
+    traffic started."""
+    # The measuring window comes first, because results are about it. A flow that was moved shortly before its end
+    # leaves no settled second in it, and there may be one behind it.
     for end in (spec.window_s[1], spec.seconds):
-        last = max([t for t in (*begun, *(outage.t for outage in outages)) if t < end], default=-math.inf)
+        last = max([t for t in (*changed_at, *(outage.t for outage in outages)) if t < end], default=-math.inf)
         start = max(spec.window_s[0], last + settle_s(spec))
         if end - start >= LEAST_WINDOW_S:
             return start, end
@@ -175,21 +183,27 @@ def through_queue_s(spec: RunSpec) -> float:
     return spec.queue * spec.mtu * 8e-6 / spec.slowest_mbps
 
 
+# What these limits were set by is in docs/notes/emulation.md, "Why the verdict's limits are what they are".
+
+# Samples are not taken at even times. No port with a limit carried more than 25.04 Mb/s of 25.
 LIMIT_EXCESS = 0.01
-"""A port may carry so much more than its rate before its limit is in doubt, because samples are not taken at even
-times."""
+"""A port may carry so much more than its rate before its limit is in doubt."""
 TOOLS_DISAGREE = 0.05
 """The totals of bwm-ng and iperf may be so far apart, once iperf's payload is converted to bytes on the wire."""
+# In eight runs the worst link delivered 5 % of its rate beyond its counter, at the window's edges. A log with a wrong
+# path exceeds it by more than the rate.
 CLAIM_EXCESS = 0.10
 """The flows that the log gives to a link may have delivered so much more than the link's counter says, as a share of
 its rate, before the log's paths are in doubt."""
+# A valid run had 92 % at least, and an overloaded network reaches 55 to 89 %. The rule is coarse: above it, other rules
+# have to say that the machine was fast enough.
 MIN_OF_MAXMIN = 0.85
 """A run with less than this share of the max-min fair total of its own paths was slowed by the machine, or by TCP, and
-not by its paths. The rule is coarse: above it, other rules have to say that the machine was fast enough."""
+not by its paths."""
+# The worst valid run had 97.1 %. A single link may carry a third of its rate, because TCP does not share a path of
+# several full links as max-min fairness does; a machine that is too slow is too slow for every link. Hence the median.
 MIN_OF_FULL = 0.97
-"""Half of the links that have to be full must carry at least this share of their rate. It is the median, because TCP
-does not share a path of several full links as max-min fairness does, while a machine that is too slow is too slow for
-every link."""
+"""Half of the links that have to be full must carry at least this share of their rate."""
 TOTAL = "total"
 
 
@@ -202,10 +216,10 @@ class Evidence:
 
     ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
     ``lost_packets`` were lost outside every queue, by place, None where nobody asked. Of traffic that comes and goes,
-    ``besides_mbps`` is what opening and closing connections, and segments out of order, add to what was counted,
-    ``progress`` as in `harness.verdict.outcome`. Where packets are spread, ``spread_mbps`` is what flows between pods
-    delivered, and what the links from the cores carried. ``rates``: by port, over that of the hosts' links; 1 where
-    nothing is said.
+    ``overhead_mbps`` is what opening and closing connections, and segments out of order, add to what was counted,
+    ``progress`` as in `harness.verdict.measured_run`. Where packets are spread, ``spread_mbps`` is what flows between
+    pods delivered, and what the links from the cores carried. ``relative_rates``: the rate of each port over that of
+    the hosts' links; 1 for ports that it lacks.
     """
 
     spec: RunSpec
@@ -220,13 +234,13 @@ class Evidence:
     unfinished_flows: Sequence[str]
     window: tuple[float, float]
     dead_processes: Sequence[str]
-    besides_mbps: float = 0.0
+    overhead_mbps: float = 0.0
     progress: float | None = None
     spread_mbps: tuple[float, float] | None = None
-    rates: Mapping[str, float] = field(default_factory=dict)
+    relative_rates: Mapping[str, float] = field(default_factory=dict)
 
     def limit_mbps(self, port: str) -> float:
-        return self.spec.link_mbps * self.rates.get(port, 1.0)
+        return self.spec.link_mbps * self.relative_rates.get(port, 1.0)
 
 
 @dataclass(frozen=True)
@@ -258,8 +272,9 @@ def judge(evidence: Evidence, doubts: Sequence[str] = ()) -> Judgement:
     rules = tuple(_rounded(check.rule) for check in (*sound, *speed))
     if doubts or against:
         return Judgement("invalid", (*doubts, *against), remarks, rules)
-    # The coarse rule of the total never says that the machine was fast enough.
-    fast = any(check.rule.rule != TOTAL and (check.rule.kept or check.remark) for check in speed)
+    # The rule of the total is coarse: it condemns a run that is far too slow, and never says that the machine was fast
+    # enough.
+    fast = any(check.rule.rule != TOTAL and (check.rule.passed or check.remark) for check in speed)
     if evidence.spec.time == "virtual" or fast:
         return Judgement("ok", (), remarks, rules)
     why = "; ".join(check.rule.why_not for check in speed if check.rule.why_not)
@@ -268,9 +283,9 @@ def judge(evidence: Evidence, doubts: Sequence[str] = ()) -> Judgement:
 
 def _rounded(rule: Rule) -> Rule:
     """The rule as it is stored: numbers are rounded, and None where they are infinite or nan."""
-    numbers = {name: getattr(rule, name) for name in ("found", "least", "most")}
+    numbers = {name: getattr(rule, name) for name in ("measured", "minimum", "maximum")}
     finite = {name: round(n, 4) if n is not None and math.isfinite(n) else None for name, n in numbers.items()}
-    return replace(rule, kept=None if rule.kept is None else bool(rule.kept), **finite)
+    return replace(rule, passed=None if rule.passed is None else bool(rule.passed), **finite)
 
 
 # --- soundness ------------------------------------------------------------------------------------------
@@ -278,24 +293,24 @@ def _rounded(rule: Rule) -> Rule:
 
 def _sound_check(rule: Rule, *reasons: str) -> Check:
     """``reasons``: what is against the run where the rule is broken."""
-    return Check(rule, () if rule.kept else reasons)
+    return Check(rule, () if rule.passed else reasons)
 
 
 def _processes(evidence: Evidence) -> Check:
-    ended = evidence.dead_processes
-    return _sound_check(Rule("processes", not ended), *(f"{name} ended during the run" for name in ended))
+    dead = evidence.dead_processes
+    return _sound_check(Rule("processes", not dead), *(f"{name} ended during the run" for name in dead))
 
 
 def _limits(evidence: Evidence) -> Check:
-    bucket_mbit = (
-        shaping.shape_of(evidence.spec).burst_bytes * 8e-6
-    )  # what a port may send beyond its rate after it was idle
+    # What a port may send beyond its rate after it was idle.
+    bucket_mbit = shaping.shape_of(evidence.spec).burst_bytes * 8e-6
     over = {port: rate / evidence.limit_mbps(port) for port, rate in evidence.port_mbps.items()}
+    # A port that was not sampled is nan, which is not equal to itself. It comes first, because nobody knows its rate.
     port = max(over, key=lambda port: (over[port] != over[port], over[port]), default="")
     rate, limit = evidence.port_mbps.get(port, 0.0), evidence.limit_mbps(port)
     most_mbps = limit * (1 + LIMIT_EXCESS) + bucket_mbit / (evidence.window[1] - evidence.window[0])
     reason = f"port {port} carried {rate:.2f} Mb/s, above its limit of {limit:g} Mb/s"
-    return _sound_check(Rule("limits", rate <= most_mbps, rate, most=most_mbps), reason)
+    return _sound_check(Rule("limits", rate <= most_mbps, rate, maximum=most_mbps), reason)
 
 
 def _flows(evidence: Evidence) -> Check:
@@ -308,13 +323,13 @@ def _counters(evidence: Evidence) -> Check:
     wire = evidence.payload_mbps * (
         wire_per_payload(evidence.spec.mtu) + acknowledgements_per_payload(evidence.spec.mtu)
     )
-    wire += evidence.besides_mbps
+    wire += evidence.overhead_mbps
     apart = _apart(wire, evidence.counted_mbps)
     reason = (
         f"bwm-ng saw {evidence.counted_mbps:.1f} Mb/s arrive where iperf's {evidence.payload_mbps:.1f} Mb/s of payload "
         f"make {wire:.1f} Mb/s on the wire: more than {TOOLS_DISAGREE:.0%} apart"
     )
-    return _sound_check(Rule("counters", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
+    return _sound_check(Rule("counters", apart <= TOOLS_DISAGREE, apart, maximum=TOOLS_DISAGREE), reason)
 
 
 def doubted_claims(evidence: Evidence) -> list[LinkClaim]:
@@ -337,7 +352,7 @@ def _conservation(delivered: float, carried: float) -> Check:
         f"flows between pods delivered {delivered:.1f} Mb/s on the wire, and the cores sent {carried:.1f} Mb/s: more "
         f"than {TOOLS_DISAGREE:.0%} apart"
     )
-    return _sound_check(Rule("conservation", apart <= TOOLS_DISAGREE, apart, most=TOOLS_DISAGREE), reason)
+    return _sound_check(Rule("conservation", apart <= TOOLS_DISAGREE, apart, maximum=TOOLS_DISAGREE), reason)
 
 
 def _paths(evidence: Evidence) -> Check:
@@ -351,7 +366,7 @@ def _paths(evidence: Evidence) -> Check:
         f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
         f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
     )
-    return _sound_check(Rule("paths", not doubted, max(map(excess_of, evidence.claims)), most=CLAIM_EXCESS), reason)
+    return _sound_check(Rule("paths", not doubted, max(map(excess_of, evidence.claims)), maximum=CLAIM_EXCESS), reason)
 
 
 def _losses(evidence: Evidence) -> Check:
@@ -359,7 +374,7 @@ def _losses(evidence: Evidence) -> Check:
         return Check(Rule("losses", None, why_not="a cable out of service loses packets"))
     place, count = max(evidence.lost_packets.items(), key=lambda item: item[1], default=("", 0))
     return _sound_check(
-        Rule("losses", not count, count, most=0), f"{count} packets were lost in {place}, outside every queue"
+        Rule("losses", not count, count, maximum=0), f"{count} packets were lost in {place}, outside every queue"
     )
 
 
@@ -368,12 +383,12 @@ def _losses(evidence: Evidence) -> Check:
 
 def _total(evidence: Evidence) -> Check:
     share = evidence.measured_mbps / evidence.predicted_mbps if evidence.predicted_mbps else 0.0
-    kept = evidence.measured_mbps >= MIN_OF_MAXMIN * evidence.predicted_mbps
+    passed = evidence.measured_mbps >= MIN_OF_MAXMIN * evidence.predicted_mbps
     reason = (
         f"{evidence.measured_mbps:.1f} Mb/s is {share:.0%} of the {evidence.predicted_mbps:.1f} Mb/s that these paths "
         f"allow (at least {MIN_OF_MAXMIN:.0%} counts)"
     )
-    return _speed_check(evidence, Rule(TOTAL, kept, share, least=MIN_OF_MAXMIN), reason)
+    return _speed_check(evidence, Rule(TOTAL, passed, share, minimum=MIN_OF_MAXMIN), reason)
 
 
 def _progress(evidence: Evidence) -> Check:
@@ -383,7 +398,7 @@ def _progress(evidence: Evidence) -> Check:
         f"for long flows their paths allowed {evidence.progress:.0%} of the time that they took (at least "
         f"{MIN_OF_MAXMIN:.0%} counts)"
     )
-    rule = Rule("progress", evidence.progress >= MIN_OF_MAXMIN, evidence.progress, least=MIN_OF_MAXMIN)
+    rule = Rule("progress", evidence.progress >= MIN_OF_MAXMIN, evidence.progress, minimum=MIN_OF_MAXMIN)
     return _speed_check(evidence, rule, reason)
 
 
@@ -396,18 +411,20 @@ def _full_links(evidence: Evidence) -> Check:
         f"half of the {len(full.mbps)} links that have to be full carried less than {carried:.1%} of their rate "
         f"(at least {MIN_OF_FULL:.0%} counts)"
     )
-    rule = Rule("full links", carried >= MIN_OF_FULL, carried, least=MIN_OF_FULL)
-    if not rule.kept and full.why_not is not None:
-        return Check(replace(rule, kept=None, why_not=f"{full.why_not}, and {reason}"))
+    rule = Rule("full links", carried >= MIN_OF_FULL, carried, minimum=MIN_OF_FULL)
+    if not rule.passed and full.why_not is not None:
+        return Check(replace(rule, passed=None, why_not=f"{full.why_not}, and {reason}"))
     return _speed_check(evidence, rule, reason)
 
 
 def _speed_check(evidence: Evidence, rule: Rule, reason: str) -> Check:
     """``reason``: in what the run was slow, where the rule is broken. It condemns no run in virtual time."""
-    if rule.kept:
+    if rule.passed:
         return Check(rule)
-    if evidence.spec.time == "virtual":  # no machine is slow there
+    # In virtual time computing takes none, so no machine is slow. What is slow is the doing of TCP, and part of the
+    # result.
+    if evidence.spec.time == "virtual":
         return Check(rule, remark=f"TCP was slow: {reason}")
-    # After a failure TCP takes seconds to find its rate again, which a short run cannot make up for.
+    # After a failure TCP takes seconds to find its rate again, and a short run cannot make up for these.
     who = "the machine, or TCP after the failure," if evidence.spec.fail else "the machine"
     return Check(rule, (f"{who} was too slow: {reason}",))

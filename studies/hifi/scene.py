@@ -20,7 +20,7 @@ from harness.network import EPORT, MARK_PACKETS, Shape
 from record.files import write_whole
 from topos.arrays import Float64
 from topos.wire import DEFAULT_MTU, ETHERNET_HEADER, payload_share
-from traffic.textfile import read_regular
+from traffic.user_files import read_regular
 
 if TYPE_CHECKING:
     from harness.jobs import GuestImage
@@ -191,7 +191,7 @@ def play_scenes(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Observed]:
 
     WorkerFailed, with what it said, when a guest fails.
     """
-    from record.options import tell_user
+    from record.progress import tell_user
 
     missing = [scene for scene in scenes if not _place(scene, kept).exists()]
     if missing:
@@ -212,7 +212,7 @@ def _place(scene: Scene, kept: Path) -> Path:
 @cache
 def _image() -> GuestImage:
     from harness.jobs import guests
-    from record.options import tell_user
+    from record.progress import tell_user
 
     return guests.prepare(tell_user)
 

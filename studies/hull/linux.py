@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from record.errors import WorkerFailed
-from record.options import tell_user
+from record.progress import tell_user
 from record.spec import options_of
 from studies.hull.scenario import Parameters
-from traffic.textfile import read_regular
+from traffic.user_files import read_regular
 
 if TYPE_CHECKING:
     from harness.jobs.guests import GuestImage

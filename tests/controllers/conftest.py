@@ -1,10 +1,10 @@
 import pytest
 
 from tests.topos.plan import SAME
-from traffic.textfile import given
+from traffic.user_files import job_files
 
 
 @pytest.fixture(autouse=True)
 def plan(monkeypatch):
     """The fat-tree of 16 hosts as a topology of one's own: entries at each switch of a path but the last."""
-    monkeypatch.setitem(given, "plan", SAME.rows())
+    monkeypatch.setitem(job_files, "plan", SAME.rows())

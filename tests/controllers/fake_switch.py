@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from controllers.pox_main import find_pox, pox_version, too_old
+from harness.network.machine import find_pox, is_too_old_pox, pox_version
 from tests.commands import PATIENCE_S
 
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FEATURES_REQUEST, FEATURES_REPLY = 0, 1, 2, 3, 5, 6
@@ -185,7 +185,7 @@ WITHOUT_POX = (
     "no POX checkout, so nothing runs on it: POX_DIR is not set, and neither ~/pox nor /opt/pox is there"
     if POX is None
     else f"POX {pox_version(POX)} needs Python 2"
-    if too_old(POX)
+    if is_too_old_pox(POX)
     else ""
 )
 PLATFORMS = ["os-ken"] if WITHOUT_POX else ["os-ken", "pox"]

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from controllers.driver import guarded
-from controllers.pox_main import pox_version
+from harness.network.machine import pox_version
 from hedera.schemes import SCHEMES
 from tests.commands import PATIENCE_S, ran
 from tests.controllers import fake_switch as of

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness.network.cleanup import run_folder, sole_use
 from harness.network.fabric import CONTROLLER_ADDRESS, Fabric, FabricOptions
-from harness.network.footprint import run_folder, sole_use
 from harness.network.processes import Children, run_program
 from harness.network.shaping import Shape
 from harness.run.controller import PORT, Controller

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from controllers.pox_main import pox_version
+from harness.network.machine import pox_version
 from hedera.schemes import SCHEMES
 from tests.commands import ran
 from tests.controllers import fake_switch as of

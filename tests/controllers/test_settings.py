@@ -5,7 +5,6 @@ import sys
 import pytest
 
 from controllers import pox_main
-from controllers.pox_main import find_pox, pox_version, too_old
 from controllers.settings import UNTOLD, from_ripl_pox, settings_of
 from hedera.schemes import SCHEMES
 from record.spec import RunSpec
@@ -77,49 +76,9 @@ def test_ripl_pox_arguments_that_make_no_sense(given):
         from_ripl_pox(given)
 
 
-# --- where POX is
-
-
-GAR = "class C:\n  version = (0,7,0)\n  version_name = 'gar'\n"
-
-
-def make_checkout(place, core=GAR):
-    (place / "pox").mkdir(parents=True)
-    (place / "pox.py").touch()
-    (place / "pox" / "core.py").write_text(core)
-    return place
-
-
-def test_pox_is_found(tmp_path, monkeypatch):
-    named = make_checkout(tmp_path / "elsewhere")
-    assert find_pox({"POX_DIR": str(named)}) == named
-    assert pox_version(named) == "0.7.0 (gar)"
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    home = make_checkout(tmp_path / "home" / "pox")
-    assert find_pox({}) == home
-    with pytest.raises(ValueError, match=r"no pox\.py"):
-        find_pox({"POX_DIR": str(tmp_path)})
-
-
-@pytest.mark.parametrize(
-    ("core", "version", "old"),
-    [
-        (GAR, "0.7.0 (gar)", False),
-        ("class C:\n  version = (0,8,0)\n  version_name = 'halosaur'\n", "0.8.0 (halosaur)", False),
-        ("class C:\n  version = (1,0,0)\n  version_name = 'iguana'\n", "1.0.0 (iguana)", False),
-        ("def f():\n    self.version = (0,2,0)\n    self.version_name = 'carp'\n", "0.2.0 (carp)", True),
-        ("class C:\n  version = (0,6,0)\n  version_name = 'fangtooth'\n", "0.6.0 (fangtooth)", True),
-        ("", "unknown", False),
-    ],
-)
-def test_a_pox_for_python_2_is_known_by_its_version(tmp_path, core, version, old):
-    checkout = make_checkout(tmp_path, core)
-    assert pox_version(checkout) == version
-    assert too_old(checkout) is old
-
-
 def test_pox_is_started_with_our_components_below_its_own_package(tmp_path):
-    checkout = make_checkout(tmp_path / "checkout")
+    checkout = tmp_path / "checkout"
+    (checkout / "pox").mkdir(parents=True)
     (checkout / "pox" / "__init__.py").touch()
     (checkout / "pox" / "boot.py").write_text(
         "import sys\n"

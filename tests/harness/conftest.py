@@ -6,11 +6,10 @@ import pytest
 from harness import library
 from harness.jobs import carry_out
 from harness.jobs.carry_out import RESULT
-from harness.network import footprint as footprints
-from harness.network import machine, netlink
+from harness.network import cleanup, machine, netlink
 from harness.network.processes import wait_until
 from harness.run import experiment
-from harness.run.observation import SEEN
+from harness.run.observation import OBSERVATION_FILE
 from record import run as record
 from tests.commands import PATIENCE_S, let_in
 from tests.harness.real_runs import footprint
@@ -22,7 +21,7 @@ def judged_as_made(monkeypatch):
     judged = carry_out.judge_files
 
     def made_or_judged(spec, folder):
-        return judged(spec, folder) if (folder / SEEN).exists() else record.read(folder / RESULT)
+        return judged(spec, folder) if (folder / OBSERVATION_FILE).exists() else record.read(folder / RESULT)
 
     monkeypatch.setattr(carry_out, "judge_files", made_or_judged)
 
@@ -49,7 +48,7 @@ def theirs(tmp_path):
 @pytest.fixture
 def bare(tmp_path, monkeypatch):
     """Runs need no rights and no tools, and have a /run/hedera of the test's own."""
-    monkeypatch.setattr(footprints, "HOME", tmp_path / "home")
+    monkeypatch.setattr(cleanup, "HOME", tmp_path / "home")
     for name in ("require_root", "require_tools"):
         monkeypatch.setattr(experiment, name, lambda: None)
     monkeypatch.setattr(machine, "require_datapath", lambda: None)
@@ -76,5 +75,5 @@ def pid():
     """Of a thread in a network namespace of its own."""
     pid = netlink.hold_namespace()
     yield pid
-    if pid in netlink._held:
+    if pid in netlink._threads:
         netlink.release_namespace(pid)

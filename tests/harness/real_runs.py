@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.network.footprint import HOME
+from harness.network.cleanup import HOME
 from harness.network.host_setup import ALLOWED
 from harness.network.machine import SYSCTL
 from harness.network.processes import run_program

@@ -1,4 +1,4 @@
-"""`hedera clean`: what it says it has done; what it finds is in tests/harness/network/test_footprint.py."""
+"""`hedera clean`: what it says it has done; what it finds is in tests/harness/network/test_cleanup.py."""
 
 import os
 from types import SimpleNamespace
@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from harness.cli import machine as module
-from harness.network.footprint import Cleaned
+from harness.network.cleanup import Cleaned
 from record.errors import RunFailed
 
 

@@ -21,7 +21,7 @@ from tests.clusters import dask_cluster
 from tests.commands import HEDERA, PATIENCE_S, hedera, of_user
 from tests.harness.jobs.made import SPEC
 from tests.harness.real_runs import LONG
-from traffic import textfile
+from traffic import user_files
 
 
 def has_guest(process):
@@ -115,7 +115,7 @@ def test_what_a_guest_takes_is_reckoned_with_the_job_s_files(there, on_worker, t
     matrix.write_text(FLOWS)
     job = job_of(RunSpec("ecmp", f"file:{matrix}", seconds=6, time="virtual", platform="os-ken"))
     matrix.unlink() if there is None else matrix.write_text(there)
-    monkeypatch.setattr(textfile, "_only_given", False)
+    monkeypatch.setattr(user_files, "_only_job_files", False)
 
     def carry(image):
         if on_worker:
@@ -124,4 +124,4 @@ def test_what_a_guest_takes_is_reckoned_with_the_job_s_files(there, on_worker, t
             guests.Guests(image, 1).carry(job, tmp_path, lambda stage, progress: None)
 
     assert booted(monkeypatch, carry) == [PROGRAMS + 40]
-    assert not textfile.given
+    assert not user_files.job_files

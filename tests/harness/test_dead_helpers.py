@@ -8,8 +8,8 @@ import pytest
 
 from harness.network import fabric as network_fabric
 from harness.network import shaping
+from harness.network.cleanup import run_folder, sole_use
 from harness.network.fabric import Fabric, FabricOptions
-from harness.network.footprint import run_folder, sole_use
 from harness.network.processes import Children
 from record.errors import RunFailed
 from tests.commands import HEDERA, PATIENCE_S, ran

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from harness import root
-from harness.network import footprint
+from harness.network import cleanup
 from harness.network.processes import wait_until
 from harness.run import experiment
 from harness.run.emulation import Emulation
@@ -100,7 +100,7 @@ def test_what_nobody_expected_is_told_and_so_is_a_child_that_is_gone(child, tmp_
 @pytest.mark.parametrize("asked", ["clean", "examine"])
 @pytest.mark.parametrize("gone", [True, False])
 def test_a_child_that_died_is_told_whatever_it_is_asked(child, asked, gone, monkeypatch):
-    monkeypatch.setattr(footprint, "remove_leftovers", lambda: os._exit(1))
+    monkeypatch.setattr(cleanup, "remove_leftovers", lambda: os._exit(1))
     monkeypatch.setattr("harness.doctor.examine_as_root", lambda: os._exit(1))
     one = child()
     if gone:

@@ -17,7 +17,7 @@ from tests.controllers.frames import between
 from tests.hedera.reference import NO_FLOWS
 from tests.refused import refused
 from topos.fattree import FatTree
-from traffic.textfile import given
+from traffic.user_files import job_files
 
 DOCS = Path(__file__).parents[2] / "docs"
 EXAMPLE = f"{DOCS}/examples/least_loaded.py:LeastLoaded"
@@ -160,5 +160,5 @@ def test_a_job_carries_the_file(tmp_path, monkeypatch):
     file.write_text("class Mine:\n    def __init__(self, *given): pass\n    def place(self, flows, links): return 7\n")
     taken = Config(f"{file}:Mine", "stride:4").user_files()
     file.unlink()
-    monkeypatch.setitem(given, str(file), taken[str(file)])
+    monkeypatch.setitem(job_files, str(file), taken[str(file)])
     assert scheme(f"{file}:Mine").placement(FatTree(4), 1).place(NO_FLOWS, None) == 7

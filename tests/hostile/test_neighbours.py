@@ -158,10 +158,10 @@ def test_the_folder_of_runs_is_taken_before_the_first_run(place, kind):
         "root shell",
         f"""
 from record.errors import UnfitMachine
-from harness.network import footprint
-from harness.network.footprint import sole_use
-footprint.HOME = Path({str(where)!r})
-for use in (footprint.run_folder, sole_use):
+from harness.network import cleanup
+from harness.network.cleanup import sole_use
+cleanup.HOME = Path({str(where)!r})
+for use in (cleanup.run_folder, sole_use):
     try:
         with use():
             print("used")
@@ -185,7 +185,7 @@ print(flush=True)
 time.sleep(60)
 """
 BEGINS = {
-    "a run": "from harness.network import footprint as f\nf.HOME = Path({!r})\nwith f.sole_use(): print('mine')",
+    "a run": "from harness.network import cleanup as f\nf.HOME = Path({!r})\nwith f.sole_use(): print('mine')",
     "a sweep": "from harness.jobs.carry_out import alone_in\nwith alone_in(Path({!r})): print('mine')",
 }
 

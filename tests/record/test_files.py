@@ -19,7 +19,7 @@ from record.files import (
     write_whole,
 )
 from tests.commands import ROOT, ran
-from traffic.textfile import Unreadable, read_regular
+from traffic.user_files import Unreadable, read_regular
 
 US = {os.geteuid()}
 

@@ -1,15 +1,12 @@
-"""What a notebook shows of results, and a bar that fills in one."""
+"""What a notebook shows of results."""
 
-import sys
 import xml.etree.ElementTree as ElementTree
-from types import SimpleNamespace
 
 import pytest
 
 from harness import library
 from plots.compare_sweeps import VariedSweep
 from plots.stored_sweep import load_sweep
-from record import notebook
 from tests.plots.sweeps import run_document, store
 
 
@@ -46,35 +43,3 @@ def test_a_sweep_has_a_row_for_each_scheme_and_its_picture(tmp_path):
     assert html.count("<tr>") == 3
     assert 'src="data:image/svg+xml;base64,' in html
     assert "1 of 1" in html
-
-
-def test_nothing_is_a_notebook_here():
-    assert not notebook.in_notebook()
-    with notebook.bar("x", 1) as fill:
-        assert fill is None
-
-
-@pytest.fixture
-def shown(monkeypatch):
-    """What a kernel's display was given, in turn."""
-    given = []
-    handle = SimpleNamespace(update=given.append)
-
-    def display(what, display_id):
-        given.append(what)
-        return handle
-
-    shell = SimpleNamespace(kernel=True)
-    parts = {"HTML": str, "display": display}
-    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(**parts))
-    return given
-
-
-def test_a_bar_fills_in_a_notebook(shown):
-    library.simulate("ecmp", "stride:4", seconds=30)
-    values = [float(text.split('value="')[1].split('"')[0]) for text in shown[:-1]]
-    assert values[0] == 0
-    assert values == sorted(values)
-    assert len(values) > 2
-    assert shown[-1] == "", "it goes when it is full"

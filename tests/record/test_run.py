@@ -15,6 +15,7 @@ from record.run import (
     ARCHIVE,
     SCHEMA,
     FlowRecord,
+    Rule,
     Run,
     Settings,
     decode,
@@ -26,7 +27,7 @@ from record.run import (
     write,
 )
 from tests.plots.sweeps import run_document
-from traffic.textfile import Unreadable
+from traffic.user_files import Unreadable
 
 RUN = Run(
     schema=SCHEMA,
@@ -206,3 +207,14 @@ def test_every_kept_run_is_read():
     for path in KEPT:
         for _, document in islice(unpacked(path), 20):
             assert json.loads(document)["spec"].items() <= decode(document).settings.items()
+
+
+def test_a_rule_has_other_names_in_its_file_and_its_old_ones_for_one_more_release():
+    rule = Rule("total", False, 0.5, minimum=0.85)
+    stored = msgspec.json.encode(rule)
+    assert stored == b'{"rule":"total","kept":false,"found":0.5,"least":0.85}'
+    assert msgspec.json.decode(stored, type=Rule) == rule
+    with pytest.warns(DeprecationWarning, match="called passed now"):
+        assert rule.kept is rule.passed
+    with pytest.raises(AttributeError, match="no height"):
+        _ = rule.height

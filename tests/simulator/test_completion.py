@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from record.completion import CLASSES
+from record.completion_times import CLASSES
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
 from traffic.workload import workload

@@ -93,7 +93,7 @@ def test_a_link_is_its_cable_both_ways():
 
 def test_a_switch_is_all_its_cables():
     fault = parse("switch:0_0_1@2:5", TREE, 10)
-    assert (fault.at, fault.until, fault.what) == (2, 5, "switch:0_0_1")
+    assert (fault.at, fault.until, fault.name) == (2, 5, "switch:0_0_1")
     assert len(fault.links(TREE)) == 8
     assert len(cables(TREE, fault.links(TREE))) == 4
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.refused import refused
 from topos.fattree import FatTree
 from topos.network import NonBlocking
-from traffic import flowfile, textfile
+from traffic import flowfile, user_files
 from traffic.flowfile import read_listed
 from traffic.workload import read_files, workload
 
@@ -217,7 +217,7 @@ def test_a_job_carries_the_rows(write, monkeypatch):
     taken = read_files(spec, FatTree(4), 1)
     path.unlink()
     for name, content in taken.items():
-        monkeypatch.setitem(textfile.given, name, content)
+        monkeypatch.setitem(user_files.job_files, name, content)
     (flow,) = [flow for flow in workload(spec, FatTree(4), 1, seconds=5.0) if flow.size_bytes is not None]
     assert (flow.src, flow.dst, flow.start_s, flow.size_bytes) == (0, 1, 0.5, 7)
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from record.completion import completed
+from record.completion_times import completed
 from tests.refused import refused
 from tests.traffic.graphs import graph
 from topos.fattree import FatTree

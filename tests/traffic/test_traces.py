@@ -31,7 +31,7 @@ from tests.traffic.encoded import (
 from tests.traffic.graphs import doing, edges, rows, same
 from topos.fattree import FatTree
 from topos.network import NonBlocking
-from traffic import textfile
+from traffic import user_files
 from traffic.collectives import collective
 from traffic.traces import read_chakra, read_goal, read_htsim, traces_of
 from traffic.workload import read_files, workload
@@ -396,7 +396,7 @@ def test_traces_that_came_with_a_job_are_read_and_none_on_the_disk(tmp_path, mon
     mine = lay(tmp_path, *[trace(together(0, ALL_REDUCE))] * 3)
     came = trace(together(0, ALL_GATHER)).decode("latin-1")
     for rank in range(2):
-        monkeypatch.setitem(textfile.given, f"{mine}.{rank}.et", came)
+        monkeypatch.setitem(user_files.job_files, f"{mine}.{rank}.et", came)
     assert len(doing(read_chakra(mine))) == 2
 
 

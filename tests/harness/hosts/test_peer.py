@@ -85,8 +85,8 @@ def test_flows_start_when_they_are_due_and_all_of_each_arrives(bench):
     for n, size in enumerate(sizes):
         here, there = sent[n], arrived[n]
         assert there.bytes == sum(there.bins) == max(16, size), "it says its number and size"
-        assert here.due == pytest.approx(bench.begin + 0.05 * n)
-        assert here.due <= here.start <= here.connected <= here.end
+        assert here.scheduled == pytest.approx(bench.begin + 0.05 * n)
+        assert here.scheduled <= here.start <= here.connected <= here.end
         assert there.accepted <= there.first <= there.last <= here.end
         assert here.rtt_us > 0
 

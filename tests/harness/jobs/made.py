@@ -29,7 +29,7 @@ class Carrier:
         self.makes = makes
         self.jobs = []
 
-    def keeping(self, jobs):
+    def prepared_for(self, jobs):
         return nullcontext(list(jobs))
 
     def carry(self, job, place, on_stage):

@@ -12,7 +12,7 @@ import pytest
 
 from harness.jobs.carry_out import RESULT, Planned, alone_in, carry_out_all, new_folder, read_run, run_job
 from harness.run.job import Circumstances, Job
-from harness.run.observation import SEEN
+from harness.run.observation import OBSERVATION_FILE
 from harness.sweep import TrafficSpec, plan
 from record import run as record
 from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
@@ -65,7 +65,7 @@ def test_what_was_made_with_other_code_does_not_count(tmp_path, environment):
 def test_a_run_of_which_what_was_seen_cannot_be_read_is_lost(tmp_path, text):
     class Broken(Carrier):
         def carry(self, job, place, on_stage):
-            (place / SEEN).write_text(text)
+            (place / OBSERVATION_FILE).write_text(text)
             return Circumstances()
 
     assert run_job(Job(SPEC, {}), tmp_path / "run", Broken()).verdict == "lost"

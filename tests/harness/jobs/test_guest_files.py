@@ -45,7 +45,7 @@ def test_a_guest_sees_code_packages_and_the_system_at_fixed_places(tmp_path):
 @pytest.mark.parametrize("platform", ["pox", "os-ken"])
 def test_a_guest_has_pox_where_the_controller_is_on_it(platform, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(guest_files, "find_pox", lambda: Path("pox"))
+    monkeypatch.setattr(guest_files.machine, "find_pox", lambda: Path("pox"))
     seen = guest_files.World({}, "python", ()).of_run(RunSpec("ecmp", "stride:4", time="virtual", platform=platform))
     assert seen == ({guest_files.POX: tmp_path / "pox"} if platform == "pox" else {})
 
@@ -109,7 +109,7 @@ def test_a_run_in_a_copy_of_a_guest_is_the_run_in_a_guest_of_its_own(tmp_path, m
     monkeypatch.setattr(Original, "copy", lambda *given: copied.append(copy(*given)) or copied[-1])
     where = guests.Guests(guests.prepare(print), 1)
     jobs = {traffic: job_of(replace(SPEC, traffic=traffic, scheme="hedera-sa")) for traffic in ("stride:1", "randbij")}
-    with where.keeping(jobs.values()):
+    with where.prepared_for(jobs.values()):
         for traffic, job in jobs.items():
             assert run_job(job, tmp_path / "copied" / traffic, where).valid
     assert len(copied) == len(jobs)

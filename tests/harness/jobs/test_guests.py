@@ -27,16 +27,16 @@ class Waiting:
 
 
 def test_jobs_that_differ_in_lasting_traffic_alone_have_one_network():
-    assert len({job.network.encoded() for job in JOBS}) == 1
+    assert len({job.network_only_job.encoded() for job in JOBS}) == 1
     differ = [{"scheme": "hedera-sa"}, {"seed": 2}, {"link_mbps": 100}, {"seconds": 7}, {"k": 6}, {"queue": 60}]
-    networks = {job_of(replace(SPEC, **change)).network.encoded() for change in ({}, *differ)}
+    networks = {job_of(replace(SPEC, **change)).network_only_job.encoded() for change in ({}, *differ)}
     assert len(networks) == 1 + len(differ)
 
 
 @pytest.mark.parametrize("change", [{"traffic": "poisson:fixed:10000,0.05"}, {"k": 10}])
 def test_a_network_that_depends_on_the_traffic_is_the_job_s_own(change):
     job = job_of(replace(SPEC, **change))
-    assert job.network is job
+    assert job.network_only_job is job
 
 
 def test_the_files_of_a_network_are_the_scheme_s_and_not_the_traffic_s(tmp_path):
@@ -45,7 +45,7 @@ def test_the_files_of_a_network_are_the_scheme_s_and_not_the_traffic_s(tmp_path)
     flows.write_text('{"0": [1]}')
     job = job_of(replace(SPEC, scheme=f"{scheme}:Mine", traffic=f"file:{flows}"))
     scheme.unlink()
-    assert set(job.network.files) == {name for name in job.files if str(scheme) in name}
+    assert set(job.network_only_job.files) == {name for name in job.files if str(scheme) in name}
 
 
 def test_the_first_of_several_boots_one_and_the_last_one_ends_it():
@@ -55,7 +55,7 @@ def test_the_first_of_several_boots_one_and_the_last_one_ends_it():
         booted.append(Waiting())
         return booted[-1]
 
-    with originals.kept([*JOBS, OTHER]):
+    with originals.prepared_for([*JOBS, OTHER]):
         for job in JOBS[:2]:
             with originals.of(job, boot) as original:
                 assert original is booted[0]
@@ -70,7 +70,7 @@ def test_the_first_of_several_boots_one_and_the_last_one_ends_it():
     assert len(booted) == 1
     with originals.of(JOBS[0], boot) as outside:
         assert outside is None
-    with originals.kept(JOBS), originals.of(JOBS[0], boot) as original:
+    with originals.prepared_for(JOBS), originals.of(JOBS[0], boot) as original:
         assert original is booted[1]
     assert original.closed, "when the jobs are over, however few were carried out"
 
@@ -82,12 +82,12 @@ def test_one_that_fails_or_has_ended_is_none_and_is_not_booted_again():
         tries.append(1)
         raise WorkerFailed("no memory")
 
-    with originals.kept(JOBS):
+    with originals.prepared_for(JOBS):
         for job in JOBS:
             with originals.of(job, fails) as original:
                 assert original is None
     assert len(tries) == 1
-    with originals.kept(JOBS), originals.of(JOBS[0], Waiting) as original:
+    with originals.prepared_for(JOBS), originals.of(JOBS[0], Waiting) as original:
         original.ready = False
         with originals.of(JOBS[1], fails) as ended:
             assert ended is None
@@ -105,7 +105,7 @@ def test_two_at_once_boot_one_and_ctrl_c_lets_the_other_go_on():
         with originals.of(JOBS[1], pytest.fail) as original:
             return original
 
-    with originals.kept(JOBS), ThreadPoolExecutor(1) as pool:
+    with originals.prepared_for(JOBS), ThreadPoolExecutor(1) as pool:
         other = pool.submit(second)
         with pytest.raises(KeyboardInterrupt), originals.of(JOBS[0], interrupted):
             pass
@@ -117,7 +117,7 @@ def test_they_take_a_part_of_the_memory_at_most(monkeypatch):
     others = [job_of(replace(SPEC, scheme="hedera-gff", traffic=job.spec.traffic)) for job in JOBS]
     originals = Originals()
     with (
-        originals.kept([*JOBS, *others]),
+        originals.prepared_for([*JOBS, *others]),
         originals.of(JOBS[0], Waiting) as one,
         originals.of(others[0], Waiting) as no,
     ):

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.network import cpulimit, footprint
+from harness.network import cleanup, cpulimit
+from harness.network.cleanup import remove_leftovers, run_folder
 from harness.network.cpulimit import HANDED_DOWN, HostGroups, groups_left, hierarchy, quota
-from harness.network.footprint import remove_leftovers, run_folder
 from harness.network.processes import Children
 from record.errors import RunFailed, UnfitMachine, UserMistake
 from record.files import owner_name
@@ -93,7 +93,7 @@ def folder(tmp_path, monkeypatch):
         (root / "hedera-test").rmdir()
     except (OSError, UnfitMachine) as reason:
         pytest.skip(str(reason))
-    monkeypatch.setattr(footprint, "HOME", tmp_path / "run")
+    monkeypatch.setattr(cleanup, "HOME", tmp_path / "run")
     with run_folder() as place:
         yield place
     assert groups_left() == {}
@@ -146,10 +146,10 @@ def test_what_a_killed_run_leaves_is_undone_by_the_next(folder, by_others):
     before = handed_down.read_text()
     other = hierarchy() / "of-others"
     program = (
-        "import os, sys, time\nfrom pathlib import Path\nfrom harness.network import footprint\n"
+        "import os, sys, time\nfrom pathlib import Path\nfrom harness.network import cleanup\n"
         "from harness.network.cpulimit import HostGroups\nfrom record.files import owner_name\n"
-        f"footprint.HOME = Path({str(footprint.HOME)!r})\n"
-        "held = footprint.run_folder()\ngroups = HostGroups(owner_name(), 0.5, held.__enter__())\n"
+        f"cleanup.HOME = Path({str(cleanup.HOME)!r})\n"
+        "held = cleanup.run_folder()\ngroups = HostGroups(owner_name(), 0.5, held.__enter__())\n"
         "groups.of_host('h').write_text(str(os.getpid()))\nprint('in', flush=True)\ntime.sleep(600)\n"
     )
     try:

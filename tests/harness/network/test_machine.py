@@ -55,3 +55,44 @@ def test_a_guest_alone_believes_what_it_is_told_of_tools_and_revision(tool, fres
     assert machine.version_of(iperf) == version
     assert (job.git_revision() == "abc") == guest
     assert machine.version_of(machine.Tool("no-such-program", "bwm-ng", ())) is None, "it has to be there"
+
+
+# --- where POX is
+
+
+GAR = "class C:\n  version = (0,7,0)\n  version_name = 'gar'\n"
+
+
+def make_checkout(place, core=GAR):
+    (place / "pox").mkdir(parents=True)
+    (place / "pox.py").touch()
+    (place / "pox" / "core.py").write_text(core)
+    return place
+
+
+def test_pox_is_found(tmp_path, monkeypatch):
+    named = make_checkout(tmp_path / "elsewhere")
+    assert machine.find_pox({"POX_DIR": str(named)}) == named
+    assert machine.pox_version(named) == "0.7.0 (gar)"
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    home = make_checkout(tmp_path / "home" / "pox")
+    assert machine.find_pox({}) == home
+    with pytest.raises(ValueError, match=r"no pox\.py"):
+        machine.find_pox({"POX_DIR": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("core", "version", "old"),
+    [
+        (GAR, "0.7.0 (gar)", False),
+        ("class C:\n  version = (0,8,0)\n  version_name = 'halosaur'\n", "0.8.0 (halosaur)", False),
+        ("class C:\n  version = (1,0,0)\n  version_name = 'iguana'\n", "1.0.0 (iguana)", False),
+        ("def f():\n    self.version = (0,2,0)\n    self.version_name = 'carp'\n", "0.2.0 (carp)", True),
+        ("class C:\n  version = (0,6,0)\n  version_name = 'fangtooth'\n", "0.6.0 (fangtooth)", True),
+        ("", "unknown", False),
+    ],
+)
+def test_a_pox_for_python_2_is_known_by_its_version(tmp_path, core, version, old):
+    checkout = make_checkout(tmp_path, core)
+    assert machine.pox_version(checkout) == version
+    assert machine.is_too_old_pox(checkout) is old

@@ -88,7 +88,7 @@ HULL = Shape(1000, carrier=EPORT, phantom=Phantom(0.95, 1000), pacer="front")
 
 
 def test_phantom_queues_are_at_switches_and_pacers_at_hosts():
-    host, switch, down = HULL.at_host(), HULL.at_switch(), HULL.to_host()
+    host, switch, down = HULL.at_host(), HULL.between_switches(), HULL.to_host()
     assert (host.eport("a")[6:8], host.pacer_settings is not None) == ((0, 0), True)
     for port in (switch, down):
         assert port.eport("a")[6:8] == (118_750_000, 1000)

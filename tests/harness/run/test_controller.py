@@ -146,7 +146,7 @@ def test_its_modules_come_from_nowhere_else(tmp_path, monkeypatch, platform):
     (tmp_path / "pox" / "pox").mkdir(parents=True)
     (tmp_path / "json.py").write_text("raise SystemExit('taken from where the user stands')")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(module, "find_pox", lambda: Path("pox"))
+    monkeypatch.setattr(module.machine, "find_pox", lambda: Path("pox"))
     words = module.command(platform, "127.0.0.1", {"scheme": "nonsense"})
     assert str(tmp_path / "pox") in words or platform == "os-ken"
     done = ran(*words, env={"PYTHONPATH": str(tmp_path)})

@@ -10,9 +10,9 @@ import pytest
 
 from harness.network import fabric as network_fabric
 from harness.network import netlink, shaping
+from harness.network.cleanup import leftovers, run_folder, sole_use
 from harness.network.cpulimit import groups_left
 from harness.network.fabric import Bridge, Fabric, FabricOptions, OpenVSwitch
-from harness.network.footprint import leftovers, run_folder, sole_use
 from harness.network.machine import kernel_datapath, time_travels
 from harness.network.processes import Children, run_program, wait_until
 from plots.explorer import ways

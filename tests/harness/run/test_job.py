@@ -10,7 +10,7 @@ from record.errors import UserMistake
 from record.spec import RunSpec
 from tests.harness.jobs.made import SPEC
 from tests.topos.test_own import GOOD
-from traffic import textfile
+from traffic import user_files
 
 SCHEDULER = """
 from pathlib import Path
@@ -25,11 +25,11 @@ class Mine:
 @pytest.fixture(autouse=True)
 def believing(monkeypatch):
     """Reading a job makes a process believe its files alone; the tests' own process does so for one test."""
-    before = dict(textfile.given)
-    monkeypatch.setattr(textfile, "_only_given", False)
+    before = dict(user_files.job_files)
+    monkeypatch.setattr(user_files, "_only_job_files", False)
     yield
-    textfile.given.clear()
-    textfile.given.update(before)
+    user_files.job_files.clear()
+    user_files.job_files.update(before)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_job_survives_the_way_there_and_its_files_are_read_and_not_those_on_th
 def test_a_run_is_judged_by_the_files_that_it_was_made_of(matrix):
     job = job_of(RunSpec("ecmp", f"file:{matrix}", seconds=6, time="virtual"))
     matrix.write_text("src_host,dst_host\n0,6\n")
-    with job.files_given():
+    with job.files_in_place():
         assert job.spec.workload().standing.dst.tolist() == [5]
     assert job.spec.workload().standing.dst.tolist() == [6]
 

@@ -120,7 +120,7 @@ def test_arrivals_come_when_they_are_drawn_and_the_end_cuts_off(carry_out):
     for flow, asked in zip(run.flows, drawn, strict=True):
         assert (flow.src, flow.dst, flow.size_bytes) == (asked.src, asked.dst, asked.size_bytes)
         if flow.sent is not None:
-            assert flow.sent.due - run._begin == pytest.approx(asked.start_s, abs=1e-6)
+            assert flow.sent.scheduled - run._begin == pytest.approx(asked.start_s, abs=1e-6)
             assert flow.sent.outcome in ("done", "cut off")
     lasting = [flow for flow in run.flows if flow.size_bytes is None]
     assert {flow.sent.outcome for flow in lasting} == {"done"}
@@ -175,7 +175,7 @@ def test_a_collective_runs_to_its_end_in_order(carry_out, traffic, scheme):
         assert flow.sent.connected is None, "its connection stood already"
         assert flow.arrived.bytes == max(16, flow.size_bytes) == sum(flow.arrived.bins)
         assert flow.report.total.bytes == flow.arrived.bytes
-        assert run._begin <= flow.sent.due <= flow.sent.start <= flow.arrived.first <= flow.arrived.last
+        assert run._begin <= flow.sent.scheduled <= flow.sent.start <= flow.arrived.first <= flow.arrived.last
         start[node], end[node] = flow.sent.start, flow.arrived.last
     sends = ~graph.computes[graph.before] & ~graph.computes[graph.waiting]
     assert (start[graph.waiting[sends]] >= end[graph.before[sends]]).all()

@@ -9,7 +9,7 @@ import pytest
 
 from harness.cli import cli
 from harness.run.controller import LOG, Restart
-from harness.run.observation import SAMPLES, SEEN, Observation, Outage, read_seen, write_seen
+from harness.run.observation import OBSERVATION_FILE, SAMPLES, Observation, Outage, read_observation, write_observation
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import paths_by_flow
 from harness.verdict.result import judge_files, result_of
@@ -161,7 +161,7 @@ def write_raw(seen, folder):
         for port, one in seen.series.items():
             for t, out, into in zip([BEGIN, *one.t], [0, *one.out_mbps], [0, *one.in_mbps], strict=True):
                 samples.write(f"{t};{port};{out * 125_000};{into * 125_000}{';0' * 12}\n")
-    write_seen(seen, folder)
+    write_observation(seen, folder)
 
 
 def test_what_was_seen_is_judged_elsewhere_as_it_would_be_where_it_was_seen(tmp_path):
@@ -172,14 +172,14 @@ def test_what_was_seen_is_judged_elsewhere_as_it_would_be_where_it_was_seen(tmp_
     seen.drops, seen.cpu_idle, seen.environment = {"0_0_1-eth1": np.int64(7)}, [100 / 3], {"cores": 2}
     write_raw(seen, tmp_path)
     emptied = msgspec.structs.replace
-    assert emptied(read_seen(tmp_path), series={}) == emptied(seen, series={})
+    assert emptied(read_observation(tmp_path), series={}) == emptied(seen, series={})
     here = msgspec.structs.replace(result_of(spec, seen), environment={"cores": 2}, started=None)
     there, here = (msgspec.json.encode(run, enc_hook=float) for run in (judge_files(spec, tmp_path), here))
     assert msgspec.json.decode(there) == msgspec.json.decode(here)
 
 
 def test_a_run_that_cannot_be_judged_does_not_count_and_says_why(tmp_path):
-    write_seen(Observation(begin=BEGIN), tmp_path)
+    write_observation(Observation(begin=BEGIN), tmp_path)
     without = judge_files(SPEC, tmp_path)
     assert without.verdict == "invalid"
     assert "bwm-ng" in without.reasons[0]
@@ -189,7 +189,7 @@ def test_a_run_that_cannot_be_judged_does_not_count_and_says_why(tmp_path):
     assert run.verdict == "invalid"
     assert "no samples" in run.reasons[0]
     assert (tmp_path / TRACEBACK).exists()
-    (tmp_path / SEEN).unlink()
+    (tmp_path / OBSERVATION_FILE).unlink()
     with pytest.raises(ValueError, match="what was seen"):
         judge_files(SPEC, tmp_path)
 
@@ -204,7 +204,7 @@ def test_kept_runs_are_judged_again_by_their_raw_files(tmp_path, capsys):
         if name == "otherwise":
             judged_so = msgspec.structs.replace(judged_so, verdict="invalid", reasons=("a rule of before",))
         record.write(tmp_path / name / "run.json", judged_so)
-    (tmp_path / "without" / SEEN).unlink()
+    (tmp_path / "without" / OBSERVATION_FILE).unlink()
     before = {path.parent.name: path.read_bytes() for path in tmp_path.glob("*/run.json")}
     cli.main(["report", "--judge", str(tmp_path)], standalone_mode=False)
     out, err = capsys.readouterr()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.run.observation import Outage
-from harness.verdict.rules import FullLinks, LinkClaim, claims, full_links, judge, settled_window
+from harness.verdict.rules import FullLinks, LinkClaim, full_links, judge, link_claims, settled_window
 from record.run import Rule
 from record.spec import RunSpec
 from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, measured, on_the_wire, reasons
@@ -24,7 +24,7 @@ def test_a_fine_run_counts_and_says_which_rules_it_kept():
     found = judge(FINE)
     assert (found.verdict, found.reasons, found.remarks) == ("ok", (), ())
     assert tuple(rule.rule for rule in found.rules) == (*OF_SOUNDNESS, *OF_SPEED)
-    assert [rule.rule for rule in found.rules if rule.kept is None] == ["progress"]
+    assert [rule.rule for rule in found.rules if rule.passed is None] == ["progress"]
 
 
 def test_every_port_at_86_percent_is_not_passed_where_no_second_had_settled():
@@ -66,14 +66,14 @@ def test_a_reason_from_elsewhere_is_more_than_no_judgement():
 def test_of_the_rules_of_speed_the_first_that_condemns_speaks_for_all():
     slow = replace(FINE, measured_mbps=100.0, progress=0.5, full=FullLinks((3, 5), {"a": 5.0}))
     assert len(reasons(slow)) == 1
-    assert [rule.kept for rule in judge(slow).rules[-3:]] == [False, False, False]
+    assert [rule.passed for rule in judge(slow).rules[-3:]] == [False, False, False]
 
 
 def test_a_rule_is_stored_rounded_and_without_what_is_no_number():
     by_name = {rule.rule: rule for rule in judge(replace(FINE, measured_mbps=nan)).rules}
     assert by_name["processes"] == Rule("processes", True)
-    assert by_name["full links"] == Rule("full links", True, 0.998, least=0.97)
-    assert by_name["total"] == Rule("total", False, least=0.85)
+    assert by_name["full links"] == Rule("full links", True, 0.998, minimum=0.97)
+    assert by_name["total"] == Rule("total", False, minimum=0.85)
 
 
 def test_in_virtual_time_no_machine_is_slow_and_what_tcp_did_is_told():
@@ -126,15 +126,23 @@ def test_each_doubt_is_named(change, said):
         # 1 % above 10 Mb/s, and a bucket of 0.15 Mb once in 4 s
         ("limits", {"port_mbps": {"a": 10.1374}}, {"port_mbps": {"a": 10.1376}}),
         # links of several rates: each is held to its own
-        ("limits", {"rates": {"a": 1.5}, "port_mbps": {"a": 15.18}}, {"rates": {"a": 0.5}, "port_mbps": {"a": 6}}),
-        ("limits", {"rates": {"a": 1.5}, "port_mbps": {"b": 10}}, {"rates": {"a": 1.5}, "port_mbps": {"b": 10.14}}),
-        ("full links", {"rates": {"a": 0.5}, **full(a=4.9)}, full(a=4.9)),
+        (
+            "limits",
+            {"relative_rates": {"a": 1.5}, "port_mbps": {"a": 15.18}},
+            {"relative_rates": {"a": 0.5}, "port_mbps": {"a": 6}},
+        ),
+        (
+            "limits",
+            {"relative_rates": {"a": 1.5}, "port_mbps": {"b": 10}},
+            {"relative_rates": {"a": 1.5}, "port_mbps": {"b": 10.14}},
+        ),
+        ("full links", {"relative_rates": {"a": 0.5}, **full(a=4.9)}, full(a=4.9)),
         # of frames of 9014 bytes two are much of what half a megabit a second carries in four seconds
         ("limits", HALF | {"port_mbps": {"a": 0.54}}, HALF | {"port_mbps": {"a": 0.55}}),
         ("counters", counted(100.0, 95.01), counted(100.0, 94.99)),
         ("counters", counted(95.01, 100.0), counted(94.99, 100.0)),
         # what opening and closing connections brings is of the payload's side
-        ("counters", counted(100.0, 90, besides_mbps=5.01), counted(100.0, 90, besides_mbps=4.99)),
+        ("counters", counted(100.0, 90, overhead_mbps=5.01), counted(100.0, 90, overhead_mbps=4.99)),
         ("paths", {"claims": [LinkClaim("a", 5.999, 4.5, 0.5)]}, {"claims": [LinkClaim("a", 6.001, 4.5, 0.5)]}),
         # a link carries more than its flows deliver when packets are dropped behind it
         ("paths", {"claims": [LinkClaim("b", 5.0, 9.0, 0.0)]}, {"claims": [LinkClaim("b", 9.0, 5.0, 0.0)]}),
@@ -155,7 +163,7 @@ def test_each_doubt_is_named(change, said):
 def test_every_limit_from_both_sides(rule, kept, broken):
     for changes, holds in ((kept, True), (broken, False)):
         found = judge(replace(FINE, **changes))
-        by_name = {one.rule: one.kept for one in found.rules if one.kept is not None}
+        by_name = {one.rule: one.passed for one in found.rules if one.passed is not None}
         assert by_name == dict.fromkeys(by_name, True) | {rule: holds}
         assert len(found.reasons) == (not holds)
         slow = [reason.startswith("the machine was too slow: ") for reason in found.reasons]
@@ -165,7 +173,7 @@ def test_every_limit_from_both_sides(rule, kept, broken):
 @pytest.mark.parametrize(
     ("changes", "rule"),
     [
-        (counted(0.0, 0.0), Rule("counters", True, 0.0, most=0.05)),
+        (counted(0.0, 0.0), Rule("counters", True, 0.0, maximum=0.05)),
         ({"lost_packets": None}, Rule("losses", None, why_not="a cable out of service loses packets")),
     ],
     ids=["nothing was sent", "cables are broken"],
@@ -192,7 +200,7 @@ def flow(src, dst, *cores, back=0, mbps=4.0):
 
 
 def excesses(flows, carried):
-    return {c.port: c for c in claims(TREE, ON_LINKS, flows, WINDOW, carried)}
+    return {c.port: c for c in link_claims(TREE, ON_LINKS, flows, WINDOW, carried)}
 
 
 def test_what_flows_deliver_is_added_up_on_every_link_of_their_paths_acknowledgements_too():
@@ -232,7 +240,7 @@ def test_a_second_across_the_window_s_edge_in_which_a_flow_moved_may_lie_on_eith
     """9 Mb/s before the edge and 1 after it are told as 5 in that second: 2 megabits of another place."""
     flows = [measured(0, 4, (0.0, 0), back=[(0.0, 0)], mbps=[9.0, 5.0, 1.0, 1.0, 1.0, 1.0])]
     flows += [flow(8, 12, (0.0, 0), (moved, 1))] if moved else []
-    (found,) = (c for c in claims(TREE, ON_LINKS, flows, (1.5, 5.0), {}) if c.port == "0_2_1-eth1")
+    (found,) = (c for c in link_claims(TREE, ON_LINKS, flows, (1.5, 5.0), {}) if c.port == "0_2_1-eth1")
     assert found.slack_mbps == pytest.approx(mbit * wire_per_payload() / 3.5, abs=1e-3)
 
 

@@ -11,7 +11,7 @@ from harness.hosts.connections import BIN_S
 from harness.run.observation import Observation, Outage, parse_counters
 from harness.run.traffic import Arrived, EmulatedFlow, Sent, _report
 from harness.verdict.flows import fair, measure_flows
-from harness.verdict.outcome import Outcome, Recovery
+from harness.verdict.measured_run import MeasuredRun, Recovery
 from harness.verdict.result import COUNTED, costs, result_of
 from record.run import Failure
 from record.spec import RunSpec
@@ -73,7 +73,7 @@ def test_a_flow_alone_on_slower_links_has_a_slowdown_of_1(network):
     spec = RunSpec("ecmp", POISSON.traffic, seconds=SECONDS, link_mbps=10, scale_sizes=False, **network)
     path = [placed(BEGIN + 3, 1, 0, 4, 20_000), placed(BEGIN + 8, 2, 0, 1, 20_001)]
     slow, fast = (flow(n, 0, dst, start, took, round(PAYLOAD)) for n, dst, start, took in ((0, 4, 3, 4), (1, 1, 8, 1)))
-    found = Outcome(spec, observation([slow, fast], events=path))
+    found = MeasuredRun(spec, observation([slow, fast], events=path))
     assert found.fair.end - [3, 8] == pytest.approx([4, 1], abs=1e-3)
     assert found.completion[0].p99_slowdown == pytest.approx(1, abs=0.01)
 
@@ -155,7 +155,7 @@ def test_of_one_flow_in_a_hundred_the_path_may_be_unknown(unknown, doubts):
     flows = [flow(n, n % 15, n % 15 + 1, 3, 1, 100_000) for n in range(100)]
     events = [placed(BEGIN + 3, n, one.src, one.dst, one.src_port) for n, one in enumerate(flows[unknown:])]
     seen = observation(flows, events=events)
-    outcome = Outcome(spec, seen)
+    outcome = MeasuredRun(spec, seen)
     assert len([one for one in outcome.reasons() if "does not know the paths" in one]) == doubts
 
 

@@ -18,18 +18,19 @@ from traffic.graph import FlowGraph
 SMALL_BYTES, LARGE_BYTES = 100_000, 10_000_000
 CLASSES = {"all": "all flows", "small": "up to 100 kB", "medium": "100 kB to 10 MB", "large": "from 10 MB"}
 """What each is, at 1 Gb/s; on links of other rates they scale with the sizes."""
-STATISTICS = tuple(f"{which}_{of}" for of in ("s", "slowdown") for which in ("mean", "median", "p95", "p99"))
+STATISTICS = tuple(f"{statistic}_{of}" for of in ("s", "slowdown") for statistic in ("mean", "median", "p95", "p99"))
 
 
-def by_class(size_bytes: Float64, seconds: Float64, alone_s: Float64, ended: Bool) -> list[Completion]:
+def by_class(size_bytes: Float64, seconds: Float64, alone_s: Float64, is_done: Bool) -> list[Completion]:
     """The statistics of every class, in the order of CLASSES.
 
     Arrays of shape (flows,): ``size_bytes``, which says the class; ``seconds``, the completion time, or the least
-    that it can be where a flow has not ``ended``; ``alone_s``, that of the flow alone in the idle network.
+    that it can be where a flow is not done (``is_done``); ``alone_s``, that of the flow alone in the idle network.
     """
     slowdown = np.maximum(1.0, seconds / alone_s)
     return [
-        _statistics(name, seconds[which], slowdown[which], ended[which]) for name, which in members(size_bytes).items()
+        _statistics(name, seconds[of_class], slowdown[of_class], is_done[of_class])
+        for name, of_class in members(size_bytes).items()
     ]
 
 
@@ -39,13 +40,13 @@ def members(size_bytes: Float64) -> dict[str, Bool]:
     return dict(zip(CLASSES, (np.ones(size_bytes.size, dtype=bool), small, ~small & ~large, large), strict=True))
 
 
-def _statistics(name: str, seconds: Float64, slowdown: Float64, ended: Bool) -> Completion:
+def _statistics(name: str, seconds: Float64, slowdown: Float64, is_done: Bool) -> Completion:
     if not seconds.size:
         return Completion(size_class=name, flows=0, cut_off=0, known_share=1.0)
     times, slowdowns = (_summary(values) for values in (seconds, slowdown))
-    known = min(_known_share(values, ended) for values in (seconds, slowdown))
+    known = min(_known_share(values, is_done) for values in (seconds, slowdown))
     statistics = dict(zip(STATISTICS, (*times, *slowdowns), strict=True))
-    cut_off = int((~ended).sum())
+    cut_off = int((~is_done).sum())
     return Completion(size_class=name, flows=int(seconds.size), cut_off=cut_off, known_share=known, **statistics)
 
 
@@ -55,11 +56,11 @@ def _summary(values: Float64) -> tuple[float, float, float, float]:
     return float(values.mean()), median, p95, p99
 
 
-def _known_share(least: Float64, ended: Bool) -> float:
+def _known_share(least: Float64, is_done: Bool) -> float:
     """The share of values that nothing still unknown can come to lie below."""
-    if ended.all():
+    if is_done.all():
         return 1.0
-    return float((least < least[~ended].min()).mean())
+    return float((least < least[~is_done].min()).mean())
 
 
 def completed(graph: FlowGraph, start_s: Float64, end_s: Float64, link_mbps: float) -> Collective:
@@ -72,20 +73,21 @@ def completed(graph: FlowGraph, start_s: Float64, end_s: Float64, link_mbps: flo
     with np.errstate(invalid="ignore"):
         np.minimum.at(first, step, start[flows])
         np.maximum.at(last, step, end[flows])  # nan stays nan
-    took, alone = last - first, (end - start)[flows]
-    known = np.isfinite(took).any()
+    durations, alone = last - first, (end - start)[flows]
+    known = np.isfinite(durations).any()
     return Collective(
         flows=int(flows.sum()),
         ended=int(np.isfinite(alone).sum()),
         completion_s=float(end.max()) if np.isfinite(end).all() else None,
         steps=steps,
-        slowest_step=int(np.nanargmax(took)) if known else None,
-        slowest_step_s=float(np.nanmax(took)) if known else None,
+        slowest_step=int(np.nanargmax(durations)) if known else None,
+        slowest_step_s=float(np.nanmax(durations)) if known else None,
         longest_flow_s=float(np.nanmax(alone)) if np.isfinite(alone).any() else None,
         least_s=graph.least_s(link_mbps),
     )
 
 
-def in_words(one: Collective) -> str:
-    done = "not done" if one.completion_s is None else f"done after {one.completion_s:.6g} s"
-    return f"{one.flows:,} flows in {one.steps:,} steps, {done}; {one.least_s:.6g} s are the least possible"
+def in_words(collective: Collective) -> str:
+    done = "not done" if collective.completion_s is None else f"done after {collective.completion_s:.6g} s"
+    flows = f"{collective.flows:,} flows in {collective.steps:,} steps"
+    return f"{flows}, {done}; {collective.least_s:.6g} s are the least possible"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from record.completion import CLASSES, by_class
+from record.completion_times import CLASSES, by_class
 
 
 def test_classes_and_statistics():

@@ -24,7 +24,9 @@ from record.files import is_alive, is_owner, left_by, owner_name, remove_tree
 from virtual.cache import taken
 
 HOME = Path("/run/hedera")
+# The tear-down of a run takes a quarter of a second, and nobody need be told that the next one waits for it.
 LOOK_EVERY_S, TELL_S = 0.2, 2.0
+"""How often a run that waits for another one looks whether that has ended; and after how long it says that it waits."""
 
 
 def home() -> Path:

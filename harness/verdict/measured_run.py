@@ -16,7 +16,7 @@ from harness.verdict.flows import Fair, MeasuredFlow, RoutedFlow, Window, capaci
 from harness.verdict.rules import through_queue_s
 from hedera.linkstate import LinkState
 from hedera.maxmin import alone_rates, most_possible
-from record.completion import by_class
+from record.completion_times import by_class
 from record.run import Completion, Failure, Phase, Turns
 from record.spec import SHORTEST_S, RunSpec, lasting, middle, phases
 from topos.arrays import Float64
@@ -34,8 +34,9 @@ from topos.wire import (
 )
 from traffic.workload import Workload
 
+# A shorter flow shows how TCP starts, and not whether the machine kept up.
 LONG_FLOW_S = 0.5
-"""A flow that takes at least so long shows whether the machine kept up. A shorter one shows how TCP starts."""
+"""A flow is long that takes at least so long by its fair share."""
 CONNECTION_BYTES = 2 * SYN_FRAME + 5 * BARE_FRAME
 """What a connection brings to its two hosts besides data and acknowledgements: SYN, SYN-ACK and ACK; the sink's FIN and
 its ACK, the sender's FIN and its ACK."""
@@ -43,15 +44,18 @@ REORDERED_BYTES = BARE_FRAME + 28
 """The acknowledgement that a segment out of order causes. It names three blocks that came (RFC 2018)."""
 ANSWER_BYTES = 2 * BARE_FRAME + NUMBER.size
 """What a message of a collective brings besides its data: the receiver's answer, and the acknowledgement of that."""
+# The epoch's clock tells when counters were read and paths changed. A clock that nobody sets is at most 0.05 % fast;
+# whoever sets it moves it by more than this.
 CLOCK_S = 0.25
-"""The epoch's clock tells when counters were read and paths changed. It may gain or lose this much during a run: it
-runs at most 0.05 % fast, and who sets it moves it by more."""
+"""The epoch's clock may gain or lose this much against the monotonic one during a run."""
+# Open loop: a flow starts at its time, whatever became of those before. Where half of them could not, the network had
+# another workload than was asked for.
 LATE_S = 0.1
-"""The median flow's sender may open its connection so much later than it was due."""
+"""The median flow's sender may open its connection so much later than it was to."""
 
 
 @dataclass(frozen=True)
-class Outcome:
+class MeasuredRun:
     """Times are seconds since the traffic started, rates on the wire."""
 
     spec: RunSpec
@@ -66,32 +70,32 @@ class Outcome:
         return self.spec.workload()
 
     @property
-    def lasts(self) -> bool:
+    def has_lasting_flows(self) -> bool:
         """Whether all flows are there all the time."""
         return lasting(self.workload) is not None
 
     @cached_property
     def flows(self) -> Sequence[MeasuredFlow]:
-        return measure_flows(self.observation, self.spec.mtu, self.lasts)
+        return measure_flows(self.observation, self.spec.mtu, self.has_lasting_flows)
 
     @property
-    def in_turns(self) -> bool:
+    def is_shuffle(self) -> bool:
         """Whether it is a shuffle, in which every host has one flow after the other."""
         return self.workload.matrix is not None and self.workload.matrix.sequential
 
     @property
-    def ends_itself(self) -> bool:
+    def ends_with_last_flow(self) -> bool:
         """Whether the run ends with its last flow: a shuffle or a collective."""
-        return self.in_turns or self.workload.graph is not None
+        return self.is_shuffle or self.workload.graph is not None
 
     @cached_property
-    def ended(self) -> float:
-        ends = [flow.end for flow in self.flows if flow.emulated.sent is not None] if self.ends_itself else []
+    def end(self) -> float:
+        ends = [flow.end for flow in self.flows if flow.emulated.sent is not None] if self.ends_with_last_flow else []
         return max(ends, default=self.spec.seconds)
 
     @cached_property
     def window(self) -> Window:
-        return middle(self.ended)
+        return middle(self.end)
 
     @cached_property
     def fair(self) -> Fair:
@@ -99,18 +103,19 @@ class Outcome:
 
     def fair_in(self, window: Window) -> Fair:
         flows = [flow.routed for flow in self.flows]
-        return fair(self.topo, flows, window, self.spec.link_mbps, self.observation.outages, max(window[1], self.ended))
+        return fair(self.topo, flows, window, self.spec.link_mbps, self.observation.outages, max(window[1], self.end))
 
     @cached_property
     def progress(self) -> float | None:
         """How long the flows that take long (of a collective, whose connections stay, all flows) should have taken, all
         together, over how long they took; None when no flow took so long. A flow that was cut off took at least the
-        time that it had. Together, because TCP does not share a link fairly: what one flow has less, another has
-        more."""
+        time that it had."""
+        # They are summed, because TCP does not share a link fairly: what one flow has less, another one has more.
         fair_durations_s = durations_s = 0.0
         minimum_s = LONG_FLOW_S if self.workload.graph is None else 0.0
         for flow, end in zip(self.flows, self.fair.end.tolist(), strict=True):
-            if flow.emulated.sent is not None and end - flow.start >= minimum_s:  # nan, of one that has no size, is not
+            # The end of a flow without a size is nan, which is not as large as anything.
+            if flow.emulated.sent is not None and end - flow.start >= minimum_s:
                 fair_durations_s += end - flow.start
                 durations_s += flow.end - flow.start if flow.completion_s is None else flow.completion_s
         return fair_durations_s / durations_s if durations_s else None
@@ -120,8 +125,8 @@ class Outcome:
         segment has a header of its own, however short it is. Those of flows that last are of before."""
         segment = self.spec.mtu - TCP_IP_HEADERS
         connection_bytes = CONNECTION_BYTES if self.workload.graph is None else ANSWER_BYTES
-        begun = [flow for flow in self.flows if not self.lasts and window[0] <= flow.start < window[1]]
-        total = sum(connection_bytes + -(flow.emulated.size_bytes or 0) / segment % 1 * BARE_FRAME for flow in begun)
+        started = [flow for flow in self.flows if not self.has_lasting_flows and window[0] <= flow.start < window[1]]
+        total = sum(connection_bytes + -(flow.emulated.size_bytes or 0) / segment % 1 * BARE_FRAME for flow in started)
         return total * 8e-6 / (window[1] - window[0])
 
     @property
@@ -130,11 +135,11 @@ class Outcome:
         out of order, and segments that were sent again though no queue had dropped them."""
         if self.spec.chosen.gap_us is None:
             return 0.0
-        again, late = (
+        sent_again, out_of_order = (
             self.observation.tcp.get(name, 0) for name in ("retransmitted_segments", "segments_out_of_order")
         )
-        again -= sum(self.observation.drops.values())
-        return (again * (self.spec.mtu + ETHERNET_HEADER) + late * REORDERED_BYTES) * 8e-6 / self.ended
+        sent_again -= sum(self.observation.drops.values())
+        return (sent_again * (self.spec.mtu + ETHERNET_HEADER) + out_of_order * REORDERED_BYTES) * 8e-6 / self.end
 
     def spread_mbps(self, ports: Mapping[str, float]) -> tuple[float, float] | None:
         """What flows between pods, or the leaves of a leaf-spine, brought to hosts in the window, and what the switches
@@ -143,10 +148,10 @@ class Outcome:
             return None
         topo, tree = self.topo, isinstance(self.topo, FatTree)
         below = [host.split("_")[0] if tree else topo.edge_of(number) for number, host in enumerate(topo.hosts)]
-        each = [
+        flow_rates = [
             (below[flow.emulated.src] != below[flow.emulated.dst], flow.mean_mbps(self.window)) for flow in self.flows
         ]
-        total, between = sum(mbps for _, mbps in each), sum(mbps for other, mbps in each if other)
+        total, between = sum(mbps for _, mbps in flow_rates), sum(mbps for is_between, mbps in flow_rates if is_between)
         wire = wire_per_payload(self.spec.mtu) + acknowledgements_per_payload(self.spec.mtu)
         top = "core" if tree else "aggregation"
         cores = {f"{name}-" for name in topo.switches if topo.layer(name) == top}
@@ -154,13 +159,13 @@ class Outcome:
         return between * wire + (self.reordering_mbps * between / total if total else 0.0), carried
 
     @property
-    def too_short(self) -> str | None:
+    def why_too_short(self) -> str | None:
         """A sentence where all went well, and was over before it could be measured: no other doubt says anything."""
         observation = self.observation
-        if self.ended >= SHORTEST_S or observation.dead_programs or observation.unfinished or observation.troubles:
+        if self.end >= SHORTEST_S or observation.dead_programs or observation.unfinished or observation.troubles:
             return None
         return (
-            f"all was sent after {self.ended:.1f} s, and rates are read once a second: it has to last {SHORTEST_S} s "
+            f"all was sent after {self.end:.1f} s, and rates are read once a second: it has to last {SHORTEST_S} s "
             "at least (send more, or on slower links)"
         )
 
@@ -169,9 +174,9 @@ class Outcome:
         reasons = list(self.observation.troubles)
         if abs(moved := self.observation.clock_moved_s) > CLOCK_S:
             reasons.append(f"this machine's clock was set during the run: it moved by {moved:+.2f} s")
-        if self.lasts:
+        if self.has_lasting_flows:
             return reasons
-        late = [sent.start - sent.due for flow in self.observation.flows if (sent := flow.sent) and sent.start]
+        late = [sent.start - sent.scheduled for flow in self.observation.flows if (sent := flow.sent) and sent.start]
         if late and float(np.median(late)) > LATE_S:
             reasons.append(f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more")
         unknown = sum(not flow.routed.paths and bool(flow.intervals) for flow in self.flows)
@@ -181,27 +186,27 @@ class Outcome:
 
     @property
     def completion(self) -> tuple[Completion, ...]:
-        each = zip(self.flows, self._alone_bytes_per_s.tolist(), strict=True)
-        rows = [row for flow, alone in each if (row := self._sized(flow, alone)) is not None]
-        size, durations, ended, per_s = np.array(rows).reshape(-1, 4).T
+        flows_alone = zip(self.flows, self._alone_bytes_per_s.tolist(), strict=True)
+        rows = [row for flow, alone in flows_alone if (row := self._sized(flow, alone)) is not None]
+        size, durations, is_done, per_s = np.array(rows).reshape(-1, 4).T
         sent = [flow.sent for flow in self.observation.flows if flow.sent is not None]
         shakes = [end.connected - end.start for end in sent if end.connected is not None and end.start is not None]
         # A flow alone needs a handshake, which is a round trip, and half a round trip more for its last byte to arrive.
         alone = size / per_s + 1.5 * min(shakes, default=0.0)
         # The classes are those of links of 1 Gb/s.
-        classes = by_class(size / self.workload.size_scale, durations, alone, ended.astype(bool))
+        classes = by_class(size / self.workload.size_scale, durations, alone, is_done.astype(bool))
         return tuple(row for row in classes if row.flows)
 
     def _sized(self, measured: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
         """Bytes, seconds, whether it ended, and what it has ``alone``, bytes per second: of a flow that has a size and
-        was due in the window, so that schemes are compared on the same flows (where the run ends with its last flow:
-        of all). One that was cut off counts with the least that it would have taken, alone. One that failed is none:
-        the verdict names it."""
+        was to start in the window (where the run ends with its last flow: of every flow). None for all others, and for
+        one that failed, which the verdict names. One that was cut off has the least that it would have taken."""
+        # A flow is chosen by when it was to start and not by when it ended: so schemes are compared on the same flows.
         size, sent, arrived = measured.emulated.size_bytes, measured.emulated.sent, measured.emulated.arrived
         if size is None or sent is None or sent.start is None:
             return None
-        due_s = sent.due - (self.observation.begin - self.observation.clock_offset)
-        if not self.ends_itself and not self.window[0] <= due_s < self.window[1]:
+        scheduled_s = sent.scheduled - (self.observation.begin - self.observation.clock_offset)
+        if not self.ends_with_last_flow and not self.window[0] <= scheduled_s < self.window[1]:
             return None
         if measured.completion_s is not None:
             return size, measured.completion_s, True, alone
@@ -223,7 +228,7 @@ class Outcome:
     def turns(self) -> Turns | None:
         """How long a shuffle took, when its hosts were done on average, and their goodput (section 6.3). None for other
         traffic."""
-        if not self.in_turns:
+        if not self.is_shuffle:
             return None
         if any(flow.completion_s is None for flow in self.flows):
             return Turns(shuffle_s=None, host_completion_s=None, goodput_mbytes_per_s=None)
@@ -284,8 +289,10 @@ class Recovery:
 
     def phases(self, mean_total: Callable[[Window], float], fair_total: Callable[[Window], float]) -> tuple[Phase, ...]:
         """The parts of the window; what all hosts received on average in one, Mb/s, and what was fair."""
-        begun = zip(self._outages, moments(self._spec.faults), strict=False)
-        windows = phases([outage.t for outage, moment in begun if moment > 0], self._spec.window_s, self._spec.seconds)
+        outages_planned = zip(self._outages, moments(self._spec.faults), strict=False)
+        windows = phases(
+            [outage.t for outage, moment in outages_planned if moment > 0], self._spec.window_s, self._spec.seconds
+        )
         return tuple(self._phase(window, mean_total(window), fair_total(window)) for window in windows)
 
     def _phase(self, window: Window, received: float, predicted: float) -> Phase:

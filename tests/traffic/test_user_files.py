@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from traffic.textfile import read_text, short
+from traffic.user_files import read_text, short
 
 
 def test_a_file_s_text_without_the_mark_of_its_editor(tmp_path):

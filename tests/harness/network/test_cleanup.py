@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.network import footprint, machine
-from harness.network.footprint import Cleaned, leftovers, remove_leftovers, run_folder, sole_use
+from harness.network import cleanup, machine
+from harness.network.cleanup import Cleaned, leftovers, remove_leftovers, run_folder, sole_use
 from harness.network.host_setup import ALLOWED
 from harness.network.processes import wait_until
 from record.files import is_alive, owner_name, temporary_folder, whose_pids
@@ -17,7 +17,7 @@ from tests.commands import PATIENCE_S
 @pytest.fixture(autouse=True)
 def own_home(tmp_path, monkeypatch):
     """A /run/hedera of the test's own."""
-    monkeypatch.setattr(footprint, "HOME", tmp_path / "run")
+    monkeypatch.setattr(cleanup, "HOME", tmp_path / "run")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     (tmp_path / "tmp").mkdir()
     return tmp_path
@@ -114,9 +114,9 @@ def test_a_folder_or_a_link_of_another_user_is_not_ours(own_home):
 def first(own_home):
     """Another process that has the machine until it is told a line."""
     program = (
-        "from pathlib import Path\nfrom harness.network import footprint\n"
-        f"footprint.HOME = Path({str(own_home / 'run')!r})\n"
-        "with footprint.sole_use('the first'):\n    print('in', flush=True)\n    input()\n"
+        "from pathlib import Path\nfrom harness.network import cleanup\n"
+        f"cleanup.HOME = Path({str(own_home / 'run')!r})\n"
+        "with cleanup.sole_use('the first'):\n    print('in', flush=True)\n    input()\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True

@@ -46,9 +46,9 @@ def completing(names: Callable[[], Iterable[str]], several: bool = False) -> Com
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         before, _, last = incomplete.rpartition(",") if several else ("", "", incomplete)
         taken = before.split(",") if before else []
-        found = [name for name in names() if name.startswith(last) and name not in taken]
-        if found or ("/" not in last and not last.startswith(".")):
-            return [CompletionItem(",".join([*taken, name])) for name in found]
+        matching = [name for name in names() if name.startswith(last) and name not in taken]
+        if matching or ("/" not in last and not last.startswith(".")):
+            return [CompletionItem(",".join([*taken, name])) for name in matching]
         return [CompletionItem(last, type="file")]
 
     return complete
@@ -75,10 +75,10 @@ class _Bash(BashComplete):
         return words[1:], self.begun
 
     def format_completion(self, item: CompletionItem) -> str:
-        there = re.match(r".*[:=]", self.begun)  # up to here the word is on the line already
+        on_the_line = re.match(r".*[:=]", self.begun)  # up to here the word is on the line already
         value = str(item.value)
-        if there and value.startswith(there[0]):
-            value = value[there.end() :]
+        if on_the_line and value.startswith(on_the_line[0]):
+            value = value[on_the_line.end() :]
         return f"{item.type}," + re.sub(r"([^\w@%+=:,./-])", r"\\\1", value)
 
 

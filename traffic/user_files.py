@@ -1,6 +1,6 @@
-"""Files of the user's: what one holds, or one sentence on why it is not read; and files of text for them.
+"""Files of the user's: what one holds, or one sentence on why it is not read; and code of theirs, which is run here.
 
-A job carries the files that its spec names, and whoever carries it out reads none of the user's: these are ``given``.
+A job carries the files that its spec names (``job_files``), and whoever carries it out reads none of the user's.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from traceback import extract_tb
 from types import ModuleType
 from typing import Any, NoReturn
 
-given: dict[str, str] = {}
+job_files: dict[str, str] = {}
 """Files that came with a job, by the names in its spec: in the place of those on the disk. One character is one byte
 (Latin-1) for files that are not text."""
-_only_given = False
+_only_job_files = False
 MAX_CODE_BYTES = 10_000_000
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -27,13 +27,13 @@ _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 def believe_only(files: Mapping[str, str]) -> None:
     """From now on this process, which carries out jobs, reads no file of the user's that did not come with a job, and
     runs none: only a controller runs a scheduler of theirs, and only their own process a pattern."""
-    global _only_given
-    given.update(files)
-    _only_given = True
+    global _only_job_files
+    job_files.update(files)
+    _only_job_files = True
 
 
-def only_given() -> bool:
-    return _only_given
+def reads_only_job_files() -> bool:
+    return _only_job_files
 
 
 class Unreadable(ValueError):
@@ -63,9 +63,9 @@ def read_regular(path: Path, most_bytes: int) -> bytes:
 
 def read_bytes(path: Path, most_bytes: int) -> bytes:
     """What a file of the user's holds, as `read_regular`; ValueError, one sentence, where it is not read."""
-    if str(path) in given:
-        return given[str(path)].encode("latin-1")
-    if _only_given:
+    if str(path) in job_files:
+        return job_files[str(path)].encode("latin-1")
+    if _only_job_files:
         raise ValueError(f"{path} did not come with the job")
     try:
         return read_regular(path, most_bytes)
@@ -75,8 +75,8 @@ def read_bytes(path: Path, most_bytes: int) -> bytes:
 
 def read_text(path: Path, most_bytes: int) -> str:
     """The same for a file in UTF-8, without the mark that some editors begin it with."""
-    if str(path) in given:
-        return given[str(path)]
+    if str(path) in job_files:
+        return job_files[str(path)]
     try:
         return read_bytes(path, most_bytes).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -88,16 +88,17 @@ def short(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-def own_code(what: str, path: Path, name: str) -> Any:
+def own_code(subject: str, path: Path, name: str) -> Any:
     """What a Python file of the user's has by a name, None if nothing; the file is run once, and again when it changes.
 
-    ValueError, one sentence that begins with ``what``, where it fails, and where root would run what anyone can write.
+    ValueError, one sentence that begins with ``subject``, where it fails, and where root would run what anyone can
+    write.
     """
-    if _only_given:
-        raise ValueError(f"{what}: whoever carries out a job does not run {path}")
+    if _only_job_files:
+        raise ValueError(f"{subject}: whoever carries out a job does not run {path}")
     if os.geteuid() == 0 and path.exists() and path.stat().st_mode & stat.S_IWOTH:
-        raise ValueError(f"{what}: root does not run {path}, which other users can write")
-    with running_own_code(f"{what}: cannot import {path}"):
+        raise ValueError(f"{subject}: root does not run {path}, which other users can write")
+    with running_own_code(f"{subject}: cannot import {path}"):
         return getattr(_module(str(path), read_text(path, MAX_CODE_BYTES)), name, None)
 
 
@@ -118,23 +119,23 @@ def module_of(name: str, path: str, source: str) -> ModuleType:
 
 
 @contextmanager
-def running_own_code(what: str) -> Iterator[None]:
+def running_own_code(subject: str) -> Iterator[None]:
     """While code of the user's runs, whatever it raises but Ctrl-C becomes a ValueError, one sentence that begins with
-    ``what``; ``os._exit`` raises too, or the command would end without a word."""
+    ``subject``; ``os._exit`` raises too, or the command would end without a word."""
     os_exit, os._exit = os._exit, _refuse_exit
     try:
         yield
     except KeyboardInterrupt:
         raise
     except BaseException as error:
-        if isinstance(error, ValueError) and str(error).startswith(what):
+        if isinstance(error, ValueError) and str(error).startswith(subject):
             raise
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
         # Modules of the user's are named by their files.
         frames = [frame for frame in extract_tb(error.__traceback__) if frame.filename in sys.modules]
         callers = "".join(f", called from line {frame.lineno}" for frame in frames[-2:-1])
-        where = f" (line {frames[-1].lineno} of {Path(frames[-1].filename).name}{callers})" if frames else ""
-        raise ValueError(f"{what}: {kind}{' '.join(str(error).split())}{where}") from error
+        place = f" (line {frames[-1].lineno} of {Path(frames[-1].filename).name}{callers})" if frames else ""
+        raise ValueError(f"{subject}: {kind}{' '.join(str(error).split())}{place}") from error
     finally:
         os._exit = os_exit
 
@@ -143,7 +144,7 @@ def nearest(word: str, words: Iterable[str]) -> str:
     """What somebody may have meant who wrote ``word``, to stand behind it in a sentence; empty if nothing is near."""
     from difflib import get_close_matches
 
-    return "".join(f" (did you mean {one}?)" for one in get_close_matches(word, words, 1))
+    return "".join(f" (did you mean {name}?)" for name in get_close_matches(word, words, 1))
 
 
 def _refuse_exit(status: int) -> NoReturn:
