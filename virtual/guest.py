@@ -43,7 +43,7 @@ STALLED_S = 300.0
 seconds, or real seconds if it neither computes nor waits for a processor (`Stall`)."""
 REPORT_EVERY_S, LOOK_EVERY_S = 0.1, 5.0
 IDLE_SHARE = 0.002
-"""A guest that goes on computes, or waits for a processor, for more of the time than this; one that hangs does neither."""
+"""A guest that goes on computes, or waits for a processor, for more of the time; one that hangs does neither."""
 WORDS = re.compile(rb"x86_64\0((?:(?!x86_64\0).)+?)(\0[A-Za-z_]\w*=[^\0]*)*\0[^\0]+\0{9}\Z", re.DOTALL)
 """The end of a process's stack: platform, words (1), environment, path, zeros."""
 COMPUTING_US = 1000
