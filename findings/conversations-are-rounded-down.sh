@@ -1,12 +1,12 @@
 #!/bin/bash
 # tshark 4.0.17 (Debian 12), 4.4.19 (Debian 13).
-# Done: a capture of flows of 10.95 MB, 19.71 MB and 15 kB, which last 7.29 ms, 13.13 ms, 40.5 us and 144 us, is listed by
-# tshark -q -z conv,tcp; and its hosts by -z endpoints,ip.
+# Done: a capture of flows of 10.95 MB, 19.71 MB and 15 kB, which last 7.29 ms, 13.13 ms, 40.5 us and 144 us, is listed
+# by tshark -q -z conv,tcp; and its hosts by -z endpoints,ip.
 # Expected: bytes and durations as they are: the same table has starts to the nanosecond, -z endpoints has exact bytes.
 # Seen: bytes are cut, not rounded, to whole kB or MB from two digits on (10 MB, 19 MB), and durations have tenths of a
 # millisecond: 0.0000 and 0.0001.
-# Why it matters: sizes of flows are up to 9 % too small (a flow of 10.95 MB); completion times of mice, which in a data
-# centre are tens of microseconds, are 0, or a third too short, and their rates infinite. Take -T fields instead.
+# Why it matters: sizes of flows are up to 9 % too small (a flow of 10.95 MB); completion times of mice, which in a
+# data centre are tens of microseconds, are 0, or a third too short, and their rates infinite. Take -T fields instead.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()

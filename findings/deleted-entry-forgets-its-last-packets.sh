@@ -1,12 +1,12 @@
 #!/bin/bash
 # Open vSwitch 3.1.0 (Debian 12), 3.5.0 (Debian 13), virtual ports.
-# Done: six entries with send_flow_rem each see one packet, and a second later fifty; then a controller deletes the entry
-# at once. Five more see the same and end by a hard timeout.
+# Done: six entries with send_flow_rem each see one packet, and a second later fifty; then a controller deletes the
+# entry at once. Five more see the same and end by a hard timeout.
 # Expected: the flow-removed message has the last counters, 51 packets; that is what it is sent for.
 # Seen: on a delete it says 1, unless counters were just read: they are brought up to date every half second, a delete
 # does not wait for that, and what came since is in no counter of an entry ever after. After a timeout it says 51.
-# Why it matters: a controller that deletes a flow's entry at its end to learn its size loses up to half a second of it,
-# 62 MB at 1 Gb/s, and flows shorter than that are mice of one packet. Idle and hard timeouts tell sizes.
+# Why it matters: a controller that deletes a flow's entry at its end to learn its size loses up to half a second of
+# it, 62 MB at 1 Gb/s, and flows shorter than that are mice of one packet. Idle and hard timeouts tell sizes.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()
@@ -59,18 +59,18 @@ ovs-ofctl -O OpenFlow13 monitor br0 128 >"$tmp/messages" 2>&1 & pids+=($!)
 sleep 1
 for port in {1001..1006}; do
     ovs-ofctl -O OpenFlow13 add-flow br0 "send_flow_rem,tcp,tp_src=$port,actions=2"
-    packets 1 $port
+    packets 1 "$port"
     sleep 1.5
-    packets 50 $port
+    packets 50 "$port"
     ovs-ofctl -O OpenFlow13 del-flows br0
     sleep 0.5
 done
 for port in {2001..2005}; do
     ovs-ofctl -O OpenFlow13 add-flow br0 "send_flow_rem,hard_timeout=6,tcp,tp_src=$port,actions=2"
-    packets 1 $port
+    packets 1 "$port"
 done
 sleep 1.5
-for port in {2001..2005}; do packets 50 $port; done
+for port in {2001..2005}; do packets 50 "$port"; done
 for _ in {1..150}; do [ "$(told {2001..2005} | wc -l)" = 5 ] && break; sleep 0.1; done
 [ "$(sent)" = $((11 * 51)) ] || cannot "$((11 * 51)) packets were sent, $(sent) passed"
 mapfile -t deleted < <(told {1001..1006})

@@ -3,9 +3,9 @@
 # Done: three of its Mininet topologies are made one after the other, as a sweep over networks does: SNDlib's abilene
 # (132 demands) and germany50 (662), and a Gabriel graph that has none. Then the first two the other way round.
 # Expected: topo.demands, a traffic matrix, is each topology's own; what get(norm=True) gives is 1 at most.
-# Seen: all classes and instances have one dictionary. germany50 has 87 of abilene's demands beside its own, and 913 times
-# its own traffic; the graph without demands has all of them. The divisor of norm=True is the largest demand when it was
-# first asked: the other way round abilene's largest is 5,592.
+# Seen: all classes and instances have one dictionary. germany50 has 87 of abilene's demands beside its own, and 913
+# times its own traffic; the graph without demands has all of them. The divisor of norm=True is the largest demand when
+# it was first asked: the other way round abilene's largest is 5,592.
 # Why it matters: a sweep over topologies has the right traffic for its first network alone, and its results depend on
 # the order. Nodes have the names 0, 1, 2 in all of them, so nothing is ever missing. Take a process for each network.
 set -Eeuo pipefail

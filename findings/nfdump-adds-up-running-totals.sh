@@ -3,8 +3,9 @@
 # Done: a flow of 400 packets in some 8 s passes a bridge that exports IPFIX, every packet (sampling=1), with an active
 # timeout of 2 s, to nfcapd and to a reader of the records' own elements.
 # Expected: nfdump says 400 packets; or 800, as the bridge reports a packet where it comes in and where it goes out.
-# Seen: some 4,500. Each record has what came since the last one (packetDeltaCount: right, 400 in all for each direction)
-# and a running total (packetTotalCount), which is twice the truth; nfdump takes the total, and adds up all records'.
+# Seen: some 4,500. Each record has what came since the last one (packetDeltaCount: right, 400 in all for each
+# direction) and a running total (packetTotalCount), which is twice the truth; nfdump takes the total, and adds up all
+# records'.
 # Why it matters: the longer a flow, the more it is counted: 60 records of an elephant are 61 times its bytes in each
 # direction, while a mouse of one record is twice its own. Demands and traffic matrices follow records, not bytes.
 set -Eeuo pipefail

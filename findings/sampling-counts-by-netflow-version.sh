@@ -1,12 +1,13 @@
 #!/bin/bash
 # softflowd 1.1.0 and nfdump 1.7.1 (Debian 12), 1.1.1 and 1.7.5 (Debian 13).
-# Done: a capture of one flow of 10,000 packets is sampled, one of ten (softflowd -s 10), exported by NetFlow 5, NetFlow 9
-# and IPFIX, and collected.
+# Done: a capture of one flow of 10,000 packets is sampled, one of ten (softflowd -s 10), exported by NetFlow 5,
+# NetFlow 9 and IPFIX, and collected.
 # Expected: 10,000 packets by each, as the collector multiplies by the rate that each format can announce.
 # Seen: so it is on Debian 13. On Debian 12 it is 10,000 by NetFlow 5, and 1,000 by NetFlow 9 and IPFIX: only the first
 # one's rate arrives; nothing is said.
-# Why it matters: demands and sizes of flows change tenfold, by the sampling rate, with the version of the export (-v) or an
-# update; who multiplies by hand is ten times too high by the others. Bytes over packets stay right: nothing looks odd.
+# Why it matters: demands and sizes of flows change tenfold, by the sampling rate, with the version of the export (-v)
+# or an update; who multiplies by hand is ten times too high by the others. Bytes over packets stay right: nothing
+# looks odd.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()

@@ -2,10 +2,10 @@
 # iperf 2.1.8 (Debian 12), 2.2.1 (Debian 13).
 # Done: four parallel flows of 4 MiB each (-P 4 -n 4M) over the loopback, reported as text, and as CSV (-y C).
 # Expected: the CSV's last line is the sum of the four, 16 MiB, as the text's is ([SUM]).
-# Seen: so it is in 2.2.1 (identifier -1). In 2.1.8 there is no sum, on either side: the last line is one of the four; and
-# without -i each line is dated 1 January 1970.
-# Why it matters: who takes the last line, as for other iperfs of the 2 series, reports a quarter of the rate by 2.1.8, and
-# of one flow alone; who adds up the lines reports twice the rate by 2.2.1. Look at identifiers, and count flows.
+# Seen: so it is in 2.2.1 (identifier -1). In 2.1.8 there is no sum, on either side: the last line is one of the four;
+# and without -i each line is dated 1 January 1970.
+# Why it matters: who takes the last line, which is right by 2.2.1, reports a quarter of the rate by 2.1.8, and of one
+# flow alone; who adds up the lines reports twice the rate by 2.2.1. Look at identifiers, and count flows.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()
