@@ -26,11 +26,11 @@ from markupsafe import escape
 from hedera.schemes import CONTROL
 from plots import figure9, pictures, style
 from plots.export import run_rows
-from plots.paired_tests import Difference, difference, over_patterns
+from plots.local_paths import local_path_remover
+from plots.paired_tests import MeanInterval, mean_interval, over_patterns
 from plots.stored_sweep import Sweep, load_sweep, mixture
 from plots.style import Value, option_name, scheme_order, setting_text, short
 from plots.summary import BAR, FEWEST, by_scheme, csv_text, frame_of, pattern_order, summarise
-from plots.without_places import without_places
 from record.files import write_whole
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     return figure
 
 
-def _panel(ax: Any, series: Mapping[str, Mapping[Value, Difference]], choices: Sequence[Value]) -> None:
+def _panel(ax: Any, series: Mapping[str, Mapping[Value, MeanInterval]], choices: Sequence[Value]) -> None:
     """The points of each scheme, by the value of the option."""
     from matplotlib.transforms import ScaledTranslation
 
@@ -195,8 +195,8 @@ class Comparison:
 
     ``paired``: a line for each run of a pattern, scheme and seed that have a share in every folder, in the order of
     tables: its ``ratio`` to the control, and ``difference_points`` to the first folder. ``invalid``: trials that are
-    invalid or not judged, by scheme and folder. ``handed_out``: takes this machine's places out of a text
-    (`plots.without_places`).
+    invalid or not judged, by scheme and folder. ``remove_local_paths``: takes this machine's places out of a text
+    (`plots.local_paths`).
     """
 
     conditions: Mapping[str, Mapping[str, Value]]
@@ -204,7 +204,7 @@ class Comparison:
     invalid: Mapping[tuple[str, str], int]
     alike: Mapping[str, Value]
     notes: tuple[str, ...]
-    handed_out: Callable[[str], str]
+    remove_local_paths: Callable[[str], str]
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each scheme and folder: the mean share over ``patterns``, and of the differences the mean, its
@@ -217,7 +217,7 @@ class Comparison:
             patterns = means[(means.scheme == scheme) & (means.folder == folder)].set_index("pattern")
             points = patterns.difference_points.dropna()
             largest = None if points.empty else points.abs().idxmax()
-            mean = difference(None, runs.groupby("seed").difference_points.mean().dropna().tolist())
+            mean = mean_interval(None, runs.groupby("seed").difference_points.mean().dropna().tolist())
             rows.append(
                 {
                     "scheme": scheme,
@@ -261,7 +261,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
     uncounted = [note for name, sweep in sweeps.items() for note in _notes(name, sweep, rows[rows.folder == name])]
     invalid = (~rows.valid).groupby([rows.scheme, rows.folder]).sum().to_dict()
     notes = tuple(filter(None, [mixed, *left_out, *uncounted]))
-    clean = without_places(run for sweep in sweeps.values() for run in sweep.tries)
+    clean = local_path_remover(run for sweep in sweeps.values() for run in sweep.tries)
     return Comparison(conditions, paired, invalid, alike, notes, clean)
 
 

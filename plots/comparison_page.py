@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from plots.compare_sweeps import Comparison
-from plots.paired_tests import difference
+from plots.paired_tests import mean_interval
 from plots.pictures import empty, save
 from plots.report import page_templates
 from plots.style import DASHES, INK, MUTED, house_style, image, label, setting_text, short
@@ -37,7 +37,7 @@ def write(comparison: Comparison, out: Path, page: bool) -> list[Path]:
         files = [file for name, figure in made.items() for file in save(figure, out / name)]
     if page:
         files.append(out / PAGE)
-        write_whole(out / PAGE, comparison.handed_out(html(comparison)))  # a page is sent to others
+        write_whole(out / PAGE, comparison.remove_local_paths(html(comparison)))  # a page is sent to others
     return files
 
 
@@ -99,7 +99,7 @@ def bars(comparison: Comparison) -> PrintableFigure:
         for number, folder in enumerate(folders):
             runs = paired[(paired.scheme == scheme) & (paired.folder == folder)]
             by_pattern = {pattern: list(group.ratio) for pattern, group in runs.groupby("pattern")}
-            shown = [(place, difference(None, by_pattern[p])) for place, p in enumerate(patterns) if p in by_pattern]
+            shown = [(place, mean_interval(None, by_pattern[p])) for place, p in enumerate(patterns) if p in by_pattern]
             at = [place - 0.4 + (number + 0.5) * width for place, _ in shown]
             shade = _COLOURS[number % len(_COLOURS)]
             axes.bar(at, [mean.mean or 0.0 for _, mean in shown], 0.92 * width, color=shade, label=folder)

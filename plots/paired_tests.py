@@ -50,10 +50,12 @@ BASES = ("ecmp", "spanning-tree", "hedera-sa")
 
 
 @dataclass(frozen=True)
-class Difference:
-    """First scheme minus second under one pattern (None: all patterns), in Mb/s over the paired valid trials.
+class MeanInterval:
+    """The mean of some values, of which each trial gives one, and Student's 95 % interval of that mean.
 
-    ``low``, ``high``, ``p`` and ``adjusted`` (Holm's p) are None when there are fewer than FEWEST pairs.
+    In a `Pair` the values are differences within a trial, first scheme minus second, in Mb/s, under one ``pattern``
+    (None: over all patterns). ``pairs``: how many values there are. ``low``, ``high``, ``p`` (of a mean of zero) and
+    ``adjusted`` (Holm's p) are None where there are fewer than FEWEST.
     """
 
     pattern: str | None
@@ -79,8 +81,8 @@ class Pair:
 
     first: str
     second: str
-    patterns: tuple[Difference, ...]
-    overall: Difference
+    patterns: tuple[MeanInterval, ...]
+    overall: MeanInterval
     common: int
 
 
@@ -161,7 +163,7 @@ def comparisons_of_interest(compared: Iterable[Pair]) -> list[Pair]:
     return with_rivals or [pair for pair in pairs if pair.second == BASE] or pairs
 
 
-def _certain(rows: Sequence[Difference]) -> tuple[int, int, int]:
+def _certain(rows: Sequence[MeanInterval]) -> tuple[int, int, int]:
     """In how many patterns the difference is supported, above and below zero, and how many were tested."""
     means = [row.mean or 0.0 for row in rows if row.verdict == SUPPORTED]
     return sum(mean > 0 for mean in means), sum(mean < 0 for mean in means), sum(row.p is not None for row in rows)
@@ -202,39 +204,40 @@ def compare_all(sweep: Sweep, over: str = VALID) -> tuple[Pair, ...]:
 
 def _compare(rates: Any, first: str, second: str) -> Pair:
     if not {first, second} <= set(rates.columns):
-        return Pair(first, second, (), difference(None, []), 0)
+        return Pair(first, second, (), mean_interval(None, []), 0)
     differences = (rates[first] - rates[second]).dropna()
     by_trial = differences.unstack("trial")
-    rows = [difference(p, by_trial.loc[p].dropna().tolist()) for p in pattern_order(by_trial.index)]
+    rows = [mean_interval(p, by_trial.loc[p].dropna().tolist()) for p in pattern_order(by_trial.index)]
     overall, common = over_patterns(differences)
     return Pair(first, second, tuple(holm(rows)), overall, common)
 
 
-def over_patterns(values: Any) -> tuple[Difference, int]:
+def over_patterns(values: Any) -> tuple[MeanInterval, int]:
     """The mean, within each trial and then over trials, of a series by pattern and trial, over the patterns that all
     trials have; and the number of these."""
     common = in_all_trials(values)
-    return difference(None, common.mean().dropna().tolist()), len(common)
+    return mean_interval(None, common.mean().dropna().tolist()), len(common)
 
 
-def difference(pattern: str | None, differences: Sequence[float]) -> Difference:
-    """Student's interval of paired differences; the adjusted p equals p until `holm` raises it."""
+def mean_interval(pattern: str | None, differences: Sequence[float]) -> MeanInterval:
+    """The mean of values or of paired differences, with Student's interval; the adjusted p equals p until `holm` raises
+    it."""
     n = len(differences)
     mean = float(np.mean(differences)) if n else None
     if n < FEWEST or mean is None:
-        return Difference(pattern, n, mean)
+        return MeanInterval(pattern, n, mean)
     if np.ptp(differences) == 0:  # no spread: certain, unless all are zero
         p = float(mean == 0)
-        return Difference(pattern, n, mean, mean, mean, p, p)
+        return MeanInterval(pattern, n, mean, mean, mean, p, p)
     from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
 
     error = np.std(differences, ddof=1) / np.sqrt(n)
     p = float(2 * stdtr(n - 1, -abs(mean) / error))
     half = float(stdtrit(n - 1, 1 - LEVEL / 2) * error)
-    return Difference(pattern, n, mean, mean - half, mean + half, p, p)
+    return MeanInterval(pattern, n, mean, mean - half, mean + half, p, p)
 
 
-def holm(rows: Sequence[Difference]) -> list[Difference]:
+def holm(rows: Sequence[MeanInterval]) -> list[MeanInterval]:
     """The rows with p adjusted for their number (Holm 1979); rows without a p stay as they are."""
     tested = sorted((row.p, i) for i, row in enumerate(rows) if row.p is not None)
     adjusted = list(rows)

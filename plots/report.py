@@ -19,13 +19,13 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hedera.schemes import CONTROL
-from plots import completion, explorer, figure9, paired_tests, published, rates, summary
+from plots import completion_times, explorer, figure9, paired_tests, published, rates, summary
+from plots.local_paths import local_path_remover
 from plots.pictures import files_written
 from plots.stored_sweep import Sweep, settings_of
 from plots.style import colour, house_style, image, label, option_name, scheme_order, setting_text, short
 from plots.summary import FEWEST, WINDOWS, summarise
-from plots.without_places import without_places
-from record.completion_times import CLASSES
+from record.completion import CLASSES
 from record.files import write_whole
 from record.options import Pictures, drawing, pictures
 from record.run import Fact, Run
@@ -63,7 +63,7 @@ def _for_print(sweep: Sweep) -> list[Path]:
     out = sweep.folder / FOLDER / PRINT
     files = figure9.draw(sweep, out / "figure9")
     if any(run.valid and run.completion for run in sweep.runs):
-        files += completion.draw(sweep.runs, out / "completion.png")
+        files += completion_times.draw(sweep.runs, out / "completion.png")
     for place, run in rates.traced(sweep):
         trace = out / "-".join([*place.relative_to(sweep.folder).parts, "trace.svg"])
         rates.draw_trace(place, run, trace)
@@ -81,12 +81,12 @@ def _write_all(sweep: Sweep) -> list[Path]:
     charts = [file.read_bytes() for file in files if file.suffix == ".svg"]
     tables = {"summary.csv": summary.csv_text(sweep), "differences.csv": paired_tests.csv_text(sweep)}
     if any(run.valid and run.completion for run in sweep.runs):
-        tables["completion.csv"] = completion.csv_text(sweep)
+        tables["completion.csv"] = completion_times.csv_text(sweep)
     for name, text in tables.items():
         write_whole(out / name, text)
         files.append(out / name)
     if "completion.csv" in tables:
-        files += completion.draw(sweep.runs, out / "completion.png")
+        files += completion_times.draw(sweep.runs, out / "completion.png")
     files += (rates.draw_trace(place, run) for place, run in rates.traced(sweep))
     return [*files, *rates.sheets(sweep, out / "rates").values(), write_page(sweep, charts)]
 
@@ -99,7 +99,7 @@ def write_page(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = Fa
     context["reload_s"] = RELOADED_AFTER_S if unfinished else None
     page = sweep.folder / PAGE
     text = page_templates().get_template("report.html").render(context)
-    write_whole(page, without_places(sweep.tries)(text))  # a page is sent to others
+    write_whole(page, local_path_remover(sweep.tries)(text))  # a page is sent to others
     return page
 
 
@@ -220,7 +220,7 @@ def _differences(sweep: Sweep) -> dict[str, Any]:
 
 
 def _completion(sweep: Sweep) -> dict[str, Any]:
-    rows = [row for row in completion.rows(sweep) if row["over"] == paired_tests.VALID or row["left_out"]]
+    rows = [row for row in completion_times.rows(sweep) if row["over"] == paired_tests.VALID or row["left_out"]]
     by_pattern = [(pattern, list(members)) for pattern, members in groupby(rows, itemgetter("pattern"))]
     return {"completion": by_pattern, "size_classes": CLASSES}
 

@@ -94,7 +94,7 @@ def _what(config: Config) -> str:
 
 def _trials(config: Config, trials: int, as_json: bool) -> Any:
     """Some runs, each with a seed of its own: means and Student's intervals over seeds."""
-    from plots.completion import PERCENTILES, in_words, over_seeds, percentiles
+    from plots.completion_times import PERCENTILES, in_words, over_seeds, percentiles
     from record.output import conclude
     from record.tasks import run_tasks
     from simulator.driver import simulate

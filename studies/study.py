@@ -20,7 +20,7 @@ import click
 import numpy as np
 
 from plots import files_written
-from plots.paired_tests import Difference, difference
+from plots.paired_tests import MeanInterval, mean_interval
 from plots.style import rounded
 from record.options import (
     OUT,
@@ -190,9 +190,9 @@ def column(rows: Iterable[Row], name: str) -> Float64:
     return np.array([row[name] for row in rows], dtype=np.float64)
 
 
-def interval(values: Iterable[Any]) -> Difference:
+def interval(values: Iterable[Any]) -> MeanInterval:
     """The mean of values with different seeds, and Student's interval of 95 %; none with fewer than three."""
-    return difference(None, [float(value) for value in values])
+    return mean_interval(None, [float(value) for value in values])
 
 
 def means(rows: Sequence[Row], name: str, *columns: str) -> list[Row]:

@@ -16,12 +16,12 @@ import click
 
 from hedera.schemes import CONTROL
 from plots import colours, logarithmic, picture, scheme_label
-from plots.completion import over_seeds
-from record.completion_times import CLASSES
+from plots.completion_times import over_seeds
+from record.completion import CLASSES
 from record.options import field_options
 from simulator.config import Config, bounded
 from studies.paper import schemes_option
-from studies.paper.open_questions import by_size
+from studies.paper.completion_by_load import by_size
 from studies.study import Parts, Row, Rows, Study, column, grouped, in_seeds, number_list, study, table
 
 STATISTICS = {"median_slowdown": "median slowdown", "p99_slowdown": "99th percentile of slowdown"}

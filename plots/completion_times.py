@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import asdict
 
-from plots.paired_tests import ALL_TRIES, VALID, difference
+from plots.paired_tests import ALL_TRIES, VALID, mean_interval
 from plots.pictures import files_written, picture
 from plots.style import colour, label, logarithmic, rounded, scheme_order
 from plots.summary import as_csv
@@ -73,7 +73,7 @@ def over_seeds(rows: Sequence[dict[str, Any]], statistics: Iterable[str], *colum
         totals = {name: sum(row[name] for row in group) for name in ("flows", "cut_off")}
         means = dict(zip((*columns, "size_class"), key, strict=True)) | {"seeds": len(group)} | totals
         for name in statistics:
-            mean = difference(None, [row[name] for row in group if row[name] is not None])
+            mean = mean_interval(None, [row[name] for row in group if row[name] is not None])
             means |= {name: mean.mean, f"low_{name}": mean.low, f"high_{name}": mean.high}
         by_group.append(means)
     return by_group

@@ -17,7 +17,7 @@ _PLACE = re.compile(r"(?:^|(?<=[:=,(\s]))(?P<folder>(?:/|~|\.\./)[^:,\0]*/|/|~/|
 """A path in a name, up to its last slash; ``:`` and ``,`` stand between the parts of traffic's and schemes' names."""
 
 
-def without_places(runs: Iterable[Run]) -> Callable[[str], str]:
+def local_path_remover(runs: Iterable[Run]) -> Callable[[str], str]:
     """A function that takes these runs' folders out of a text: out of names, out of the names of runs' folders that
     were made of them (`harness.jobs.carry_out.slug`), and out of sentences. Two files of one name stay two."""
     folders: dict[str, dict[str, None]] = {}
@@ -35,7 +35,7 @@ def without_places(runs: Iterable[Run]) -> Callable[[str], str]:
         if len(here.parts) > 2:
             instead.setdefault(f"{here}/", "")
 
-    def handed_out(text: str) -> str:
+    def remove_local_paths(text: str) -> str:
         for folder in sorted(instead, key=len, reverse=True):
             new = instead[folder]
             for spelled in {folder, json.dumps(folder)[1:-1], json.dumps(folder, ensure_ascii=False)[1:-1]}:
@@ -45,4 +45,4 @@ def without_places(runs: Iterable[Run]) -> Callable[[str], str]:
                 text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(made)}_", new.replace("/", "_"), text)
         return text
 
-    return handed_out
+    return remove_local_paths
