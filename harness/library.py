@@ -16,7 +16,7 @@ import hashlib
 import inspect
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
@@ -37,6 +37,7 @@ from simulator.config import Config
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
     from harness.jobs import Carrier
     from harness.run import Job
@@ -253,6 +254,43 @@ def simulate(scheme: str | type, traffic: str | Flows, *, hash: str | None = Non
             return Simulation(config).run(fill)
     except ValueError as mistake:
         raise UserMistake(str(mistake)) from None
+
+
+def differences(
+    results: Iterable[Run | Result], measure: str | Callable[[Any], float | None] = "bisection_mbps"
+) -> DataFrame:
+    """How each two schemes differ, paired by seed: for each pattern, and in the mean over ``all`` that every seed has.
+
+    The rows are those of `hedera simulate --against` and of a sweep's differences.csv: ``scheme`` minus another, over
+    how many ``trials``, the mean difference, its 95 % interval (Student's; none with fewer than three seeds) and p as
+    Holm's correction leaves it. ``results``: runs or simulations that differ in scheme, traffic and seed alone; runs
+    that are not valid are left out. ``measure``: the name of a result's number, or a function that gives it.
+    """
+    from pandas import DataFrame
+
+    from plots.paired_tests import compare_schemes, difference_rows, pairs_of
+    from plots.stored_sweep import settings_of
+    from record.run import Run
+
+    rows, settings = [], set()
+    for result in results:
+        if isinstance(result, Run):
+            if not result.valid:
+                continue
+            of_result = {"pattern": result.pattern, "trial": result.seed, "scheme": result.scheme}
+            settings.add(repr(settings_of(result)))
+        else:
+            config = result.config
+            of_result = {"pattern": config.traffic, "trial": config.seed, "scheme": config.scheme}
+            settings.add(repr(replace(config, scheme="ecmp", traffic="stride:1", seed=1)))
+        rows.append({**of_result, "value": measure(result) if callable(measure) else getattr(result, measure)})
+    if len(settings) > 1:
+        raise UserMistake("these results differ in more than scheme, traffic and seed")
+    frame = DataFrame(rows)
+    if not rows or frame.scheme.nunique() < 2:
+        raise UserMistake("there are no valid results of two schemes to compare")
+    values = frame.pivot_table("value", ["pattern", "trial"], "scheme")
+    return DataFrame(difference_rows(compare_schemes(values, pairs_of(frame.scheme))))
 
 
 def plot(result: Run | Result | VariedSweep, width: str | float | None = None) -> Figure:

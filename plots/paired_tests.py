@@ -18,20 +18,25 @@ does not survive the correction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.markup import escape
 
 from hedera.schemes import CONTROL
 from plots.published import published_share
 from plots.stored_sweep import Sweep
-from plots.style import EXPECTED_ORDER, scheme_order
+from plots.style import EXPECTED_ORDER, rounded, scheme_order
 from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, in_all_trials, pattern_order
+from record.output import plain_table
 from traffic.flowfile import file_of_own
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 LEVEL = 0.05
 SUPPORTED, ALONE, UNSUPPORTED, SILENT = "supported", "alone", "not supported", "nothing can be said"
@@ -196,10 +201,47 @@ def compare_all(sweep: Sweep, over: str = VALID) -> tuple[Pair, ...]:
     if over == VALID:
         frame = frame[frame.counts & frame.valid]
     rates = frame.pivot_table("mbps", ["pattern", "trial"], "scheme", aggfunc="median")
-    order = first_to_last(run.scheme for run in sweep.runs)
-    compared = [_compare(rates, first, second) for first, second in combinations(order, 2)]
+    return compare_schemes(rates, pairs_of(run.scheme for run in sweep.runs))
+
+
+def pairs_of(schemes: Iterable[str]) -> list[tuple[str, str]]:
+    """Every two of the schemes, in the order of `first_to_last`."""
+    return list(combinations(first_to_last(schemes), 2))
+
+
+def compare_schemes(values: Any, pairs: Iterable[tuple[str, str]]) -> tuple[Pair, ...]:
+    """These pairs of schemes, the first minus the second. ``values``: a frame of what was measured, with a row for each
+    (pattern, trial) and a column for each scheme."""
+    compared = [_compare(values, first, second) for first, second in pairs]
     overall = holm([pair.overall for pair in compared])
     return tuple(replace(pair, overall=row) for pair, row in zip(compared, overall, strict=True))
+
+
+def difference_rows(pairs: Iterable[Pair], *, patterns: bool = True, **labels: Any) -> list[dict[str, Any]]:
+    """Of each pair of schemes a row for each pattern, if these are wanted, and one over ``all`` patterns that every
+    trial has: the mean difference, its 95 % interval (None: fewer than FEWEST trials) and p as Holm's correction leaves
+    it. ``labels``: columns before these."""
+    rows = []
+    for pair in pairs:
+        for row in (*pair.patterns, pair.overall) if patterns else (pair.overall,):
+            names = {"scheme": pair.first, "minus": pair.second}
+            pattern = {"pattern": row.pattern or "all"} if patterns else {}
+            numbers = {"difference": row.mean, "from": row.low, "to": row.high, "holm_p": row.adjusted}
+            rows.append({**labels, **names, **pattern, "trials": row.pairs, **numbers})
+    return rows
+
+
+def difference_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """For a terminal: `difference_rows`."""
+    words = sum(isinstance(value, str) for value in rows[0].values())
+    table = plain_table(title, *(name.replace("_", " ") for name in rows[0]), left=words)
+    for row in rows:
+        table.add_row(*(escape(_cell(value)) for value in row.values()))
+    return table
+
+
+def _cell(value: float | str | None) -> str:
+    return "" if value is None else rounded(value) if isinstance(value, float) else str(value)
 
 
 def _compare(rates: Any, first: str, second: str) -> Pair:

@@ -20,7 +20,7 @@ import click
 import numpy as np
 
 from plots import files_written
-from plots.paired_tests import MeanInterval, mean_interval
+from plots.paired_tests import MeanInterval, compare_schemes, difference_rows, difference_table, mean_interval, pairs_of
 from plots.style import rounded
 from record.options import (
     OUT,
@@ -224,6 +224,20 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return rounded(value)
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def scheme_differences(rows: Iterable[Row], value: str, pattern: str) -> Table:
+    """For a terminal: how each two schemes differ in the mean over patterns, paired by seed. ``value`` and ``pattern``:
+    the columns of ``rows`` that hold what was measured and under which pattern; they have ``scheme`` and ``seed``."""
+    from pandas import DataFrame
+
+    frame = DataFrame(rows).rename(columns={pattern: "pattern", "seed": "trial"})
+    values = frame.pivot(index=["pattern", "trial"], columns="scheme", values=value)
+    pairs = compare_schemes(values, pairs_of(values.columns))
+    unit = "points" if value.startswith("percent") else value.rpartition("_")[2].replace("mbps", "Mb/s")
+    return difference_table(
+        f"Differences in {unit}, means over patterns, paired by seed", difference_rows(pairs, patterns=False)
+    )
 
 
 def in_seeds(seeds: int) -> str:

@@ -36,6 +36,7 @@ from studies.study import (
     mbps,
     means,
     one_file,
+    scheme_differences,
     study,
     table,
 )
@@ -216,6 +217,16 @@ def _bar(case: Config, rates: list[float]) -> Row:
     }  # fmt: skip
 
 
+def _bars_and_seeds(answers: dict[Config, list[float]]) -> Rows:
+    """A row for each bar; and, for the table of differences alone, one for each seed of it."""
+    by_seed = [
+        {"traffic": case.traffic, "scheme": case.scheme, "seed": seed, "mbps": rate}
+        for case, rates in answers.items()
+        for seed, rate in enumerate(rates, start=1)
+    ]
+    return {**one_file("figure9_simulated", _bar)(answers), SHOWN: by_seed}
+
+
 def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
     """A panel for each scheduler, and one for the static schemes; published bars are at the left of a group."""
     bars = {(row["matrix"], row["scheme"]): row for row in rows["figure9_simulated"]}
@@ -266,9 +277,12 @@ def figure_9(schemes: Sequence[str], seeds: int, simulated: bool = True, **field
     if not simulated:
         raise click.UsageError("`hedera report DIR` draws Figure 9 of emulated runs; to simulate it, add --simulated")
     cases = [Config(scheme, f"published:{name}", **fields) for name in FIGURE_9 for scheme in schemes]
-    rows, draw = one_file("figure9_simulated", _bar), partial(_draw_bars, seeds)
     title = f"Figure 9: the paper's and our simulation ({seeds} seeds)"
-    return Study(cases, mbps, rows, title, draw, label="Figure 9", seeds=seeds)
+
+    def tables(rows: Rows) -> Parts:
+        return [table(title, rows["figure9_simulated"]), scheme_differences(rows[SHOWN], "mbps", "traffic")]
+
+    return Study(cases, mbps, _bars_and_seeds, tables, partial(_draw_bars, seeds), label="Figure 9", seeds=seeds)
 
 
 AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
@@ -339,6 +353,7 @@ def _tables_of_shares(tree: FatTree, seeds: int, rows: Rows) -> Parts:
         title = f"Figure 10 under {engine}: {tree.num_hosts:,} hosts, {in_seeds(seeds)}"
         shares = means(group, "percent_of_full", "traffic", "scheme")
         tables.append(table(f"{title}: share of full bisection bandwidth", shares))
+        tables.append(scheme_differences(group, "percent_of_full", "traffic"))
         if text := summary(group):
             tables.append(table("The paper's text, %", text))
     return tables
