@@ -155,6 +155,8 @@ def run(
         names = scheme_text(scheme, hash=hash), traffic_text(traffic)
         spec = RunSpec(*names, **fields_of(RunSpec, options))
         job = job_of(without_auto(spec, root.may_be_root()))  # a mistake is found before anything is made
+        if spec.scaling_in_words:
+            tell_user(spec.scaling_in_words)
         folder = Path(out) if out else new_folder(*names)
         require_writable(folder.parent, folder.name)
         # Beside its traffic a guest has some 15 s of its own clock, for building the network and for its end.
@@ -212,6 +214,9 @@ def sweep(
         parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, names, varied, folder, hash)
         if left_out:
             tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
+        planned = [job.spec for part in parts for job in part.jobs]
+        for sentence in dict.fromkeys(spec.scaling_in_words for spec in planned if spec.scaling_in_words):
+            tell_user(sentence)
         done = []
         with carrier_for(job_of(base), jobs, cluster, wanted_time=spec.time) as carrier:
             for part in parts:

@@ -18,8 +18,8 @@ from msgspec.structs import asdict
 from hedera.schemes import with_hash
 from record.completing import schemes
 from record.files import write_whole
-from record.options import field_options, hash_option, in_words, json_option
-from record.progress import progress_bar, quiet_option
+from record.options import field_options, hash_option, in_words, json_option, quiet_option, tell_user
+from record.output import progress_bar
 from simulator.config import Config
 
 if TYPE_CHECKING:
@@ -64,6 +64,8 @@ def simulate(
         write_whole(record, flows)
         click.echo(f"{flows.count(chr(10)) - 1:,} flows written to {record}", err=True)
 
+    if config.scaling_in_words:
+        tell_user(config.scaling_in_words)
     if against:
         return _against(config, against, hash, trials, as_json)
     if trials > 1:
