@@ -132,6 +132,7 @@ def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
         return None
     shown = {part: swept[part][1] for part, _ in means}
     choices = {option: list(dict.fromkeys(values[option] for values in shown.values())) for option in swept[0][1]}
+    # The option with the most values makes the longest curve, and so the fewest panels.
     along = max(choices, key=lambda option: len(choices[option]))
     panels: dict[str, dict[Value, int]] = {}
     for part, values in shown.items():
@@ -165,6 +166,7 @@ def _panel(ax: Any, series: Mapping[str, Mapping[Value, MeanInterval]], choices:
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in choices)
     place = {value: float(value) if numbers else float(i) for i, value in enumerate(choices)}  # type: ignore[arg-type]
     low, high = min(place.values()), max(place.values())
+    # Values such as 1, 10, 100 would crowd at one end of a linear axis.
     if logarithmic := numbers and low > 0 and high / low >= 8:
         ax.set_xscale("log")
         ax.minorticks_off()
@@ -172,10 +174,13 @@ def _panel(ax: Any, series: Mapping[str, Mapping[Value, MeanInterval]], choices:
     ax.set_xlim(*((low / 1.2, high * 1.2) if logarithmic else (low - room, high + room)))
     ax.set_xticks(list(place.values()), [short(setting_text(value)) for value in choices])
     highest = max(mean.high or mean.mean or 0.0 for means in series.values() for mean in means.values())
+    # An interval of few trials may reach far above 1. It is cut off there, or it would press all points flat.
     ax.set_ylim(0, 1.05 * min(max(1.0, highest), 1.25))
     ax.grid(axis="y")
     ax.axhline(1, color=style.INK, linewidth=0.9, linestyle=style.DASHES, zorder=1.5)
     for number, (scheme, means) in enumerate(series.items()):
+        # Points of several schemes at one value would cover each other. They stand some points of paper apart, whatever
+        # the axis's scale is.
         aside = ScaledTranslation((number - (len(series) - 1) / 2) * _APART / 72, 0, ax.figure.dpi_scale_trans)
         ax.errorbar(
             [place[value] for value in means], [mean.mean for mean in means.values()],
@@ -195,8 +200,8 @@ class Comparison:
 
     ``paired``: a line for each run of a pattern, scheme and seed that have a share in every folder, in the order of
     tables: its ``ratio`` to the control, and ``difference_points`` to the first folder. ``invalid``: trials that are
-    invalid or not judged, by scheme and folder. ``remove_local_paths``: takes this machine's places out of a text
-    (`plots.local_paths`).
+    invalid or not judged, by scheme and folder. ``emulators``: what emulated the runs that are compared.
+    ``remove_local_paths``: takes this machine's places out of a text (`plots.local_paths`).
     """
 
     conditions: Mapping[str, Mapping[str, Value]]
@@ -204,6 +209,7 @@ class Comparison:
     invalid: Mapping[tuple[str, str], int]
     alike: Mapping[str, Value]
     notes: tuple[str, ...]
+    emulators: tuple[str, ...]
     remove_local_paths: Callable[[str], str]
 
     def rows(self) -> list[dict[str, Any]]:
@@ -250,6 +256,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
     left_out = [f"not run in every folder: {_few(alone)}" for _, alone in (patterns, schemes) if alone]
     rows = rows[rows.pattern.isin(patterns[0]) & rows.scheme.isin([*schemes[0], CONTROL])]
     shares = rows.ratio.notna().groupby([rows[column] for column in (*BAR, "seed")]).transform("sum")
+    # Only where all folders have a valid share of this pattern, scheme and seed is the same experiment compared.
     rows = rows.assign(everywhere=shares == len(sweeps))
     paired = _paired(rows[rows.everywhere & (rows.scheme != CONTROL)], next(iter(sweeps)))
     settings = {name: _settings(sweep, set(paired[BAR].itertuples(index=False))) for name, sweep in sweeps.items()}
@@ -262,7 +269,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
     invalid = (~rows.valid).groupby([rows.scheme, rows.folder]).sum().to_dict()
     notes = tuple(filter(None, [mixed, *left_out, *uncounted]))
     clean = local_path_remover(run for sweep in sweeps.values() for run in sweep.tries)
-    return Comparison(conditions, paired, invalid, alike, notes, clean)
+    emulators = {run.emulated_by for sweep in sweeps.values() for run in sweep.runs}
+    return Comparison(conditions, paired, invalid, alike, notes, tuple(sorted(emulators)), clean)
 
 
 def _read(folders: Sequence[Path]) -> dict[str, Sweep]:

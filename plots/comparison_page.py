@@ -90,10 +90,11 @@ def bars(comparison: Comparison) -> PrintableFigure:
     paired = comparison.paired
     schemes = list(dict.fromkeys(paired.scheme))
     patterns = pattern_order(paired.pattern)
+    # As wide as its bars need: with many patterns a page's width, beyond which bars become thin instead.
     width_in = min(_MOST_IN, max(5.0, 1.2 + _PATTERN_IN * len(patterns) * max(1.0, len(folders) / 2)))
     figure = empty(width_in, 0.9 + _PANEL_IN * len(schemes))
     fields = figure.subplots(len(schemes), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    width = 0.8 / len(folders)
+    width, has_intervals = 0.8 / len(folders), False
     for axes, scheme in zip(fields, schemes, strict=True):
         axes.axhline(1, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
         for number, folder in enumerate(folders):
@@ -104,6 +105,7 @@ def bars(comparison: Comparison) -> PrintableFigure:
             shade = _COLOURS[number % len(_COLOURS)]
             axes.bar(at, [mean.mean or 0.0 for _, mean in shown], 0.92 * width, color=shade, label=folder)
             known = [(x, mean) for x, (_, mean) in zip(at, shown, strict=True) if mean.low is not None]
+            has_intervals |= bool(known)
             if known:
                 axes.vlines([x for x, _ in known], [m.low for _, m in known], [m.high for _, m in known], INK, lw=0.9)
         axes.set_title(short(scheme))
@@ -111,7 +113,9 @@ def bars(comparison: Comparison) -> PrintableFigure:
         axes.set_ylabel("share of the control")
     fields[-1].set_xticks(range(len(patterns)), [label(p) for p in patterns], rotation=40, ha="right")
     figure.legend(*fields[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(folders)))
-    figure.suptitle(f"Shares of the control: {', '.join(folders)}", x=0.01, ha="left", fontsize=9, color=MUTED)
+    whisker = "; whisker: 95 % interval of the mean over seeds" if has_intervals else ""
+    heading = f"Mean shares of the control: {', '.join(folders)}{whisker}"
+    figure.suptitle(heading, x=0.01, ha="left", fontsize=9, color=MUTED)
     return figure
 
 

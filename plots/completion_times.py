@@ -66,6 +66,7 @@ def over_seeds(rows: Sequence[dict[str, Any]], statistics: Iterable[str], *colum
     ``flows`` and ``cut_off``. A statistic that a seed does not have (None) is left out of its mean."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
+        # A size class without flows has no times, and would only dilute the count of seeds.
         if row["flows"]:
             groups.setdefault(tuple(row[name] for name in (*columns, "size_class")), []).append(row)
     by_group = []
@@ -125,6 +126,8 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
                 flows = (flow for run in of_pattern if run.scheme == scheme for flow in run.flows)
                 sized = [flow for flow in flows if flow.size_bytes is not None]
                 completion_s, share = completed(sized)
+                # Flows that the run's end cut off count among all flows, so that the curve does not promise that they
+                # end.
                 cut_off |= completion_s.size < len(sized)
                 if completion_s.size:
                     axes.plot(completion_s, share, color=colour(scheme), lw=1.3, label=scheme)

@@ -61,6 +61,8 @@ def keep(folder: Path, to: Path) -> list[Path]:
         settings = read_regular(folder / SETTINGS, MAX_BYTES)
     except ValueError as reason:
         raise ValueError(f"{folder / SETTINGS} {reason}") from None
+    # The runs are kept as they are in their files, unreadable ones and repeated tries included: whoever doubts a bar
+    # finds all that was measured.
     contents = {str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}
     clean = local_path_remover(_decoded(contents.values()))
     documents = {clean(name): clean(content.decode()).encode() for name, content in contents.items()}
@@ -136,5 +138,6 @@ def _csv(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...] | None = No
     a cell have blanks between them."""
     from pandas import DataFrame
 
+    # Frames would make 1.0 of a whole number in a column with gaps; as objects, cells stay what they are.
     cells = ({k: " ".join(map(str, v)) if isinstance(v, tuple) else v for k, v in row.items()} for row in rows)
     return as_csv(DataFrame(cells, columns=columns, dtype=object))

@@ -26,6 +26,8 @@ def local_path_remover(runs: Iterable[Run]) -> Callable[[str], str]:
         for name in (run.scheme, *run.traffic.split(" + "), topology, *run.inputs):
             for place in _PLACE.finditer(name):
                 folders.setdefault(place["folder"], {})[place["name"]] = None
+    # Two files of one name in different folders must stay two after their folders are gone: the second gets a number in
+    # the place of its folder.
     taken: set[str] = set()
     instead: dict[str, str] = {}
     for number, (folder, names) in enumerate(folders.items()):
@@ -36,6 +38,7 @@ def local_path_remover(runs: Iterable[Run]) -> Callable[[str], str]:
             instead.setdefault(f"{here}/", "")
 
     def remove_local_paths(text: str) -> str:
+        # The longest first: /home/ann/x/ is inside of /home/ann/, which would leave x/ behind.
         for folder in sorted(instead, key=len, reverse=True):
             new = instead[folder]
             for spelled in {folder, json.dumps(folder)[1:-1], json.dumps(folder, ensure_ascii=False)[1:-1]}:

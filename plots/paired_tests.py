@@ -164,6 +164,7 @@ def comparisons_of_interest(compared: Iterable[Pair]) -> list[Pair]:
     schemes beside BASE, else all; never the control, which does not compete."""
     pairs = [pair for pair in compared if pair.first != CONTROL and pair.patterns]
     order = rivals(scheme_order(pair.second for pair in pairs))
+    # Who brings a scheduler asks how it stands beside ECMP and Hedera. All pairs of seven schemes would be 21 tables.
     with_rivals = [pair for rival in order for pair in pairs if is_own(pair.first) and pair.second == rival]
     return with_rivals or [pair for pair in pairs if pair.second == BASE] or pairs
 
@@ -200,6 +201,8 @@ def compare_all(sweep: Sweep, over: str = VALID) -> tuple[Pair, ...]:
     frame = frame_of(sweep)
     if over == VALID:
         frame = frame[frame.counts & frame.valid]
+    # Of all tries a trial may have several. Their median makes one value of them: tries of one seed have the same flows
+    # on the same paths, and so are no repetitions.
     rates = frame.pivot_table("mbps", ["pattern", "trial"], "scheme", aggfunc="median")
     return compare_schemes(rates, pairs_of(run.scheme for run in sweep.runs))
 
@@ -213,6 +216,8 @@ def compare_schemes(values: Any, pairs: Iterable[tuple[str, str]]) -> tuple[Pair
     """These pairs of schemes, the first minus the second. ``values``: a frame of what was measured, with a row for each
     (pattern, trial) and a column for each scheme."""
     compared = [_compare(values, first, second) for first, second in pairs]
+    # Within a pair of schemes the tests are its patterns; the comparisons over all patterns are another family of
+    # tests, one for each pair.
     overall = holm([pair.overall for pair in compared])
     return tuple(replace(pair, overall=row) for pair, row in zip(compared, overall, strict=True))
 
@@ -257,6 +262,7 @@ def _compare(rates: Any, first: str, second: str) -> Pair:
 def over_patterns(values: Any) -> tuple[MeanInterval, int]:
     """The mean, within each trial and then over trials, of a series by pattern and trial, over the patterns that all
     trials have; and the number of these."""
+    # A pattern that lacks a trial would shift that trial's mean by its own level, which says nothing of the scheme.
     common = in_all_trials(values)
     return mean_interval(None, common.mean().dropna().tolist()), len(common)
 
@@ -283,6 +289,8 @@ def holm(rows: Sequence[MeanInterval]) -> list[MeanInterval]:
     """The rows with p adjusted for their number (Holm 1979); rows without a p stay as they are."""
     tested = sorted((row.p, i) for i, row in enumerate(rows) if row.p is not None)
     adjusted = list(rows)
+    # Holm: the smallest p counts as many times as there are tests, the next one time less, and so on. No adjusted p is
+    # below one of a smaller p.
     largest = 0.0
     for rank, (p, i) in enumerate(tested):
         largest = max(largest, min(1.0, (len(tested) - rank) * p))

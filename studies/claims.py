@@ -63,8 +63,10 @@ def computed(claim: Row, data: Path) -> float:
         beside = [row[over] if over else "1" for row in chosen]
     if not chosen or len(ours) != len(beside):
         raise ValueError(f"{data} has {len(ours)} rows with {claim['where']}, and {len(beside)} to divide them by")
+    # An empty cell is a number that was not measured: its row says nothing about the claim.
     pairs = [(float(a), float(b)) for a, b in zip(ours, beside, strict=True) if a and b]
     mine, others = np.array(pairs).T
+    # A total is a ratio of sums, which a mean of ratios is not.
     if claim["of"] == "total":
         mine, others = mine.sum(), others.sum()
     return float(_SUMMED[claim["of"]](UNITS[claim["unit"]](mine, others)))
@@ -89,6 +91,7 @@ def fault_of(claim: Row, root: Path | None = None) -> str:
     if not re.search(rf"(?<![\d.]){re.escape(value)}(?![\d]|\.\d)", without_commas):
         return f"the words of {page} have no {value}: {words}"
     held = computed(claim, root / "results" / claim["data"])
+    # A number is right if the data rounds to it. The factor forgives that 0.15 is not exactly 0.15 in binary.
     spelled = 0.5 * 10.0 ** -len(value.partition(".")[2])
     if abs(held - float(value)) > (float(claim["tolerance"]) if claim["tolerance"] else spelled * (1 + 1e-9)):
         return f"{page} says {value} where {claim['data']} has {held:.4g}: {words}"
@@ -208,6 +211,7 @@ def _rows(every: Sequence[Family]) -> Iterator[str]:
 def _order(summary: Summary, runs: Sequence[Run]) -> str:
     """On how many patterns, bijective ones and all, shares have the order that one expects, and where they do not."""
     schemes = [scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes]
+    # A pattern counts only if every scheme has a share of it: an order of some is no order.
     known = {p: [our_share(summary, p, scheme) or 0.0 for scheme in schemes] for p in summary.patterns}
     shares = {p: of_schemes for p, of_schemes in known.items() if all(of_schemes)}
     missed = [
@@ -294,6 +298,7 @@ def claims_found(root: Path, page: str, claims: Sequence[Row]) -> list[dict[str,
             row = dict.fromkeys(claims[0], "") | {"claim": heading, "said": page, "words": words, "of": "mean"}
             row |= source._asdict() | {"command": of_data.get(source.data, "")}
             at = document_numbers.held_by_claims(document_numbers.flat(text), [row])
+            # What is proposed must hold, or the list would begin with a fault; and each number is proposed once.
             if not at <= places and not fault_of(row, root):
                 proposals.append(row)
                 places |= at
@@ -320,6 +325,8 @@ def write_section(root: Path) -> None:
     sweep = load_sweep(root / KEPT)
     before, _, after = _now(root)
     write_whole(root / FIGURE, f"{before}{BEGIN}{section(sweep)}{END}{after}")
+    # A document shows the PNG. The SVG that is drawn with it would be a second copy of the same picture in the
+    # repository.
     for path in figure9.draw(sweep, (root / PICTURE).with_suffix("")):
         if path.suffix != Path(PICTURE).suffix:
             path.unlink()
@@ -360,6 +367,7 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
         return
     if write:
         write_section(ROOT)
+    # After --write, because that changes numbers of docs/figure9.md.
     now = unheld(ROOT, claims)
     if read:
         take_as_read(ROOT, now)

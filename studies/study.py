@@ -22,6 +22,7 @@ import numpy as np
 from plots import files_written
 from plots.paired_tests import MeanInterval, compare_schemes, difference_rows, difference_table, mean_interval, pairs_of
 from plots.style import rounded
+from plots.summary import FEWEST
 from record.options import (
     OUT,
     Command,
@@ -35,8 +36,7 @@ from record.options import (
     seeds_option,
     to_write,
 )
-from record.output import conclude, plain_table, write_csv
-from record.progress import quiet_option
+from record.output import conclude, plain_table, write_csv, write_latex
 from record.tasks import run_tasks
 from topos.arrays import Float64
 
@@ -84,6 +84,7 @@ class Study:
         tasks = {case: [case] for case in self.cases}
         if self.seeds:
             tasks = {case: [replace(case, seed=seed) for seed in range(1, self.seeds + 1)] for case in self.cases}
+        # The longest simulations begin first: one that began last would keep a single processor busy at the end.
         first = sorted(chain.from_iterable(tasks.values()), key=self.cost, reverse=True)
         answers = dict(zip(first, run(self.measure, first) if first else [], strict=True))
         return self.rows({case: [answers[task] for task in of_case] for case, of_case in tasks.items()})
@@ -95,8 +96,14 @@ class Study:
             picture = folder / f"{next(iter(rows))}.png"
             self.draw(rows, picture)
             files += files_written(picture)
-        main, shown = rows[self.main or next(iter(rows))], self.tables
-        tables = [] if as_json else [table(shown, main)] if isinstance(shown, str) else shown(rows)
+        main, shown, latex = rows[self.main or next(iter(rows))], self.tables, pictures().latex
+        tables: Parts = []
+        if latex or not as_json:
+            tables = [table(shown, main)] if isinstance(shown, str) else shown(rows)
+        if latex:
+            sentences = " ".join(part for part in tables if isinstance(part, str))
+            set_tables = [part for part in tables if not isinstance(part, str)]
+            files.append(write_latex(folder / f"{next(iter(rows))}.tex", set_tables, sentences))
         conclude(main, tables, files, as_json)
 
 
@@ -122,6 +129,7 @@ def study(
             if folders:
                 out = to_write(out or folders[fields["quick"]])
             each = describe(**fields)
+            # Said before hours of simulation, not after them.
             if pictures().asked and each.draw is None:
                 raise click.UsageError("this draws no picture: its numbers are in CSV files, and --json prints them")
             if each.folder and out == OUT:
@@ -193,6 +201,16 @@ def column(rows: Iterable[Row], name: str) -> Float64:
 def interval(values: Iterable[Any]) -> MeanInterval:
     """The mean of values with different seeds, and Student's interval of 95 %; none with fewer than three."""
     return mean_interval(None, [float(value) for value in values])
+
+
+def half_interval(deviation: Float64, seeds: int) -> Float64:
+    """Half of Student's 95 % interval of means over seeds, from their standard deviations (of all seeds, as NumPy has
+    it; any shape); 0 with fewer than FEWEST seeds."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    if seeds < FEWEST:
+        return np.zeros_like(deviation)
+    return np.asarray(stdtrit(seeds - 1, 0.975) * deviation / np.sqrt(seeds - 1))
 
 
 def means(rows: Sequence[Row], name: str, *columns: str) -> list[Row]:

@@ -68,6 +68,9 @@ def by_size(config: Config) -> list[Row]:
     from simulator.driver import Simulation
 
     simulation = Simulation(config)
+    # Beyond what the network carries, more and more flows are there at once, and a tick costs as many updates. That is
+    # told beforehand from the links' loads, because such a simulation might take days and say nothing of a steady
+    # state.
     piled_up, carried = _pile(simulation)
     if config.engine == "aimd" and piled_up * config.ticks / 2 > MAX_UPDATES:
         work, (begin, end) = simulation.work, config.window_s

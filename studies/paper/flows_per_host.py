@@ -104,7 +104,7 @@ def _draw_several(note: str, rows: Rows, path: Path) -> None:
     (all_rows,) = rows.values()
     kept = [row for row in all_rows if row["keep"] == 1]
     engines = grouped(kept, "engine")
-    title = f"Hedera and ECMP with several flows per host. {note}"
+    title = f"Hedera and ECMP with several flows per host. {note}; bands: 95 % intervals"
     with picture(path, 9.6, 1.4 + 2.4 * len(engines), title) as figure:
         grid = figure.subplots(len(engines), 3, sharex=True, sharey=True, squeeze=False)
         for line, (engine, ours) in zip(grid, engines.items(), strict=True):

@@ -50,6 +50,7 @@ def _rows(answers: dict[Config, list[list[Row]]]) -> Rows:
         for row in classes
     ]
     alike = ("hosts", "load", "seed", "size_class")
+    # Of the same seed, so that sizes and moments that happened to be drawn cancel out.
     ecmp = grouped((row for row in rows if row["scheme"] == _BASELINE), *alike)
     for row in rows:
         (beside,) = ecmp.get(tuple(row[name] for name in alike), [{"mean_slowdown": None}])
