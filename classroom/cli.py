@@ -212,8 +212,8 @@ def grade(
         )
     else:
         for student_grade in grades:
-            line = f"{student_grade.points:5.1f} of 100  {student_grade.submission}"
-            click.echo(f"{line}  {one_line(student_grade.remarks, most=80)}")
+            points = f"{student_grade.points:5.1f} of 100"
+            click.echo(f"{points}  {student_grade.submission}  {one_line(student_grade.remarks, most=80)}")
         for line in failed[:3] if len(grades) > 1 else ():
             click.echo(f"failed by {line['failed']} of {line['handed_in']}: {line['check']}")
     if kept:

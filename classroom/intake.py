@@ -284,11 +284,11 @@ def _members(file: io.BytesIO) -> Iterator[tuple[str, int, Callable[[], IO[bytes
     """Of an archive: name, size, and what opens it if it is a regular file; no folders."""
     if file.getvalue()[:2] == b"PK":
         with zipfile.ZipFile(file) as archive:
-            for member in archive.infolist():
-                plain = member.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-                regular = plain and not stat.S_ISLNK(member.external_attr >> 16)
-                if not member.is_dir():
-                    yield member.filename, member.file_size, partial(archive.open, member) if regular else None
+            for entry in archive.infolist():
+                plain = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+                regular = plain and not stat.S_ISLNK(entry.external_attr >> 16)
+                if not entry.is_dir():
+                    yield entry.filename, entry.file_size, partial(archive.open, entry) if regular else None
         return
     with tarfile.open(fileobj=file) as tar:
         for member in tar:

@@ -19,7 +19,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from harness import cost
 from harness.jobs import Carrier, Doing, Guests, Planned, carry_out
 from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
@@ -262,6 +261,8 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, carrier: Carr
         done = len(jobs) - len(left)
         console.print(f"{len(jobs)} runs, {done} already done. Results: {folder}", highlight=False, soft_wrap=True)
         if left and isinstance(where, Guests):
+            from harness import cost
+
             words = cost.in_words([job.spec for job in left], where.at_once)
             console.print(escape(words), highlight=False, soft_wrap=True)
         if left:

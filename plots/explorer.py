@@ -131,8 +131,8 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "verdict": run.verdict,
         "reasons": list(run.reasons),
         "remarks": list(run.remarks),
-        "ways": ways(run),
-        "rules": [[rule.rule, rule.passed, rule.measured, _limit(rule), rule.why_not or ""] for rule in run.rules],
+        "ways": describe_paths(run),
+        "rules": [[rule.rule, rule.kept, rule.found, _limit(rule), rule.why_not or ""] for rule in run.rules],
         "mbps": _round(run.bisection_mbps),
         "payload": _round(run.payload_mbps),
         "maxmin": _round(run.maxmin_mbps),
@@ -152,7 +152,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
     }
 
 
-def _first_paths(run: Run) -> str:
+def _describe_first_paths(run: Run) -> str:
     """By which hash flows got their first paths, and how many of a fat-tree's cores they used, in words; empty where
     nothing is known of either. Flows within a pod meet no core."""
     hash = hash_of_scheme(run.scheme)
@@ -174,12 +174,12 @@ def _first_paths(run: Run) -> str:
     return "; ".join(words)
 
 
-def ways(run: Run) -> str:
+def describe_paths(run: Run) -> str:
     """What is known of a run's paths, there and back, in words."""
-    return "; ".join(filter(None, [_first_paths(run), _ways_back(run)]))
+    return "; ".join(filter(None, [_describe_first_paths(run), _describe_acknowledgements(run)]))
 
 
-def _ways_back(run: Run) -> str:
+def _describe_acknowledgements(run: Run) -> str:
     """How acknowledgements went back, and how many flows' a link between switches carried at most, in words; empty
     where no path of theirs is known."""
     tree = tree_of([run])

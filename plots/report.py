@@ -143,7 +143,7 @@ def page_templates() -> Environment:
         "signed": lambda value: f"{value:+.1f}".replace("-", "\u2212"),
         "short": short,
         "label": label,
-        "ways": explorer.ways,
+        "describe_paths": explorer.describe_paths,
         "ms": lambda value: f"{value:.3g}\u202fms",
         "p": lambda value: "< 0.001" if value < 0.001 else f"{value:.3f}",
     }

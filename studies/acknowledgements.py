@@ -149,8 +149,8 @@ def full_ports(run: Run, queues: Path) -> set[str]:
 
 
 def main(folders: Sequence[str]) -> None:
-    told = queue_rows if folders[0] == "--queues" else rows
-    every = [row for folder in folders if folder != "--queues" for row in told(Path(folder))]
+    make_rows = queue_rows if folders[0] == "--queues" else rows
+    every = [row for folder in folders if folder != "--queues" for row in make_rows(Path(folder))]
     writer = csv.DictWriter(sys.stdout, every[0], lineterminator="\n")
     writer.writeheader()
     writer.writerows(every)

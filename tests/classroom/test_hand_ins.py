@@ -156,7 +156,7 @@ def test_each_gets_what_the_rubric_says(rows, who):
 
 
 def test_a_file_with_nearly_the_name_is_told_what_is_expected(tmp_path):
-    for name in ("scheduler_final.py", "Demand v2.py", "first_fit.py.txt", "notes.py"):
+    for name in ("scheduler_final.py", "Demand (2).py", "first_fit.py.txt", "notes.py"):
         (tmp_path / "ann").mkdir(exist_ok=True)
         (tmp_path / "ann" / name).write_text("")
     ((hand_in,), _) = hand_ins([tmp_path])
@@ -166,7 +166,7 @@ def test_a_file_with_nearly_the_name_is_told_what_is_expected(tmp_path):
         "first_fit.py.txt looks like first_fit.py",
         "scheduler_final.py looks like scheduler.py",
     ]
-    (tmp_path / "ann" / "Demand v2.py").unlink()
+    (tmp_path / "ann" / "Demand (2).py").unlink()
     with pytest.raises(ValueError, match=r"or some of these; there is notes\.py, scheduler_final\.py"):
         hand_ins([tmp_path])
 
