@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from plots.compare_sweeps import Comparison
@@ -114,7 +115,7 @@ def bars(comparison: Comparison) -> PrintableFigure:
     fields[-1].set_xticks(range(len(patterns)), [label(p) for p in patterns], rotation=40, ha="right")
     figure.legend(*fields[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(folders)))
     whisker = "; whisker: 95 % interval of the mean over seeds" if has_intervals else ""
-    heading = f"Mean shares of the control: {', '.join(folders)}{whisker}"
+    heading = fill(f"Mean shares of the control: {', '.join(folders)}{whisker}", round(13 * width_in))
     figure.suptitle(heading, x=0.01, ha="left", fontsize=9, color=MUTED)
     return figure
 

@@ -221,6 +221,6 @@ def _sentences(comparison: Comparison) -> list[str]:
     return [
         f"They differ in {', '.join(differ)}." if differ else "They differ in no setting.",
         f"Alike: {' '.join(alike)}.",
-        f"Seeds {seeds_text(comparison.paired.seed)}; emulator {', '.join(comparison.emulators)}.",
+        f"Seeds: {seeds_text(comparison.paired.seed)}; emulator: {', '.join(comparison.emulators)}.",
         *(f"{sentence}." for sentence in comparison.notes),
     ]
