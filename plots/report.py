@@ -25,7 +25,7 @@ from plots.pictures import files_written
 from plots.stored_sweep import Sweep, settings_of
 from plots.style import colour, house_style, image, label, option_name, scheme_order, seeds_text, setting_text, short
 from plots.summary import FEWEST, WINDOWS, summarise
-from record.completion import CLASSES
+from record.completion_times import CLASSES
 from record.files import write_whole
 from record.options import Pictures, drawing, pictures
 from record.output import write_latex

@@ -16,10 +16,10 @@ import numpy as np
 from msgspec.structs import asdict
 
 from hedera.schemes import with_hash
-from record.completing import schemes
 from record.files import write_whole
-from record.options import field_options, hash_option, in_words, json_option, quiet_option, tell_user
-from record.output import progress_bar
+from record.options import field_options, hash_option, in_words, json_option
+from record.progress import progress_bar, quiet_option, tell_user
+from record.shell_completion import schemes
 from simulator.config import Config
 
 if TYPE_CHECKING:

@@ -37,6 +37,7 @@ from record.options import (
     to_write,
 )
 from record.output import conclude, plain_table, write_csv, write_latex
+from record.progress import quiet_option
 from record.tasks import run_tasks
 from topos.arrays import Float64
 

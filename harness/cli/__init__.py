@@ -28,7 +28,9 @@ _COMMANDS = {
     "clean": ("harness.cli.machine", "clean", "Remove what killed runs of this project left on the machine."),
     "collective": ("studies.paper.collective", "command", "Simulate collectives, and export them to other simulators."),
     "compare": ("harness.cli.report", "compare", "Compare sweeps: how shares of the control change."),
-    "completion-script": ("record.completing", "completion_script", "Have your shell complete commands and names."),
+    "completion-script": (
+        "record.shell_completion", "completion_script", "Have your shell complete commands and names.",
+    ),
     "completion": (
         "studies.paper.completion_by_load", "completion", "Simulate FCT slowdown against load, by flow size.",
     ),

@@ -175,8 +175,11 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
     parent = cache.folder("code")
     files = {path.relative_to(ROOT): path.read_bytes() for package in OURS for path in _files(ROOT / package)}
     contents = "".join(f"{path} {sha256(content).hexdigest()}\n" for path, content in sorted(files.items()))
-    place = kept / sha256(f"{contents}{sources(ROOT, CODE)}{sys.version}".encode()).hexdigest()[:16]
-    with cache.locked(kept.with_name("code.lock"), lambda holder: say(cache.waiting_for(holder, "what runs need"))):
+    # Machine code is for one Python, one Numba and one processor. These are asked for without importing Numba, which
+    # takes a third of a second at the start of every command that makes a run.
+    made_for = (sys.version, machine.library_version("numba"), get_host_cpu_name())
+    place = parent / sha256(f"{contents}{made_for}".encode()).hexdigest()[:16]
+    with cache.locked(parent.with_name("code.lock"), lambda holder: say(cache.waiting_for(holder, "what runs need"))):
         if not place.is_dir():
             from hedera.compiled import make_room
 

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from packaging.version import Version
 
 from record.files import make_folder, write_whole
-from record.options import quiet, tell_user
+from record.progress import quiet, tell_user
 from studies.hull import linux
 from studies.hull.scenario import FAN_OUTS, LARGE, QUERY, SMALL, Experiment, Traffic, scenario
 from topos.arrays import Bool, Float64

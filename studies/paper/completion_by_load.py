@@ -20,7 +20,7 @@ from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
 from plots import colour, logarithmic, picture, scheme_label
 from plots.completion_times import PERCENTILES, over_seeds, percentiles
-from record.completion import CLASSES, members
+from record.completion_times import CLASSES, members
 from record.options import field_options
 from record.run import Completion
 from simulator.config import Config, bounded

@@ -17,7 +17,7 @@ import click
 from hedera.schemes import CONTROL
 from plots import colours, logarithmic, picture, scheme_label
 from plots.completion_times import over_seeds
-from record.completion import CLASSES
+from record.completion_times import CLASSES
 from record.options import field_options
 from simulator.config import Config, bounded
 from studies.paper import schemes_option
