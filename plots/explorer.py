@@ -132,7 +132,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "reasons": list(run.reasons),
         "remarks": list(run.remarks),
         "ways": describe_paths(run),
-        "rules": [[rule.rule, rule.passed, rule.value, _limit(rule), rule.why_not or ""] for rule in run.rules],
+        "rules": [[rule.rule, rule.passed, rule.measured, _limit(rule), rule.why_not or ""] for rule in run.rules],
         "mbps": _round(run.bisection_mbps),
         "payload": _round(run.payload_mbps),
         "maxmin": _round(run.maxmin_mbps),
