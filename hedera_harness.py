@@ -13,7 +13,7 @@ from typing import Any
 
 def __getattr__(name: str) -> Any:
     """The library (docs/library.md); from here on our packages come before others of their names."""
-    if name not in ("plot", "run", "simulate", "sweep"):
+    if name not in ("differences", "plot", "run", "simulate", "sweep"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from harness import library

@@ -14,6 +14,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -64,7 +65,9 @@ class History:
     @classmethod
     def read(cls, fields: dict[str, Any]) -> History:
         flows = tuple(HistoryFlow(*flow) for flow in fields["flows"])
-        return cls(fields["k"], flows, fields["periods"], tuple((one, other) for one, other in fields["cables"]))
+        return cls(
+            fields["k"], flows, fields["periods"], tuple((end, other_end) for end, other_end in fields["cables"])
+        )
 
     def question(self, seed: int = 1, iterations: int = 1000) -> dict[str, Any]:
         """A question to a scheduler, which is made anew with this seed."""
@@ -77,7 +80,7 @@ class History:
             when += f", gone in period {flow.gone + 1}" if flow.gone < self.periods else ""
             size = "" if flow.demand is None else f", demand {flow.demand:g}"
             lines.append(f"flow {n}: host {flow.src} to host {flow.dst}{size}, hashed to core {flow.hashed}{when}")
-        lines += [f"{one} - {other} is down in period {self.periods}" for one, other in self.cables]
+        lines += [f"{end} - {other_end} is down in period {self.periods}" for end, other_end in self.cables]
         return "\n".join(lines)
 
 
@@ -88,16 +91,18 @@ def walk(history: History, place: Callable[[LargeFlows, LinkState], Int32]) -> l
     """
     links, cores = LinkState(FatTree(history.k)), list[dict[int, int]]()
     for period in range(history.periods):
+        # Links fail in the last period alone: before it, flows have got their paths on a whole network, so that the
+        # scheduler has to move some, as after a failure in a run.
         if period == history.periods - 1:
-            for one, other in history.cables:
-                links.fail(links_between(links.tree, one, other))
+            for end, other_end in history.cables:
+                links.fail(links_between(links.tree, end, other_end))
         flows = {n: flow for n, flow in enumerate(history.flows) if flow.born <= period < flow.gone}
         src, dst, hashed = np.array([flow[:3] for flow in flows.values()], dtype=np.int32).reshape(-1, 3).T
         hashed = links.detour(src, dst, canonical_cores(links.tree, src, dst, hashed))
-        on = cores[-1] if cores else {}
-        core = np.array([on.get(n, int(h)) for n, h in zip(flows, hashed, strict=True)], dtype=np.int32)
+        last_cores = cores[-1] if cores else {}
+        core = np.array([last_cores.get(n, int(h)) for n, h in zip(flows, hashed, strict=True)], dtype=np.int32)
         shares = 1.0 / np.maximum(np.bincount(src)[src], np.bincount(dst)[dst])
-        demand = [one if f.demand is None else f.demand for f, one in zip(flows.values(), shares, strict=True)]
+        demand = [share if f.demand is None else f.demand for f, share in zip(flows.values(), shares, strict=True)]
         key, core = np.array(list(flows), dtype=np.int64), links.detour(src, dst, core)
         core = place(LargeFlows(key, src, dst, np.array(demand, dtype=float), core, hashed), links)
         cores.append(dict(zip(flows, np.asarray(core).tolist(), strict=True)))
@@ -113,39 +118,40 @@ def answer(request: Message, tell: Tell) -> None:
     The first message is of loading; those to a question follow one that it ``begins``."""
     code = request["code"]
     try:
-        asked = getattr(module_of("submission", code["file"], code["source"]), code["attribute"], None)
-        tell({} if callable(asked) else {"odd": f"a {type(asked).__name__}"})
+        submitted = getattr(module_of("submission", code["file"], code["source"]), code["attribute"], None)
+        tell({} if callable(submitted) else {"odd": f"a {type(submitted).__name__}"})
     except BaseException as error:  # noqa: BLE001, the code may raise anything, SystemExit too
         return tell(_raised(error))
     for number, question in enumerate(request["questions"]):
         tell({"begins": number})
         try:
-            (_estimate if "hosts" in question else _place)(asked, question, tell)
+            (_estimate if "hosts" in question else _place)(submitted, question, tell)
         except BaseException as error:  # noqa: BLE001
             tell(_raised(error))
 
 
 def _estimate(function: Any, question: Message, tell: Tell) -> None:
-    given = {name: np.array(question[name], dtype=np.int32) for name in ("src", "dst")}
-    message = _numbers("demand", function(given["src"], given["dst"], question["hosts"]))
-    tell({**message, "touched": [name for name in given if given[name].tolist() != question[name]]})
+    inputs = {name: np.array(question[name], dtype=np.int32) for name in ("src", "dst")}
+    message = _numbers("demand", function(inputs["src"], inputs["dst"], question["hosts"]))
+    tell({**message, "changed_inputs": [name for name in inputs if inputs[name].tolist() != question[name]]})
 
 
 def _place(scheduler: Any, question: Message, tell: Tell) -> None:
     """Make the class as `hedera.schemes.Scheme.placement` does, and ask it period by period."""
     (seed, iterations), history = question["search"], History.read(question["history"])
-    made = scheduler(FatTree(history.k), generator(seed, Stream.PLACEMENT), Options(iterations))
+    placement = scheduler(FatTree(history.k), generator(seed, Stream.PLACEMENT), Options(iterations))
 
     def place(flows: LargeFlows, links: LinkState) -> Int32:
-        given = {name: getattr(flows, name).copy() for name in LargeFlows.__dataclass_fields__}
+        # The scheduler gets copies, so that what it writes into its inputs is noticed, and spoils no later question.
+        inputs = {name: getattr(flows, name).copy() for name in LargeFlows.__dataclass_fields__}
         up = links.up.copy()
-        placed = made.place(LargeFlows(**given), links)
+        placed = placement.place(LargeFlows(**inputs), links)
         message = _numbers("core", placed)
-        touched = [name for name in given if not np.array_equal(given[name], getattr(flows, name))]
-        message["touched"] = touched + ["links.up"] * (not np.array_equal(links.up, up))
+        changed = [name for name in inputs if not np.array_equal(inputs[name], getattr(flows, name))]
+        message["changed_inputs"] = changed + ["links.up"] * (not np.array_equal(links.up, up))
         message["numbers"] = {}
         for name in _REPORTED:
-            value = getattr(made, name, None)
+            value = getattr(placement, name, None)
             if isinstance(value, np.ndarray) and value.dtype.kind in "iu" and "values" in message:
                 message["values"][name] = value.tolist()
             elif isinstance(value, (int, float, np.integer, np.floating)):
@@ -156,10 +162,11 @@ def _place(scheduler: Any, question: Message, tell: Tell) -> None:
     walk(history, place)
 
 
-def _numbers(name: str, given: Any) -> Message:
-    values = np.asarray(given)
-    if given is None or values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.size > _MOST:
-        return {"odd": "None" if given is None else f"a {type(given).__name__}"}
+def _numbers(name: str, answer: Any) -> Message:
+    values = np.asarray(answer)
+    # The answer travels as a line of JSON, which has plain numbers alone, and of which only so much is read.
+    if answer is None or values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.size > _MOST:
+        return {"odd": "None" if answer is None else f"a {type(answer).__name__}"}
     return {"values": {name: values.tolist()}}
 
 
@@ -176,11 +183,14 @@ def main() -> None:
     for name, value in json.loads(sys.argv[1]).items():  # limits, which hold for all that it starts
         import resource  # which Windows, where a student may check a file, does not have
 
-        which = getattr(resource, f"RLIMIT_{name}")
-        _, hard = resource.getrlimit(which)
+        limit = getattr(resource, f"RLIMIT_{name}")
+        _, hard = resource.getrlimit(limit)
+        # Only root may raise a hard limit: a lower one, which the machine has set, stays.
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(which, (value, value))
-    with os.fdopen(os.dup(0), "rb") as asked, os.fdopen(os.dup(1), "wb") as answers:
+        resource.setrlimit(limit, (value, value))
+    # The descriptors 0 and 1 get other meanings below, before any code of the submission runs: what that reads and
+    # prints has nothing to do with questions and answers.
+    with os.fdopen(os.dup(0), "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
 
         def tell(message: Message) -> None:
             answers.write(json.dumps(message).encode() + b"\n")
@@ -189,12 +199,17 @@ def main() -> None:
         null = os.open(os.devnull, os.O_RDONLY)
         os.dup2(null, 0)
         os.dup2(2, 1)  # the code's output must not be taken for answers
+        # What it prints would stay in a buffer, which is lost when the process is ended, or ends without Python's own
+        # end: so each line is written at once.
+        sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
         tell({})  # all is ready
-        request = asked.read()
-        asked.close()
+        request = requests.read()
+        requests.close()
         if request:
             answer(json.loads(request), tell)
             tell({"done": True})
+        with suppress(OSError, ValueError, AttributeError):  # whatever the code has made of it
+            sys.stdout.flush()
         os._exit(0)  # whatever the code has left to be done at the end
 
 

@@ -52,9 +52,11 @@ Flows = tuple[HistoryFlow, ...]
 def cases(seed: int) -> dict[str, list[Case]]:
     """The checks of each file, in the order of the milestones; last those of a scheduler of one's own."""
     histories = _random_histories(Random(f"{seed} contract"), DRAWN // 2, failures=True)
-    again = [one.question(seed=3) for one in histories if not one.cables][-TWICE:]
-    asked = [_history(one) for one in histories]
-    contract = [_check(10, "contract", CONTRACT, "contract", "", *asked, {"asks": again})]
+    # A second process answers some of them again, to see whether the seed alone decides. The last ones have the most
+    # flows, and so the most that chance could decide otherwise.
+    again = [history.question(seed=3) for history in histories if not history.cables][-TWICE:]
+    cases_of_contract = [_history(history) for history in histories]
+    contract = [_check(10, "contract", CONTRACT, "contract", "", *cases_of_contract, {"questions": again})]
     return dict(zip(NAMES, (_demand(seed), _first_fit(seed), _annealing(seed), contract), strict=True))
 
 
@@ -69,18 +71,18 @@ def _check(worth: int, name: str, section: str, kind: str, words: str, *cases: C
 def _demand(seed: int) -> list[Case]:
     rng = Random(f"{seed} demand")
     pairs = sorted((_pairs(rng, 6, rng.randint(1, 12)) for _ in range(DRAWN)), key=len)
-    decided = [_estimate(one, 6) for one in pairs if _one_pass_decides(one, 6)]
+    decided = [_estimate(flows, 6) for flows in pairs if _one_pass_decides(flows, 6)]
     many, few = _pairs(rng, 128, 600), _pairs(rng, 8, 20)
-    turned = rng.sample(range(20), 20)
-    asks = [_estimate(pairs, 8)["asks"][0] for pairs in (few, [few[n] for n in turned])]
-    order = {"asks": asks, "turned": turned, "told": f"flows {few}, 8 hosts"}
+    permutation = rng.sample(range(20), 20)
+    questions = [_estimate(pairs, 8)["questions"][0] for pairs in (few, [few[n] for n in permutation])]
+    order = {"questions": questions, "permutation": permutation, "setting": f"flows {few}, 8 hosts"}
     marked = (
         "the flows marked below want what no sender or receiver limits them to. Which of the two limits each? Figure 7 "
         "goes on until no demand changes any more, not for one pass of EST-SRC and EST-DST; and so does EST-DST's own "
         "loop (lines 9 to 18), since others may fall below a share that has grown"
     )
     other = "the same flows in another order get other demands; each answer belongs to its flow"
-    empty, random = "without flows there are no demands: an array of length 0", [_estimate(one, 6) for one in pairs]
+    empty, random = "without flows there are no demands: an array of length 0", [_estimate(flows, 6) for flows in pairs]
     once = "the flows marked below have their demands after one EST-SRC and one EST-DST, and nothing changes after that"
     return [
         _check(5, FIGURE, "section 4.2, Figure 4", "demands", marked, _estimate(FIGURE_4, 4)),
@@ -96,6 +98,8 @@ def _one_pass_decides(pairs: list[tuple[int, int]], hosts: int) -> bool:
     """Whether senders that share evenly, and receivers that then limit their largest flows, are all that there is."""
     src, dst = np.array(pairs).T
     demand = 1.0 / np.bincount(src)[src]
+    # What each receiver allows is computed from the senders' shares alone. Where another pass of Figure 7 would change
+    # a share again, the two differ.
     for host in np.flatnonzero(np.bincount(dst, weights=demand) > 1.0):
         wanted = np.sort(demand[dst == host])
         room = (1.0 - np.cumsum(wanted) + wanted) / np.arange(wanted.size, 0, -1)
@@ -112,14 +116,14 @@ def _estimate(pairs: list[tuple[int, int]], hosts: int) -> Case:
     few = len(pairs) <= 20
     setting = f"flows {pairs}, {hosts} hosts" if few else f"{len(pairs)} random flows among {hosts} hosts"
     right = estimate_demands(src, dst, hosts).tolist()
-    return {"asks": [{"src": src, "dst": dst, "hosts": hosts}], "demand": right, "told": setting}
+    return {"questions": [{"src": src, "dst": dst, "hosts": hosts}], "demand": right, "setting": setting}
 
 
 # --- histories ----------------------------------------------------------------------------------------------
 
 
 def _history(history: History, **right: Any) -> Case:
-    return {"asks": [history.question()], **right, "told": str(history)}
+    return {"questions": [history.question()], **right, "setting": str(history)}
 
 
 def _random_histories(rng: Random, count: int, failures: bool, sizes: Sequence[float] = (0.0,)) -> list[History]:
@@ -141,7 +145,7 @@ def _random_histories(rng: Random, count: int, failures: bool, sizes: Sequence[f
             inner = [int(link) for link in path if link >= 0] or [tree.num_hosts + flow.src]
             cables.append(link_ends(tree, rng.choice(inner)))
         histories.append(History(tree.k, tuple(flows), periods, tuple(cables)))
-    return sorted(histories, key=lambda one: (len(one.flows), one.periods, len(one.cables)))
+    return sorted(histories, key=lambda history: (len(history.flows), history.periods, len(history.cables)))
 
 
 SCENES = json.loads((Path(__file__).with_name("templates") / "scenes.json").read_text(encoding="utf-8"))
@@ -155,10 +159,10 @@ k = 4, hosts 0 and 1 share an edge switch, hosts 0 to 3 a pod, and four cores le
 
 def _first_fit(seed: int) -> list[Case]:
     cases, scenes = [], []
-    for one in SCENES:
-        history = History.read({"k": 4, "cables": (), **one})
-        case = _history(history, cores=one["cores"], together=one["together"])
-        scenes.append(_check(one["worth"], one["name"], one["section"], "history", one["words"], case))
+    for scene in SCENES:
+        history = History.read({"k": 4, "cables": (), **scene})
+        case = _history(history, cores=scene["cores"], together=scene["together"])
+        scenes.append(_check(scene["worth"], scene["name"], scene["section"], "history", scene["words"], case))
     for history in _random_histories(Random(f"{seed} first fit"), DRAWN, failures=False, sizes=(0.9, 0.45, 0.225)):
         cores = walk(history, GlobalFirstFit(FatTree(history.k)).place)
         cases.append(_history(history, cores=[list(period.items()) for period in cores], together=[]))
@@ -196,11 +200,12 @@ def _annealing(seed: int) -> list[Case]:
     def search(number: int, iterations: int, periods: int, *flows: HistoryFlow) -> Question:
         return History(4, flows, periods).question(number, iterations)
 
-    def check(worth: int, name: str, where: str, rule: str, words: str, *asks: Question, **more: Any) -> Case:
-        case = {"rule": rule, "asks": list(asks), "told": "k = 4, two flows from each host", **more}
+    def check(worth: int, name: str, where: str, rule: str, words: str, *questions: Question, **more: Any) -> Case:
+        case = {"rule": rule, "questions": list(questions), "setting": "k = 4, two flows from each host", **more}
         return _check(worth, name, f"section 4.4, {where}", "searches", words, case)
 
     bijections = [_hashed_flows(rng, pattern="randbij", each=1) for _ in range(SEARCHES)]
+    # What a good search leaves is not a number of the paper: the project's own search of the same inputs tells it.
     ours = []
     for number, flows in enumerate(bijections):
         reference = SimulatedAnnealing(TREE, np.random.default_rng(number))
@@ -233,7 +238,8 @@ def _annealing(seed: int) -> list[Case]:
             5, "it finds good states", "Figure 6 and Neighbor generator", "finds",
             "Are all three kinds of move tried, worse states accepted while it is hot, and few when it is cold?",
             *(search(n, 1000, 1, *flows) for n, flows in enumerate(bijections)),
-            enough=float(np.mean(ours)) + ENOUGH, told="k = 4, random bijections: each host sends and receives a flow",
+            enough=float(np.mean(ours)) + ENOUGH,
+            setting="k = 4, random bijections: each host sends and receives a flow",
         ),
     ]  # fmt: skip
 
@@ -271,10 +277,10 @@ def _quality_case(k: int, traffic: str, seed: int) -> Case:
     work, switch = runs["ecmp"].work, NonBlocking(config.tree.num_hosts)
     bound = round(most_possible(switch, work.src, work.dst, np.ones(num_links(switch))) or 0.0)
     history = History(k, _estimated(FatTree(k), work.src, work.dst, runs["ecmp"].paths.hashed), ROUNDS)
-    shares = {name: one.run().bisection_mbps / config.link_mbps / bound for name, one in runs.items()}
+    shares = {name: run.run().bisection_mbps / config.link_mbps / bound for name, run in runs.items()}
     return {
-        "asks": [history.question(DRAWS, config.iterations)],
-        "told": f"k = {k}, {traffic}",
+        "questions": [history.question(DRAWS, config.iterations)],
+        "setting": f"k = {k}, {traffic}",
         "bound": bound,
         **shares,
     }

@@ -25,7 +25,7 @@ if find_spec("numpy") is None:
         "env/bin/pip install numpy && env/bin/python check.py"
     )
 
-from classroom.checks import measurable, measured, run_checks
+from classroom.checks import listed, measurable, measured, run_checks
 from classroom.submission import NAMES, SCHEDULER, Budget, Submission, own_process, read_code
 
 PATIENCE_S = 60.0
@@ -34,18 +34,18 @@ PATIENCE_S = 60.0
 
 def held(path: Path) -> bool:
     """Whether all checks of this file hold, which are printed."""
-    asked = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
+    all_cases = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
     print(f"\n{path.resolve()}", flush=True)
     try:
         submission = Submission(own_process, read_code(path, NAMES[path.name]), budget=Budget(PATIENCE_S))
     except ValueError as error:
         print(f"NO   {error}")
         return False
-    checks = run_checks(submission, asked[path.name])
-    good = sum(one.passed for one in checks)
-    print(*checks, f"{path.name}: {good} of {len(checks)} checks hold", sep="\n", flush=True)
+    checks = run_checks(submission, all_cases[path.name])
+    good = sum(check.passed for check in checks)
+    print(listed(checks), f"{path.name}: {good} of {len(checks)} checks hold", sep="\n", flush=True)
     if path.name == SCHEDULER and measurable(checks):
-        part, _, feedback = measured(submission, asked["quality"])
+        part, _, feedback = measured(submission, all_cases["quality"])
         print(f"{feedback}\nbandwidth: some {100 * (part or 0.0):.0f} % of its points, by traffic of this check's own")
     return good == len(checks)
 

@@ -5,6 +5,7 @@ What is asked, and what is right, is in cases (`classroom.cases`), which are pla
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -83,6 +84,26 @@ class Check:
         return f"{'weak' if self.weakness else 'NO  '} {self.name} ({self.section})\n       {self.words}{example}"
 
 
+def listed(checks: Sequence[Check]) -> str:
+    """The findings as text: what is wrong with several checks is said once, with their number."""
+    number = Counter(check.words for check in checks if not check.passed)
+    first: dict[str, str] = {}
+    texts = []
+    for check in checks:
+        before = first.setdefault(check.words, check.name)
+        if check.passed or before == check.name:
+            more = number[check.words] - 1
+            texts.append(f"{check}\n       {_so_fail(more)}" if more > 0 else str(check))
+        else:
+            label = "weak" if check.weakness else "NO  "
+            texts.append(f"{label} {check.name} ({check.section})\n       as for: {before}")
+    return "\n".join(texts)
+
+
+def _so_fail(more: int) -> str:
+    return f"({more} more check{'s fail' if more > 1 else ' fails'} so)"
+
+
 class Wrong(Exception):
     """A mistake, and the example that shows it; ``rule``: the rule of the contract that it breaks."""
 
@@ -94,8 +115,10 @@ class Wrong(Exception):
 def run_checks(submission: Submission, checks: Sequence[Case]) -> list[Check]:
     """The findings of checks. One that hangs or dies does not affect the others."""
     results = []
-    asked = [[question for case in check["cases"] for question in case["asks"]] for check in checks]
-    for check, replies in zip(checks, submission.ask(asked), strict=True):
+    # All questions are asked at once, before the first answer is judged: to start Python and load a file takes longer
+    # than most answers.
+    questions = [[question for case in check["cases"] for question in case["questions"]] for check in checks]
+    for check, replies in zip(checks, submission.ask(questions), strict=True):
         contract = check["kind"] == "contract"
         results += _contract(submission, replies, check) if contract else [_checked(replies, check)]
     return results
@@ -103,13 +126,13 @@ def run_checks(submission: Submission, checks: Sequence[Case]) -> list[Check]:
 
 def earned(checks: Sequence[Check], free: Collection[str] = (), beside: Collection[str] = ()) -> list[float]:
     """The points of each check; those in ``free``, which doing nothing passes, count only if one of ``beside`` does."""
-    counts = any(one.name in beside and one.passed for one in checks)
-    return [one.worth if one.passed and (counts or one.name not in free) else 0.0 for one in checks]
+    counts = any(check.name in beside and check.passed for check in checks)
+    return [check.worth if check.passed and (counts or check.name not in free) else 0.0 for check in checks]
 
 
 def measurable(checks: Sequence[Check]) -> bool:
     """Whether a scheduler answers, so that its bandwidth can be measured."""
-    return all(one.passed for one in checks if one.name in (RAISES, ANSWER, INPUTS))
+    return all(check.passed for check in checks if check.name in (RAISES, ANSWER, INPUTS))
 
 
 def _checked(replies: Replies, check: Case) -> Check:
@@ -117,7 +140,7 @@ def _checked(replies: Replies, check: Case) -> Check:
         try:
             _JUDGES[check["kind"]](replies, case, check["words"])
         except (Wrong, Misbehaved) as error:
-            example = getattr(error, "example", "") or case["told"]
+            example = getattr(error, "example", "") or case["setting"]
             return Check(check["name"], check["section"], str(error), example, worth=check["worth"])
     return Check(check["name"], check["section"], worth=check["worth"])
 
@@ -132,8 +155,8 @@ def _array(answer: Answer, name: str, count: int) -> NDArray[Any]:
         raise Wrong(f"it answers with {answer.odd}, not with an array of numbers", rule=ANSWER)
     if values.shape != (count,):
         raise Wrong(f"it answers with shape {values.shape} where there are {count} flows", rule=ANSWER)
-    if answer.touched:
-        written = ", ".join(answer.touched)
+    if answer.changed_inputs:
+        written = ", ".join(answer.changed_inputs)
         raise Wrong(f"it writes to {written}, which belong to the caller: copy them first", rule=INPUTS)
     return values
 
@@ -148,28 +171,28 @@ def _demands_of(replies: Replies, count: int) -> Float64:
 
 def _demands(replies: Replies, case: Case, words: str) -> None:
     """A wrong estimate is shown flow by flow."""
-    src, dst = case["asks"][0]["src"], case["asks"][0]["dst"]
-    given, right = _demands_of(replies, len(src)), np.array(case["demand"])
-    if np.allclose(given, right, atol=CLOSE):
+    src, dst = case["questions"][0]["src"], case["questions"][0]["dst"]
+    demands, right = _demands_of(replies, len(src)), np.array(case["demand"])
+    if np.allclose(demands, right, atol=CLOSE):
         return
-    if not given.any():
+    if not demands.any():
         words = "all demands are 0: is it still the template, or is a share computed with whole numbers? 1 // 3 is 0"
     for ends, verb in ((src, "sends"), (dst, "receives")):
-        total = np.bincount(np.array(ends, dtype=int), weights=given)
+        total = np.bincount(np.array(ends, dtype=int), weights=demands)
         for host in np.flatnonzero(total > 1 + CLOSE)[:1].tolist():
             words = f"host {host} {verb} {total[host]:.3f} of its link: demands are what NICs allow"
     rows = [
-        f"flow {n}: H{s} to H{d}: {mine:.4f}, by Figure 7 {its:.4f}{'' if abs(mine - its) < CLOSE else '   <-'}"
-        for n, (s, d, mine, its) in enumerate(zip(src, dst, given, right, strict=True))
+        f"flow {n}: H{s} to H{d}: {answer:.4f}, by Figure 7 {paper:.4f}{'' if abs(answer - paper) < CLOSE else '   <-'}"
+        for n, (s, d, answer, paper) in enumerate(zip(src, dst, demands, right, strict=True))
     ]
     raise Wrong(words, "\n".join(rows[:_SHOWN]))
 
 
 def _order(replies: Replies, case: Case, words: str) -> None:
-    given, again = (_demands_of(replies, len(one["src"])) for one in case["asks"])
-    if not given.any():
+    in_order, permuted = (_demands_of(replies, len(question["src"])) for question in case["questions"])
+    if not in_order.any():
         raise Wrong("all demands are 0, in whatever order")
-    if not np.allclose(given[case["turned"]], again, atol=CLOSE):
+    if not np.allclose(in_order[case["permutation"]], permuted, atol=CLOSE):
         raise Wrong(words)
 
 
@@ -221,20 +244,23 @@ def _contract(submission: Submission, replies: Replies, check: Case) -> list[Che
 
     for case in cases:
         try:
-            _walked(replies, case["asks"][0], judge)
+            _walked(replies, case["questions"][0], judge)
         except (Wrong, Misbehaved) as error:
             rule = getattr(error, "rule", RAISES)
-            note(rule, str(error), case["told"], weakness=rule == FAILED)
+            note(rule, str(error), case["setting"], weakness=rule == FAILED)
             if isinstance(error, Misbehaved) and error.kind != "raised":
                 break  # it hangs or dies, which is told once
     if not answered:
+        reason = next(
+            iter(broken)
+        )  # which says what is wrong; to say it for every rule would hide that it is one thing
         for rule in RULES:
-            note(rule, f"not tried: {next(iter(broken.values())).words}")
+            note(rule, f"not tried, because it fails at {reason!r}")
     if not moved:
         note(MOVES, "every flow stays where its hash put it: this is ECMP", weakness=True)
     if RAISES in broken:
         note(SAME, "not tried, because it does not always answer")
-    elif example := _unlike(again["asks"], replies, *submission.another().ask([again["asks"]])):
+    elif example := _unlike(again["questions"], replies, *submission.another().ask([again["questions"]])):
         draw = "draw from the rng that the class is given and from nothing else, and go through sets in a sorted order"
         note(SAME, f"two processes with the same seed answer differently: {draw}", example)
     return [broken.get(rule) or Check(rule, check["section"], worth=worth) for rule, worth in RULES.items()]
@@ -254,7 +280,7 @@ def _unlike(questions: Sequence[Question], *processes: Replies) -> str:
 
 def _history(replies: Replies, case: Case, words: str) -> None:
     """Which flows are on which cores, period by period, and which share a core in the last one."""
-    placed = _walked(replies, case["asks"][0])
+    placed = _walked(replies, case["questions"][0])
     for period, right in enumerate(case["cores"]):
         for flow, core in right:
             if (mine := placed[period][flow]) != core:
@@ -309,10 +335,10 @@ def _searches(replies: Replies, case: Case, words: str) -> None:
         if len(states) > 1 and (wrong := _against(rule, flows, *states[-2:])):
             raise Wrong(f"{wrong}: {words}", "seed {}, {} iterations, k = 4".format(*question["search"]))
 
-    for question in case["asks"]:
+    for question in case["questions"]:
         states.clear()
         _walked(replies, question, judge)
-        moved |= any((one.core_of != states[0].core_of).any() for one in states)
+        moved |= any((state.core_of != states[0].core_of).any() for state in states)
         ends.append(states[-1].true)
     if rule == "finds" and np.mean(ends) > case["enough"]:
         left = f"{np.mean(ends):.2f} links' worth of demand is exceeded, the mean of {len(ends)} searches"
@@ -361,27 +387,29 @@ def reached(replies: Replies, case: Case) -> float:
         paths = path_links(links.tree, flows.src, flows.dst, core)
         carried.append(max_min_rates(paths, np.ones(num_links(links.tree)), calls=1).sum())
 
-    _walked(replies, case["asks"][0], judge)
+    _walked(replies, case["questions"][0], judge)
     return float(mean(carried) / case["bound"])
 
 
 def measured(submission: Submission, cases: Sequence[Case]) -> tuple[float | None, float | None, Check]:
     """The part of the points for quality, the mean share of the bound in percent, and what is to be said of them."""
     name, shares = f"scheduler.py: more bandwidth than {BASELINE}", list[float]()
-    (replies,) = submission.ask([[question for case in cases for question in case["asks"]]])
+    (replies,) = submission.ask([[question for case in cases for question in case["questions"]]])
     for case in cases:
         try:
             shares.append(reached(replies, case))
         except (Misbehaved, Wrong) as error:
-            return None, None, Check(name, "section 5.5", str(error), case["told"])
-    least, most = (mean(case[scheme] for case in cases) for scheme in ("ecmp", BASELINE))
-    base = min(1.0, max(0.0, (mean(shares) - least) / max(most - least, 1e-9)))
+            return None, None, Check(name, "section 5.5", str(error), case["setting"])
+    of_ecmp, of_baseline = (mean(case[scheme] for case in cases) for scheme in ("ecmp", BASELINE))
+    base = min(1.0, max(0.0, (mean(shares) - of_ecmp) / max(of_baseline - of_ecmp, 1e-9)))
     more = [round(share - case[BASELINE], 9) + 0.0 for share, case in zip(shares, cases, strict=True)]
     gain, half = mean(more), _T * stdev(more) / len(more) ** 0.5
+    # The second half of the points is for what is certainly above the baseline, so that luck on some patterns earns
+    # none: all of it from an interval that excludes zero, and less by how far it reaches below.
     above = 0.0 if gain < 1e-9 or base < 1.0 else min(1.0, gain / max(half, 1e-9))
     words = (
-        f"it reaches {100 * mean(shares):.1f} % of what no paths can exceed, ECMP {100 * least:.1f} %, {BASELINE} "
-        f"{100 * most:.1f} %: {100 * gain:+.1f} points beside it, 95 % interval {100 * (gain - half):+.1f} to "
+        f"it reaches {100 * mean(shares):.1f} % of what no paths can exceed, ECMP {100 * of_ecmp:.1f} %, {BASELINE} "
+        f"{100 * of_baseline:.1f} %: {100 * gain:+.1f} points beside it, 95 % interval {100 * (gain - half):+.1f} to "
         f"{100 * (gain + half):+.1f}"
     )
     part = AS_GOOD * base + (1 - AS_GOOD) * above

@@ -57,7 +57,7 @@ def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
     Shows a small input that breaks the contract; the exit status is then 1. Needs no root.
     """
     from classroom.cases import cases, quality_cases
-    from classroom.checks import measurable, measured, run_checks
+    from classroom.checks import listed, measurable, measured, run_checks
     from classroom.submission import SCHEDULER, Misbehaved, Submission, own_process, read_code
 
     where, _, attribute = name.rpartition(":")
@@ -70,16 +70,16 @@ def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
         if error.kind == "absent":  # the checks report any other mistake
             raise ValueError(str(error)) from None
     checks = run_checks(submission, cases(seed)[SCHEDULER])
-    click.echo("\n".join(map(str, checks)), err=True)
+    click.echo(listed(checks), err=True)
     if not measurable(checks):
         click.echo("its bandwidth will be measured once these are fixed", err=True)
     elif not quick:
         _, percent, result = measured(submission, quality_cases(seed))
         click.echo(result.words or result.measured, err=as_json)
     if as_json:
-        each = [one.as_json() for one in checks]
+        each = [check.as_json() for check in checks]
         click.echo(json.dumps({"checks": each, "percent_of_bound": percent}, allow_nan=False))
-    if not all(one.passed or one.weakness for one in checks):
+    if not all(check.passed or check.weakness for check in checks):
         raise SystemExit(1)
 
 
@@ -177,7 +177,8 @@ def grade(
     table = Table.read(out / "grades.csv", seed)
     seed = table.seed
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(handed_in))
-    names = [os.fsdecode(os.fsencode(one.name)[:200]) for one in handed_in]  # short enough for a file's with an ending
+    # A file's name has 255 bytes at most, of which an ending takes some.
+    names = [os.fsdecode(os.fsencode(hand_in.name)[:200]) for hand_in in handed_in]
 
     with ExitStack() as stack:
         try:
@@ -190,26 +191,29 @@ def grade(
                 require_closed(place := stack.enter_context(prepared([*hidden, out])))
             click.echo(f"{len(handed_in)} submissions to grade, {jobs} at once", err=True)
             done = stack.enter_context(progress_bar("grading", len(handed_in)))
-            for n, one in stack.enter_context(closing(graded(Class(seed, seconds, place), jobs, handed_in))):
-                made[n] = one
-                # After each, so that nothing is lost.
+            for n, student_grade in stack.enter_context(closing(graded(Class(seed, seconds, place), jobs, handed_in))):
+                made[n] = student_grade
+                # The table is written after each, so that an interruption loses no grade: a class takes hours.
                 table.write([made[n] for n in sorted(made)])
-                write_whole(out / "feedback" / f"{names[n]}.txt", feedback(one))
+                write_whole(out / "feedback" / f"{names[n]}.txt", feedback(student_grade))
                 done(len(made))
         except Unfit as error:
             raise Unfit(f"{error}{'' if unprotected else '; or use --unprotected, if you trust them'}") from None
     failed, kept = failures(list(made.values())), table.kept(list(made.values()))
     if failed and not kept:
         write_csv(out / "checks.csv", failed)
-    for n, one in made.items() if form != "csv" else ():
-        text = json.dumps(FORMATS[form](one), indent=1, allow_nan=False)
+    for n, student_grade in made.items() if form != "csv" else ():
+        text = json.dumps(FORMATS[form](student_grade), indent=1, allow_nan=False)
         write_whole(out / form / f"{names[n]}.json", text + "\n")
     grades = [made[n] for n in sorted(made)]
     if as_json:
-        click.echo(json.dumps({"seed": seed, "rows": [one.as_json() for one in grades]}, allow_nan=False))
+        click.echo(
+            json.dumps({"seed": seed, "rows": [student_grade.as_json() for student_grade in grades]}, allow_nan=False)
+        )
     else:
-        for one in grades:
-            click.echo(f"{one.points:5.1f} of 100  {one.submission}  {one_line(one.remarks, most=80)}")
+        for student_grade in grades:
+            points = f"{student_grade.points:5.1f} of 100"
+            click.echo(f"{points}  {student_grade.submission}  {one_line(student_grade.remarks, most=80)}")
         for line in failed[:3] if len(grades) > 1 else ():
             click.echo(f"failed by {line['failed']} of {line['handed_in']}: {line['check']}")
     if kept:

@@ -56,8 +56,8 @@ class Grade:
 
     ``checks``: by part, of the files that were handed in. ``quality``: from ECMP (0) by the baseline (AS_GOOD) to
     certainly more (1); ``percent_of_bound``: the mean over all patterns. ``seconds``: the time of grading. ``files``:
-    those that were found. ``remarks``: the first mistake of each part, and what was odd. Each text is one line, safe
-    for a terminal.
+    those that were found. ``notes``: these, and what was odd about the hand-in; ``remarks``: the first mistake of
+    each part, and what was odd. Each text is one line, safe for a terminal.
     """
 
     submission: str
@@ -67,6 +67,7 @@ class Grade:
     seconds: float
     files: str
     remarks: str
+    notes: str = ""
 
     @property
     def points(self) -> float:
@@ -79,15 +80,23 @@ class Grade:
         for part, file in PARTS.items():
             checks = self.checks.get(part, ())
             if not checks:
-                shown.append(Line(part, file, 0.0, POINTS[part], f"{file} was not handed in. Found: {self.files}."))
+                shown.append(Line(part, file, 0.0, POINTS[part], f"{file} was not handed in."))
                 continue
             each = POINTS[part] / sum(check.worth for check in checks)
+            number = Counter(check.words for check in checks if not check.passed)
+            first: dict[str, Check] = {}
             for check, points in zip(checks, earned(checks, *UNTOUCHED.get(part, ())), strict=True):
-                feedback = _feedback(check, counts=points > 0)
+                before = first.setdefault(check.words, check)
+                if check.passed or before is check:
+                    feedback = _feedback(check, points > 0, also=number[check.words] - 1)
+                else:
+                    feedback = f"As for {file}: {before.name}."
+                    feedback += "" if check.section == before.section else f"\nRead again: {check.section}."
                 shown.append(Line(part, f"{file}: {check.name}", points * each, check.worth * each, feedback))
         words = "Not measured: scheduler.py has to keep its contract first."
         for check in self.checks.get("quality", ()):
-            words = _feedback(check, counts=True)
+            # A bandwidth below the best is no mistake about a section of the paper, which one could read again.
+            words = _feedback(check, counts=True) if self.quality is None else check.words or check.measured
         most, name = POINTS["quality"], "scheduler.py: bandwidth in the simulator"
         return [*shown, Line("quality", name, most * (self.quality or 0.0), most, words)]
 
@@ -143,7 +152,7 @@ def graded(course: Class, jobs: int, made: Sequence[HandIn]) -> Generator[tuple[
     """
     try:
         with workers(jobs) as pool:
-            number = {pool.submit(grade, one, course): n for n, one in enumerate(made)}
+            number = {pool.submit(grade, hand_in, course): n for n, hand_in in enumerate(made)}
             for future in as_completed(number):
                 yield number[future], future.result()
     except BrokenProcessPool:
@@ -176,13 +185,16 @@ def grade(made: HandIn, course: Class) -> Grade:
         except Exception as error:  # noqa: BLE001, an unforeseen answer must not end the grading of a class
             words = f"what it answers ended the check: {type(error).__name__}: {error}"
             checks[part] = [Check("its checks come to an end", "docs/assignment/instructor.md", words)]
-    files = ", ".join(made.found) or "nothing"
+    files = ", ".join(made.file_names) or "nothing"
     wrong = {part: [check.words for check in each if not check.passed] for part, each in checks.items()}
     remarks = [f"{part}: {words[0]}" for part, words in wrong.items() if words]
+    notes = [f"files: {files}"]
     if absent := ", ".join(file for part, file in PARTS.items() if part not in checks):
-        remarks.append(f"{'not handed in' if checks else 'no file to grade'}: found {files}, expected {absent}")
+        notes = [f"{'not handed in' if checks else 'no file to grade'}: found {files}, expected {absent}"]
+        remarks += notes
     remarks += made.remarks
-    texts = _cell(files, 500), _cell("; ".join(remarks), 2000)
+    notes += made.remarks
+    texts = _cell(files, 500), _cell("; ".join(remarks), 2000), _cell("; ".join(notes), 2000)
     return Grade(_cell(made.name, 300), checks, quality, percent, time.monotonic() - clock, *texts)
 
 
@@ -195,14 +207,17 @@ def _cell(text: str, most: int) -> str:
 # --- what students and services are shown ----------------------------------------------------------------------
 
 
-def _feedback(check: Check, counts: bool) -> str:
+def _feedback(check: Check, counts: bool, also: int = 0) -> str:
+    """What a student reads of a check. ``counts``: whether it gives points; ``also``: how many others of its file fail
+    in the same way, of which only that is said."""
     if check.passed:
         return (
             check.measured
             if counts
             else "Passed, but doing nothing passes this, too: it counts beside other checks only."
         )
-    text = f"{check.words}\nRead again: {check.section}."
+    others = f" ({also} more check{'s fail' if also > 1 else ' fails'} so.)" if also else ""
+    text = f"{check.words}{others}\nRead again: {check.section}."
     return f"{text}\nAn input that shows it:\n{check.example}" if check.example else text
 
 
@@ -285,5 +300,7 @@ FORMATS = {"gradescope": gradescope, "prairielearn": prairielearn}
 
 
 def _summary(grade: Grade) -> str:
-    how = "Tests that fail say what is wrong and what to read again."
-    return f"{grade.points:.1f} of 100 points. {how}\nFiles: {grade.files}. {grade.remarks}"
+    failed = any(line.points < line.most - 1e-9 for line in grade.lines())
+    sentence = " Tests that fail say what is wrong and what to read again." if failed else ""
+    # The mistakes themselves stand with the tests: here they would be said twice.
+    return f"{grade.points:.1f} of 100 points.{sentence}\n{grade.notes}"

@@ -46,17 +46,17 @@ _CANVAS = re.compile(r"(?P<who>[^_]+)_(?:LATE_)?(?P<id>\d+)_(?P<order>\d+)_(?P<f
 @dataclass(frozen=True)
 class HandIn:
     """One student's work. ``files``: by the names that are expected, the code or, as text, why it is not read.
-    ``found``: the names of all files that were seen. ``remarks``: what was not as expected, a sentence each.
+    ``file_names``: those of all files in it, expected or not. ``remarks``: what was not as expected, a sentence each.
     ``forbidden``: what of it this user may not read, which is no fault of the student's; empty if nothing is."""
 
     name: str
     files: dict[str, Code | str]
-    found: tuple[str, ...]
+    file_names: tuple[str, ...]
     remarks: tuple[str, ...] = ()
     forbidden: str = ""
 
 
-class _Seen(NamedTuple):
+class _HandedInFile(NamedTuple):
     """A file: its path, with those of archives in it; where it lies, or what an archive has of it, None for a link."""
 
     shown: str
@@ -87,23 +87,29 @@ def hand_ins(folders: Sequence[Path], single: bool = False) -> tuple[list[HandIn
             continue
         known = _gradescope(folder)
         for path in sorted(folder.iterdir()):
-            if one := _part(path, known):
-                parts.append(one)
+            if part := _part(path, known):
+                parts.append(part)
             elif path.name[0] not in "._" and path.name != "submission_metadata.yml":
                 others.append(path.name)
     whose = defaultdict[tuple[str, str], list[_Part]](list)
-    for one in parts:
-        whose[one.who, one.id].append(one)
+    for part in parts:
+        whose[part.who, part.id].append(part)
     names, made = [who for who, _ in whose], list[HandIn]()
     for (who, number), theirs in sorted(whose.items()):
-        attempts = sorted({one.attempt for one in theirs})
+        attempts = sorted({part.attempt for part in theirs})
         if not number and len(attempts) < len(theirs):
             raise ValueError(f"two submissions have the same name: grade {who} separately, each with its own --out")
-        counted = [one for one in theirs if one.attempt == attempts[-1]]
+        counted = [part for part in theirs if part.attempt == attempts[-1]]
         remarks = [f"of {len(attempts)} attempts the last counts: {counted[0].place.name}"] if len(attempts) > 1 else []
         made.append(_apart(f"{who}_{number}" if number and names.count(who) > 1 else who, counted, remarks))
-    if not single and not any(one.files or one.forbidden for one in made):
-        raise ValueError(f"{folders[0]} has no submission: that would be {', '.join(NAMES)}, or some of these")
+    if not single and not any(hand_in.files or hand_in.forbidden for hand_in in made):
+        here = [
+            name
+            for name in (*others, *(file for hand_in in made for file in hand_in.file_names))
+            if name.endswith(".py")
+        ][:5]
+        instead = f"; there is {one_line(', '.join(here))}" if here else ""
+        raise ValueError(f"{folders[0]} has no submission: that would be {', '.join(NAMES)}, or some of these{instead}")
     return made, others
 
 
@@ -159,16 +165,18 @@ def _limit() -> None:
 
 
 def _taken(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
-    seen = list(islice((one for part in parts for one in _files(part, remarks)), MAX_FILES + 1))
-    if len(seen) > MAX_FILES:
+    handed_in = list(islice((file for part in parts for file in _files(part, remarks)), MAX_FILES + 1))
+    if len(handed_in) > MAX_FILES:
         remarks.append(f"it has more than {MAX_FILES} files, of which no more were looked at")
     files = dict[str, Code | str]()
     for file in NAMES:
-        mine = [one for one in seen[:MAX_FILES] if _expected(PurePosixPath(one.shown).name) == file]
-        if not mine:
+        versions = [
+            version for version in handed_in[:MAX_FILES] if _expected(PurePosixPath(version.shown).name) == file
+        ]
+        if not versions:
             continue
-        *others, chosen = sorted(mine, key=partial(_rank, file))
-        remarks += [f"{other.shown} is not looked at" for other in others]
+        *unread, chosen = sorted(versions, key=partial(_rank, file))
+        remarks += [f"{other.shown} is not looked at" for other in unread]
         remarks += [f"{chosen.shown} is taken as {file}"] * (chosen.shown != file)
         try:
             if len(data := _read(chosen.held, MAX_FILE)) > MAX_FILE:
@@ -178,7 +186,14 @@ def _taken(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
             files[file] = f"{file} is not text in UTF-8"
         except Unreadable as error:
             files[file] = f"{file} {error}"
-    names = tuple(one_line(one.shown, most=100) for one in seen[:20]) + ("...",) * (len(seen) > 20)
+    for each in handed_in[:MAX_FILES]:
+        meant = _resembled(PurePosixPath(each.shown).name)
+        if meant is not None and meant not in files:
+            remarks.append(
+                f"{each.shown} looks like {meant}, but only a file called {meant} is graded: hand it in again "
+                "under that name"
+            )
+    names = tuple(one_line(each.shown, most=100) for each in handed_in[:20]) + ("...",) * (len(handed_in) > 20)
     return HandIn(name, files, names, tuple(map(one_line, remarks)))
 
 
@@ -190,13 +205,29 @@ def _expected(name: str) -> str | None:
     return means.get(plain) if path.suffix.lower() == ".py" and name[0] not in "._" else None
 
 
-def _rank(file: str, one: _Seen) -> tuple[int, int, bool, list[int], str]:
+def _resembled(name: str) -> str | None:
+    """The expected file that a name like scheduler_final.py or scheduler.py.txt has in it, and yet does not mean.
+
+    It is not graded: a folder may hold several of them, and nobody but its author knows which one counts."""
+    plain = re.sub(r"[^a-z]", "", name.lower())
+    if name[0] in "._" or _expected(name) is not None:
+        return None
+    return next((file for file in NAMES if file.removesuffix(".py").replace("_", "") in plain), None)
+
+
+def _rank(file: str, version: _HandedInFile) -> tuple[int, int, bool, list[int], str]:
     """The greatest is taken: the last of Canvas's, the least deep, the one with the right name, the last version."""
-    path = PurePosixPath(one.shown)
-    return one.order, -len(path.parts), path.name == file, [int(n) for n in re.findall(r"\d+", path.stem)], one.shown
+    path = PurePosixPath(version.shown)
+    return (
+        version.order,
+        -len(path.parts),
+        path.name == file,
+        [int(n) for n in re.findall(r"\d+", path.stem)],
+        version.shown,
+    )
 
 
-def _files(part: _Part, remarks: list[str]) -> Iterator[_Seen]:
+def _files(part: _Part, remarks: list[str]) -> Iterator[_HandedInFile]:
     """Everything in a part that is no folder. Of archives it says why one is not read."""
     if not part.place.is_dir():
         yield from _opened(part.place, part.name or part.place.name, remarks, part.order)
@@ -215,16 +246,16 @@ def _require_readable(path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
-def _opened(path: Path, shown: str, remarks: list[str], order: int = 0) -> Iterator[_Seen]:
+def _opened(path: Path, shown: str, remarks: list[str], order: int = 0) -> Iterator[_HandedInFile]:
     _require_readable(path)
-    yield _Seen(shown, path, order)
+    yield _HandedInFile(shown, path, order)
     if not shown.lower().endswith(_PACKED):
         return
     try:
         for name, content in list(_unpacked(_read(path, MAX_ARCHIVE))):  # all of it, or nothing
             parts = PurePosixPath(name).parts
             if parts and not any(part[0] in "._" for part in parts):
-                yield _Seen(f"{shown}/{'/'.join(parts)}", content, order)
+                yield _HandedInFile(f"{shown}/{'/'.join(parts)}", content, order)
     except Unreadable as error:
         remarks.append(f"{shown} {error}: hand in a folder, a zip or a tar")
 
@@ -253,11 +284,11 @@ def _members(file: io.BytesIO) -> Iterator[tuple[str, int, Callable[[], IO[bytes
     """Of an archive: name, size, and what opens it if it is a regular file; no folders."""
     if file.getvalue()[:2] == b"PK":
         with zipfile.ZipFile(file) as archive:
-            for one in archive.infolist():
-                plain = one.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-                regular = plain and not stat.S_ISLNK(one.external_attr >> 16)
-                if not one.is_dir():
-                    yield one.filename, one.file_size, partial(archive.open, one) if regular else None
+            for entry in archive.infolist():
+                plain = entry.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+                regular = plain and not stat.S_ISLNK(entry.external_attr >> 16)
+                if not entry.is_dir():
+                    yield entry.filename, entry.file_size, partial(archive.open, entry) if regular else None
         return
     with tarfile.open(fileobj=file) as tar:
         for member in tar:

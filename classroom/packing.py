@@ -51,7 +51,7 @@ def write_template(path: Path, check: str | None = None) -> str:
 
 def pack_handout(folder: Path) -> None:
     """Write templates, documents, modules to import, and checks with their cases, but no solution."""
-    asked = json.dumps(cases(PUBLIC) | {"quality": quality_cases(PUBLIC)}, allow_nan=False)
+    cases_json = json.dumps(cases(PUBLIC) | {"quality": quality_cases(PUBLIC)}, allow_nan=False)
     for file in NAMES:
         if file != SCHEDULER:
             write_whole(folder / file, (TEMPLATES / file.replace(".py", ".txt")).read_bytes())
@@ -63,7 +63,7 @@ def pack_handout(folder: Path) -> None:
         write_whole(folder / Path(name).name, text)
     expose(folder / "project", "classroom.checks")
     write_whole(folder / "check.py", (ROOT / "classroom" / "check.py").read_bytes())
-    write_whole(folder / "cases.json", asked + "\n")
+    write_whole(folder / "cases.json", cases_json + "\n")
 
 
 def pack_grader(folder: Path, service: str, seed: int) -> Path:
@@ -75,7 +75,7 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
         raise ValueError("the grader is packed from a clone of the project, which this is not")
     from classroom.grading import FORMATS, Grade
 
-    nothing = Grade("", {}, None, None, 0.0, "not looked at", _FAILED)
+    nothing = Grade("", {}, None, None, 0.0, "not looked at", _FAILED, _FAILED)
     words: dict[str, object] = dict(zip(("place", "submission", "results"), _PLACES[service], strict=True))
     words |= {"service": service, "seed": seed, "seconds": SECONDS, "timeout": TIMEOUT_S, "uuid": uuid.uuid4()}
     words |= {"names": ", ".join(NAMES), "failed": json.dumps(FORMATS[service](nothing))}

@@ -55,7 +55,7 @@ _REFUSED_WITH = [
     *(("ioctl", 1, _ALL, typing) for typing in (0x5412, 0x541C)),  # TIOCSTI, TIOCLINUX: as if one were the user
     ("prctl", 0, _ALL, 1),  # PR_SET_PDEATHSIG: processes end with their parent, and must not be able to change that
     # F_GETLK to F_OFD_SETLKW, F_SETLEASE, F_GETLEASE, F_NOTIFY: shared files, by which two submissions could talk
-    *(("fcntl", 1, _ALL, which) for which in (5, 6, 7, 36, 37, 38, 1024, 1025, 1026)),
+    *(("fcntl", 1, _ALL, command) for command in (5, 6, 7, 36, 37, 38, 1024, 1025, 1026)),
 ]
 """A system call, the number of an argument, its bits that count, and their value."""
 _REFUSED = re.sub("#.*", "", Path(__file__).with_name("templates").joinpath("refused.txt").read_text()).split()
@@ -131,8 +131,14 @@ def closed(place: Place, cpu_s: int, hash_seed: int = 0) -> Start:
     else:
         # Bubblewrap's own first process would run as the same user as the submission, which could control it.
         rights, drop = ["--unshare-user", "--as-pid-1"], []
-    seen = {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "PYTHONHASHSEED": str(hash_seed), **ONE_THREAD}
-    environment = [word for name, value in seen.items() for word in ("--setenv", name, value)]
+    variables = {
+        "PATH": "/usr/bin:/bin",
+        "HOME": "/tmp",
+        "LANG": "C.UTF-8",
+        "PYTHONHASHSEED": str(hash_seed),
+        **ONE_THREAD,
+    }
+    environment = [word for name, value in variables.items() for word in ("--setenv", name, value)]
     walls = [bwrap, "--seccomp", "9", *rights, *environment, *_walls(place), "--", *drop]
     limits = {**LIMITS, "CPU": cpu_s, "NPROC": PROCESSES}
     python = answering(Path(sys.prefix).resolve() / "bin" / "python", "/code", limits)
@@ -142,7 +148,7 @@ def closed(place: Place, cpu_s: int, hash_seed: int = 0) -> Start:
 
 def _free_uid() -> int:
     """A uid without a user or a process, so that limits, keys and the kernel's counters are shared with nobody."""
-    taken = {one.pw_uid for one in pwd.getpwall()}
+    taken = {user.pw_uid for user in pwd.getpwall()}
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             taken.add(process.stat().st_uid)
@@ -163,21 +169,21 @@ def _walls(place: Place) -> list[str]:
 
     folder = ["--perms", "0755", "--dir"]  # otherwise only root could read it
     prefixes = {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()} - {Path("/usr")}
-    seen = {path: folder for prefix in prefixes for path in prefix.parents[:-1]}
-    seen |= {Path(name): shown(Path(name)) for name in ("/usr", "/etc/ld.so.cache", "/etc/alternatives")}
+    mounts = {path: folder for prefix in prefixes for path in prefix.parents[:-1]}
+    mounts |= {Path(name): shown(Path(name)) for name in ("/usr", "/etc/ld.so.cache", "/etc/alternatives")}
     for path in (Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")):
-        seen[path] = ["--symlink", os.readlink(path)] if path.is_symlink() else shown(path)
+        mounts[path] = ["--symlink", os.readlink(path)] if path.is_symlink() else shown(path)
     masks = [path.resolve() for path in (ROOT, *place.hidden)]
     masks = [path for path in masks if any(path.is_relative_to(tree) for tree in (Path("/usr"), *prefixes))]
-    seen |= {Path("/etc"): folder} | {path: empty(4096, "0755") for path in masks}
-    seen |= {prefix: shown(prefix) for prefix in prefixes}
-    seen |= {Path("/tmp"): empty(TMP), Path("/dev/shm"): empty(TMP // 4), Path("/code"): shown(place.code)}
+    mounts |= {Path("/etc"): folder} | {path: empty(4096, "0755") for path in masks}
+    mounts |= {prefix: shown(prefix) for prefix in prefixes}
+    mounts |= {Path("/tmp"): empty(TMP), Path("/dev/shm"): empty(TMP // 4), Path("/code"): shown(place.code)}
     # Terminals are counted for the whole machine.
-    seen |= {Path("/proc"): ["--proc"], Path("/dev"): ["--dev"], Path("/dev/pts"): empty(4096)}
+    mounts |= {Path("/proc"): ["--proc"], Path("/dev"): ["--dev"], Path("/dev/pts"): empty(4096)}
     walls = ["--die-with-parent", "--new-session", "--clearenv", "--hostname", "grading"]
     walls += [f"--unshare-{kind}" for kind in ("ipc", "pid", "net", "uts", "cgroup-try")]
-    for path, how in sorted(seen.items()):
-        walls += [*how, str(path)]
+    for path, option in sorted(mounts.items()):
+        walls += [*option, str(path)]
     for path in (Path("/"), Path("/dev"), Path("/dev/pts"), *masks):
         walls += ["--remount-ro", str(path)]
     return [*walls, "--chdir", "/tmp"]

@@ -107,8 +107,8 @@ def answering(python: Path | str, code: Path | str, limits: dict[str, int]) -> t
 
 def own_process(hash_seed: int = 0) -> Start:
     """The user's own code, run as the user. Another ``hash_seed`` gives sets of strings another order."""
-    seen = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": str(hash_seed), "PYTHONDONTWRITEBYTECODE": "1"}
-    return Start(answering(sys.executable, ROOT, {}), seen, others=False)
+    environment = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": str(hash_seed), "PYTHONDONTWRITEBYTECODE": "1"}
+    return Start(answering(sys.executable, ROOT, {}), environment, others=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ class Answer:
 
     values: dict[str, NDArray[Any]] = field(default_factory=dict)
     numbers: dict[str, float] = field(default_factory=dict)
-    touched: tuple[str, ...] = ()
+    changed_inputs: tuple[str, ...] = ()
     odd: str = ""
 
 
@@ -127,16 +127,16 @@ def _started(start: Start, request: bytes) -> Iterator[tuple[subprocess.Popen[by
     """A process that reads a request, and its answers so far. It and all that it has started are killed when the block
     ends; an isolated one has no process left then."""
     with temporary_folder("answers", may_stay=True) as folder:
-        asked, answered = folder / "asked", folder / "answered"
-        asked.write_bytes(request)
+        request_file, answer_file = folder / "asked", folder / "answered"
+        request_file.write_bytes(request)
         # Files and no pipes: a pipe could fill before it is read, and not every system reads one with a deadline.
-        with asked.open("rb") as stdin, answered.open("ab") as stdout:
+        with request_file.open("rb") as stdin, answer_file.open("ab") as stdout:
             process = subprocess.Popen(
                 start.command, env=start.environment, cwd="/", start_new_session=True,
                 stdin=stdin, stdout=stdout, stderr=subprocess.DEVNULL if start.others else None,
             )  # fmt: skip
         try:
-            with answered.open("rb") as answers:
+            with answer_file.open("rb") as answers:
                 yield process, answers
         finally:
             if process.poll() is None and start.closed:
@@ -253,18 +253,18 @@ class Submission:
 
     def _ask(self, checks: Sequence[Sequence[Question]]) -> list[Replies]:
         """The replies of one process: to all checks, or up to the one that it did not survive."""
-        asked = [(n, question) for n, check in enumerate(checks) for question in check]
-        answers: list[list[Answer | Misbehaved]] = [[] for _ in asked]
+        questions = [(n, question) for n, check in enumerate(checks) for question in check]
+        answers: list[list[Answer | Misbehaved]] = [[] for _ in questions]
         at, last, clock = -1, len(checks) - 1, time.monotonic()
         try:
             if self._unloaded is None:
                 file = one_line(self.code.file)
                 code = {**asdict(self.code), "file": f"/submission/{file}"}
-                request = json.dumps({"code": code, "questions": [question for _, question in asked]}).encode()
+                request = json.dumps({"code": code, "questions": [question for _, question in questions]}).encode()
                 with contextlib.closing(self._said(request)) as lines:
                     for reply in map(json.loads, iter(partial(next, lines), DONE)):
                         if "begins" in reply:
-                            at = min(max(at, int(reply["begins"])), len(asked) - 1)
+                            at = min(max(at, int(reply["begins"])), len(questions) - 1)
                             continue
                         answer = self._heard(reply)
                         if at >= 0:
@@ -280,14 +280,14 @@ class Submission:
             if at < 0:
                 self._unloaded = error
             else:
-                last = asked[at][0]
+                last = questions[at][0]
                 for rest in answers[at:]:
                     rest.append(error)
         finally:  # its end counts, too: the kernel takes long to remove a million files
             self.budget.left_s -= time.monotonic() - clock
         if self._unloaded is not None:
-            answers = [[self._unloaded] for _ in asked]
-        return [Replies([a for (m, _), a in zip(asked, answers, strict=True) if m == n]) for n in range(last + 1)]
+            answers = [[self._unloaded] for _ in questions]
+        return [Replies([a for (m, _), a in zip(questions, answers, strict=True) if m == n]) for n in range(last + 1)]
 
     def _said(self, request: bytes) -> Generator[bytes]:
         """Every line of a process but the first, which says that it is ready; until then no code of a submission runs.
@@ -311,8 +311,8 @@ class Submission:
                     if ended:  # behind a shell or bubblewrap a signal is its number plus 128
                         status = process.returncode
                         number = -status if status < 0 else status - 128
-                        how = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
-                        raise Misbehaved("ended", f"its process ended ({how})")
+                        cause = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
+                        raise Misbehaved("ended", f"its process ended ({cause})")
                     if watched:
                         self._watch(list(_family(process.pid)), start.closed)
                     if time.monotonic() > min(due_s, ends_s):
@@ -357,5 +357,5 @@ class Submission:
         if any(array.dtype.kind not in "biuf" for array in values.values()):
             raise ValueError
         numbers = {name: float(number) for name, number in reply.get("numbers", {}).items()}
-        touched = tuple(one_line(name, most=20) for name in reply.get("touched", ())[:9])
-        return Answer(values, numbers, touched, one_line(reply.get("odd", ""), most=100))
+        changed_inputs = tuple(one_line(name, most=20) for name in reply.get("changed_inputs", ())[:9])
+        return Answer(values, numbers, changed_inputs, one_line(reply.get("odd", ""), most=100))

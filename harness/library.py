@@ -16,7 +16,7 @@ import hashlib
 import inspect
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cache
@@ -37,6 +37,7 @@ from simulator.config import Config
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from pandas import DataFrame
 
     from harness.jobs import Carrier
     from harness.run import Job
@@ -154,6 +155,8 @@ def run(
         names = scheme_text(scheme, hash=hash), traffic_text(traffic)
         spec = RunSpec(*names, **fields_of(RunSpec, options))
         job = job_of(without_auto(spec, root.may_be_root()))  # a mistake is found before anything is made
+        if spec.scaling_in_words:
+            tell_user(spec.scaling_in_words)
         folder = Path(out) if out else new_folder(*names)
         require_writable(folder.parent, folder.name)
         # Beside its traffic a guest has some 15 s of its own clock, for building the network and for its end.
@@ -211,6 +214,9 @@ def sweep(
         parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, names, varied, folder, hash)
         if left_out:
             tell_user(f"left out, as they are for a fat-tree whose links all have one rate: {', '.join(left_out)}")
+        planned = [job.spec for part in parts for job in part.jobs]
+        for sentence in dict.fromkeys(spec.scaling_in_words for spec in planned if spec.scaling_in_words):
+            tell_user(sentence)
         done = []
         with carrier_for(job_of(base), jobs, cluster, wanted_time=spec.time) as carrier:
             for part in parts:
@@ -253,6 +259,43 @@ def simulate(scheme: str | type, traffic: str | Flows, *, hash: str | None = Non
             return Simulation(config).run(fill)
     except ValueError as mistake:
         raise UserMistake(str(mistake)) from None
+
+
+def differences(
+    results: Iterable[Run | Result], measure: str | Callable[[Any], float | None] = "bisection_mbps"
+) -> DataFrame:
+    """How each two schemes differ, paired by seed: for each pattern, and in the mean over ``all`` that every seed has.
+
+    The rows are those of `hedera simulate --against` and of a sweep's differences.csv: ``scheme`` minus another, over
+    how many ``trials``, the mean difference, its 95 % interval (Student's; none with fewer than three seeds) and p as
+    Holm's correction leaves it. ``results``: runs or simulations that differ in scheme, traffic and seed alone; runs
+    that are not valid are left out. ``measure``: the name of a result's number, or a function that gives it.
+    """
+    from pandas import DataFrame
+
+    from plots.paired_tests import compare_schemes, difference_rows, pairs_of
+    from plots.stored_sweep import settings_of
+    from record.run import Run
+
+    rows, settings = [], set()
+    for result in results:
+        if isinstance(result, Run):
+            if not result.valid:
+                continue
+            of_result = {"pattern": result.pattern, "trial": result.seed, "scheme": result.scheme}
+            settings.add(repr(settings_of(result)))
+        else:
+            config = result.config
+            of_result = {"pattern": config.traffic, "trial": config.seed, "scheme": config.scheme}
+            settings.add(repr(replace(config, scheme="ecmp", traffic="stride:1", seed=1)))
+        rows.append({**of_result, "value": measure(result) if callable(measure) else getattr(result, measure)})
+    if len(settings) > 1:
+        raise UserMistake("these results differ in more than scheme, traffic and seed")
+    frame = DataFrame(rows)
+    if not rows or frame.scheme.nunique() < 2:
+        raise UserMistake("there are no valid results of two schemes to compare")
+    values = frame.pivot_table("value", ["pattern", "trial"], "scheme")
+    return DataFrame(difference_rows(compare_schemes(values, pairs_of(frame.scheme))))
 
 
 def plot(result: Run | Result | VariedSweep, width: str | float | None = None) -> Figure:

@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from harness.jobs import Carrier, Planned, UnderWay, carry_out
+from harness.jobs import Carrier, Guests, Planned, UnderWay, carry_out
 from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
 from plots import Sweep, load_sweep, short
@@ -260,6 +260,11 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, carrier: Carr
         left = [job for job in jobs if not job.done]
         done = len(jobs) - len(left)
         console.print(f"{len(jobs)} runs, {done} already done. Results: {folder}", highlight=False, soft_wrap=True)
+        if left and isinstance(carrier, Guests):
+            from harness import cost
+
+            words = cost.in_words([job.spec for job in left], carrier.at_once)
+            console.print(escape(words), highlight=False, soft_wrap=True)
         if left:
             counts = (BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn())
             columns = (*counts, TimeElapsedColumn(), TextColumn("{task.description}"))

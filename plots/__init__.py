@@ -1,8 +1,8 @@
 """Figures and pages from stored results. Nothing here runs anything; it reads what is stored below results/.
 
 Who only wants a picture in the house's style, or the runs of a stored sweep, finds that here. Each kind of figure has a
-file of its own: of a sweep (`plots.figure9`, `plots.report`), of flows that end (`plots.completion`), of rates over
-time (`plots.rates`), of several sweeps (`plots.compare_sweeps`).
+file of its own: of a sweep (`plots.figure9`, `plots.report`), of flows that end (`plots.completion_times`), of rates
+over time (`plots.rates`), of several sweeps (`plots.compare_sweeps`).
 """
 
 import logging

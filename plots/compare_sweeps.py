@@ -26,11 +26,11 @@ from markupsafe import escape
 from hedera.schemes import CONTROL
 from plots import figure9, pictures, style
 from plots.export import run_rows
-from plots.paired_tests import Difference, difference, over_patterns
+from plots.local_paths import local_path_remover
+from plots.paired_tests import MeanInterval, mean_interval, over_patterns
 from plots.stored_sweep import Sweep, load_sweep, mixture
 from plots.style import Value, option_name, scheme_order, setting_text, short
 from plots.summary import BAR, FEWEST, by_scheme, csv_text, frame_of, pattern_order, summarise
-from plots.without_places import without_places
 from record.files import write_whole
 
 if TYPE_CHECKING:
@@ -132,6 +132,7 @@ def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
         return None
     shown = {part: swept[part][1] for part, _ in means}
     choices = {option: list(dict.fromkeys(values[option] for values in shown.values())) for option in swept[0][1]}
+    # The option with the most values makes the longest curve, and so the fewest panels.
     along = max(choices, key=lambda option: len(choices[option]))
     panels: dict[str, dict[Value, int]] = {}
     for part, values in shown.items():
@@ -158,13 +159,14 @@ def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     return figure
 
 
-def _panel(ax: Any, series: Mapping[str, Mapping[Value, Difference]], choices: Sequence[Value]) -> None:
+def _panel(ax: Any, series: Mapping[str, Mapping[Value, MeanInterval]], choices: Sequence[Value]) -> None:
     """The points of each scheme, by the value of the option."""
     from matplotlib.transforms import ScaledTranslation
 
     numbers = all(isinstance(value, int | float) and not isinstance(value, bool) for value in choices)
     place = {value: float(value) if numbers else float(i) for i, value in enumerate(choices)}  # type: ignore[arg-type]
     low, high = min(place.values()), max(place.values())
+    # Values such as 1, 10, 100 would crowd at one end of a linear axis.
     if logarithmic := numbers and low > 0 and high / low >= 8:
         ax.set_xscale("log")
         ax.minorticks_off()
@@ -172,10 +174,13 @@ def _panel(ax: Any, series: Mapping[str, Mapping[Value, Difference]], choices: S
     ax.set_xlim(*((low / 1.2, high * 1.2) if logarithmic else (low - room, high + room)))
     ax.set_xticks(list(place.values()), [short(setting_text(value)) for value in choices])
     highest = max(mean.high or mean.mean or 0.0 for means in series.values() for mean in means.values())
+    # An interval of few trials may reach far above 1. It is cut off there, or it would press all points flat.
     ax.set_ylim(0, 1.05 * min(max(1.0, highest), 1.25))
     ax.grid(axis="y")
     ax.axhline(1, color=style.INK, linewidth=0.9, linestyle=style.DASHES, zorder=1.5)
     for number, (scheme, means) in enumerate(series.items()):
+        # Points of several schemes at one value would cover each other. They stand some points of paper apart, whatever
+        # the axis's scale is.
         aside = ScaledTranslation((number - (len(series) - 1) / 2) * _APART / 72, 0, ax.figure.dpi_scale_trans)
         ax.errorbar(
             [place[value] for value in means], [mean.mean for mean in means.values()],
@@ -195,8 +200,8 @@ class Comparison:
 
     ``paired``: a line for each run of a pattern, scheme and seed that have a share in every folder, in the order of
     tables: its ``ratio`` to the control, and ``difference_points`` to the first folder. ``invalid``: trials that are
-    invalid or not judged, by scheme and folder. ``handed_out``: takes this machine's places out of a text
-    (`plots.without_places`).
+    invalid or not judged, by scheme and folder. ``emulators``: what emulated the runs that are compared.
+    ``remove_local_paths``: takes this machine's places out of a text (`plots.local_paths`).
     """
 
     conditions: Mapping[str, Mapping[str, Value]]
@@ -204,7 +209,8 @@ class Comparison:
     invalid: Mapping[tuple[str, str], int]
     alike: Mapping[str, Value]
     notes: tuple[str, ...]
-    handed_out: Callable[[str], str]
+    emulators: tuple[str, ...]
+    remove_local_paths: Callable[[str], str]
 
     def rows(self) -> list[dict[str, Any]]:
         """A row for each scheme and folder: the mean share over ``patterns``, and of the differences the mean, its
@@ -217,7 +223,7 @@ class Comparison:
             patterns = means[(means.scheme == scheme) & (means.folder == folder)].set_index("pattern")
             points = patterns.difference_points.dropna()
             largest = None if points.empty else points.abs().idxmax()
-            mean = difference(None, runs.groupby("seed").difference_points.mean().dropna().tolist())
+            mean = mean_interval(None, runs.groupby("seed").difference_points.mean().dropna().tolist())
             rows.append(
                 {
                     "scheme": scheme,
@@ -250,6 +256,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
     left_out = [f"not run in every folder: {_few(alone)}" for _, alone in (patterns, schemes) if alone]
     rows = rows[rows.pattern.isin(patterns[0]) & rows.scheme.isin([*schemes[0], CONTROL])]
     shares = rows.ratio.notna().groupby([rows[column] for column in (*BAR, "seed")]).transform("sum")
+    # Only where all folders have a valid share of this pattern, scheme and seed is the same experiment compared.
     rows = rows.assign(everywhere=shares == len(sweeps))
     paired = _paired(rows[rows.everywhere & (rows.scheme != CONTROL)], next(iter(sweeps)))
     settings = {name: _settings(sweep, set(paired[BAR].itertuples(index=False))) for name, sweep in sweeps.items()}
@@ -261,8 +268,9 @@ def compare(folders: Sequence[Path]) -> Comparison:
     uncounted = [note for name, sweep in sweeps.items() for note in _notes(name, sweep, rows[rows.folder == name])]
     invalid = (~rows.valid).groupby([rows.scheme, rows.folder]).sum().to_dict()
     notes = tuple(filter(None, [mixed, *left_out, *uncounted]))
-    clean = without_places(run for sweep in sweeps.values() for run in sweep.tries)
-    return Comparison(conditions, paired, invalid, alike, notes, clean)
+    clean = local_path_remover(run for sweep in sweeps.values() for run in sweep.tries)
+    emulators = {run.emulated_by for sweep in sweeps.values() for run in sweep.runs}
+    return Comparison(conditions, paired, invalid, alike, notes, tuple(sorted(emulators)), clean)
 
 
 def _read(folders: Sequence[Path]) -> dict[str, Sweep]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from plots.compare_sweeps import Comparison
-from plots.paired_tests import difference
+from plots.paired_tests import mean_interval
 from plots.pictures import empty, save
 from plots.report import page_templates
 from plots.style import DASHES, INK, MUTED, house_style, image, label, setting_text, short
@@ -37,7 +38,7 @@ def write(comparison: Comparison, out: Path, page: bool) -> list[Path]:
         files = [file for name, figure in made.items() for file in save(figure, out / name)]
     if page:
         files.append(out / PAGE)
-        write_whole(out / PAGE, comparison.handed_out(html(comparison)))  # a page is sent to others
+        write_whole(out / PAGE, comparison.remove_local_paths(html(comparison)))  # a page is sent to others
     return files
 
 
@@ -90,20 +91,22 @@ def bars(comparison: Comparison) -> PrintableFigure:
     paired = comparison.paired
     schemes = list(dict.fromkeys(paired.scheme))
     patterns = pattern_order(paired.pattern)
+    # As wide as its bars need: with many patterns a page's width, beyond which bars become thin instead.
     width_in = min(_MOST_IN, max(5.0, 1.2 + _PATTERN_IN * len(patterns) * max(1.0, len(folders) / 2)))
     figure = empty(width_in, 0.9 + _PANEL_IN * len(schemes))
     fields = figure.subplots(len(schemes), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
-    width = 0.8 / len(folders)
+    width, has_intervals = 0.8 / len(folders), False
     for axes, scheme in zip(fields, schemes, strict=True):
         axes.axhline(1, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
         for number, folder in enumerate(folders):
             runs = paired[(paired.scheme == scheme) & (paired.folder == folder)]
             by_pattern = {pattern: list(group.ratio) for pattern, group in runs.groupby("pattern")}
-            shown = [(place, difference(None, by_pattern[p])) for place, p in enumerate(patterns) if p in by_pattern]
+            shown = [(place, mean_interval(None, by_pattern[p])) for place, p in enumerate(patterns) if p in by_pattern]
             at = [place - 0.4 + (number + 0.5) * width for place, _ in shown]
             shade = _COLOURS[number % len(_COLOURS)]
             axes.bar(at, [mean.mean or 0.0 for _, mean in shown], 0.92 * width, color=shade, label=folder)
             known = [(x, mean) for x, (_, mean) in zip(at, shown, strict=True) if mean.low is not None]
+            has_intervals |= bool(known)
             if known:
                 axes.vlines([x for x, _ in known], [m.low for _, m in known], [m.high for _, m in known], INK, lw=0.9)
         axes.set_title(short(scheme))
@@ -111,7 +114,9 @@ def bars(comparison: Comparison) -> PrintableFigure:
         axes.set_ylabel("share of the control")
     fields[-1].set_xticks(range(len(patterns)), [label(p) for p in patterns], rotation=40, ha="right")
     figure.legend(*fields[0].get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(folders)))
-    figure.suptitle(f"Shares of the control: {', '.join(folders)}", x=0.01, ha="left", fontsize=9, color=MUTED)
+    whisker = "; whisker: 95 % interval of the mean over seeds" if has_intervals else ""
+    heading = fill(f"Mean shares of the control: {', '.join(folders)}{whisker}", round(13 * width_in))
+    figure.suptitle(heading, x=0.01, ha="left", fontsize=9, color=MUTED)
     return figure
 
 

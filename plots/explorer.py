@@ -80,6 +80,8 @@ def mean_rates(flows: Sequence[FlowRecord], times: Sequence[float]) -> Float64:
     rates = np.zeros((len(times) - 1, len(flows)))
     for of_flow, flow in zip(rates.T, flows, strict=True):
         megabits = np.cumsum([0.0, *flow.per_second_mbps])  # received up to the end of each second
+        # Rates are stored by whole seconds since the flow's own start, and rounds come at any time. The cumulated sum
+        # lets a mean be taken between any two moments.
         since = np.array(times) - flow.start
         first, last = np.ceil(since[:-1]), np.floor(since[1:])
         begin, end = np.where(first < last, (first, last), (since[:-1], since[1:]))
@@ -116,6 +118,7 @@ def explorer(sweep: Sweep) -> dict[str, Any]:
 
 
 def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]:
+    # A page carries every run of a sweep, so whatever can be left out or rounded is.
     cut = stages(run) if len(run.flows) <= MAX_FLOWS else ()
     measured = [_round(run.links.get(port)) for port in ports] if run.scheme != CONTROL else []
     streams = [run.ack_streams.get(port, 0.0) for port in ports] if run.scheme != CONTROL and run.ack_streams else []
@@ -128,7 +131,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "verdict": run.verdict,
         "reasons": list(run.reasons),
         "remarks": list(run.remarks),
-        "ways": ways(run),
+        "ways": describe_paths(run),
         "rules": [[rule.rule, rule.passed, rule.measured, _limit(rule), rule.why_not or ""] for rule in run.rules],
         "mbps": _round(run.bisection_mbps),
         "payload": _round(run.payload_mbps),
@@ -149,7 +152,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
     }
 
 
-def _first_paths(run: Run) -> str:
+def _describe_first_paths(run: Run) -> str:
     """By which hash flows got their first paths, and how many of a fat-tree's cores they used, in words; empty where
     nothing is known of either. Flows within a pod meet no core."""
     hash = hash_of_scheme(run.scheme)
@@ -171,12 +174,12 @@ def _first_paths(run: Run) -> str:
     return "; ".join(words)
 
 
-def ways(run: Run) -> str:
+def describe_paths(run: Run) -> str:
     """What is known of a run's paths, there and back, in words."""
-    return "; ".join(filter(None, [_first_paths(run), _ways_back(run)]))
+    return "; ".join(filter(None, [_describe_first_paths(run), _describe_acknowledgements(run)]))
 
 
-def _ways_back(run: Run) -> str:
+def _describe_acknowledgements(run: Run) -> str:
     """How acknowledgements went back, and how many flows' a link between switches carried at most, in words; empty
     where no path of theirs is known."""
     tree = tree_of([run])
@@ -204,6 +207,7 @@ def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[An
         flows.append([flow.src, flow.dst, changes])
     if tree is not None:
         every = [(src, dst, change) for src, dst, changes in flows for change in changes]
+        # A file may have been edited by hand. What this fat-tree does not have is not drawn, and the rest is.
         known = [path for path in every if max(path[:2]) < tree.num_hosts and path[2][1] < tree.num_cores]
         ends = np.array([(src, dst, change[1]) for src, dst, change in known], np.int64).reshape(-1, 3)
         for (_, _, change), links in zip(known, path_links(tree, *ends.T).tolist(), strict=True):
@@ -269,6 +273,7 @@ def _line(nodes: Mapping[str, Node], source: str, target: str, apart: float) -> 
     x1, y1 = a.x + _spread(a, b.x - a.x), a.y + down * a.height
     x2, y2 = b.x + _spread(b, a.x - b.x), b.y - down * b.height
     length = math.hypot(x2 - x1, y2 - y1)
+    # The two directions of a cable run beside each other, as cars do: each keeps to its own right.
     dx, dy = -(y2 - y1) / length * apart / 2, (x2 - x1) / length * apart / 2
     return round(x1 + dx, 1), round(y1 + dy, 1), round(x2 + dx, 1), round(y2 + dy, 1)
 

@@ -1,5 +1,5 @@
 """A sweep as tables for any program: a row per run, a row per flow; and its published form. Neither names a place of
-the machine that made it (`plots.without_places`)."""
+the machine that made it (`plots.local_paths`)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from plots import paired_tests, summary
+from plots.local_paths import local_path_remover
 from plots.published import published_share
 from plots.rates import traced
 from plots.stored_sweep import Sweep, load_sweep
 from plots.summary import as_csv, published_k
-from plots.without_places import without_places
 from record.files import find_files, write_whole
 from record.run import ARCHIVE, CONNECTIONS, MAX_BYTES, QUEUES, FlowRecord, Run, decode, pack
 from traffic.user_files import read_regular
@@ -45,7 +45,7 @@ def export(folder: Path, to: Path) -> list[Path]:
         tables[name] = as_csv(
             concat(read_csv(each / name).assign(run=str(each.relative_to(folder))) for each in folders)
         )
-    clean = without_places(sweep.tries)
+    clean = local_path_remover(sweep.tries)
     return _write(to, {name: clean(text) for name, text in tables.items()})
 
 
@@ -61,8 +61,10 @@ def keep(folder: Path, to: Path) -> list[Path]:
         settings = read_regular(folder / SETTINGS, MAX_BYTES)
     except ValueError as reason:
         raise ValueError(f"{folder / SETTINGS} {reason}") from None
+    # The runs are kept as they are in their files, unreadable ones and repeated tries included: whoever doubts a bar
+    # finds all that was measured.
     contents = {str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}
-    clean = without_places(_decoded(contents.values()))
+    clean = local_path_remover(_decoded(contents.values()))
     documents = {clean(name): clean(content.decode()).encode() for name, content in contents.items()}
     tables = {
         "summary.csv": summary.csv_text,
@@ -136,5 +138,6 @@ def _csv(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...] | None = No
     a cell have blanks between them."""
     from pandas import DataFrame
 
+    # Frames would make 1.0 of a whole number in a column with gaps; as objects, cells stay what they are.
     cells = ({k: " ".join(map(str, v)) if isinstance(v, tuple) else v for k, v in row.items()} for row in rows)
     return as_csv(DataFrame(cells, columns=columns, dtype=object))

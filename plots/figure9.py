@@ -31,7 +31,7 @@ from plots.pictures import empty, save
 from plots.published import MAYBE_PUBLISHED_ECMP, everything, families, family, published_bars
 from plots.stored_sweep import Sweep
 from plots.style import DASHES, EXPECTED_ORDER, INK, INVALID, MUTED, colour, house_style, label, rounded, short
-from plots.summary import ENOUGH, FEWEST, Summary, frame_of, in_all_trials, summarise, whiskers
+from plots.summary import FEWEST, Summary, frame_of, in_all_trials, summarise, whiskers
 from record.published import CAPACITY_MBPS
 from record.run import Run
 from topos.wire import payload_share
@@ -89,15 +89,19 @@ def figures(sweep: Sweep) -> list[PrintableFigure]:
 
 def conditions(runs: Sequence[Run]) -> str:
     """What the runs of a picture were, and what its bars and whiskers are."""
-    spec = runs[0].spec
     trials = len({run.trial for run in runs})
-    whisker = "5th to 95th percentile" if trials >= ENOUGH else "95 % interval of the mean"
     bars = "one trial" if trials == 1 else f"bar: median of {trials} trials"
-    bars += f", whisker: {whisker}" if trials >= FEWEST else ""
+    bars += ", whisker: 95 % interval of the mean" if trials >= FEWEST else ""
+    return f"{network_and_time(runs)}; {bars}"
+
+
+def network_and_time(runs: Sequence[Run]) -> str:
+    """The network of these runs, their links' rate, and how long each lasts."""
+    spec = runs[0].spec
     time = " of virtual time" if spec.time == "virtual" else ""
     network = f"k={spec.k}" if spec.topology is None else spec.topology.rpartition("/")[2]
     network += f", {spec.oversubscribe:g}:1 oversubscribed" if spec.oversubscribe else ""
-    return f"{network}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s{time} per run; {bars}"
+    return f"{network}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s{time} per run"
 
 
 def _bars(ax: Axes, series: Series, places: Mapping[str, float], width: float) -> None:
@@ -130,6 +134,8 @@ def by_family(sweep: Sweep) -> PrintableFigure:
 
     summary = summarise(sweep)
     groups = [group for group in families(summary) if group.means] + [everything(summary)]
+    # The published picture has one static scheme, ECMP. Which of ours it is like is open (docs/ecmp.md), so the two
+    # candidates are shown, and the other static schemes are in the picture by pattern alone.
     left_out = {scheme for scheme in EXPECTED_ORDER if not scheme.startswith("hedera-")}.difference(_HELD_AGAINST)
     static = [scheme for scheme in _HELD_AGAINST if scheme in summary.schemes]
     schemes = [*static, *(scheme for scheme in summary.schemes if scheme not in left_out.union(static))]
@@ -145,6 +151,8 @@ def by_family(sweep: Sweep) -> PrintableFigure:
     ax.grid(axis="y")
     ax.axhline(1, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
     ax.axvspan(len(groups) - 1.5, len(groups) - 0.5, color="#f2f2f2", linewidth=0, zorder=0)
+    # Each scheme has two slots, ours and the published one, so that the same colour stands side by side. Where nothing
+    # is published the second slot stays empty, and groups stay aligned.
     width, ends = 0.84 / (2 * len(schemes)), _whiskers(sweep)
     for number, scheme in enumerate(schemes):
         means = {group.name: group.means[scheme] for group in groups if scheme in group.means}
@@ -175,6 +183,8 @@ def _whiskers(sweep: Sweep) -> dict[tuple[str, str], tuple[float, float]]:
     rows = tries[tries.counts]
     rows = concat([rows.assign(family=rows.pattern.map(family)), rows.assign(family="all")])
     groups = rows.set_index(["pattern", "trial"]).groupby(["family", "scheme"]).ratio
+    # The whisker is of the mean over patterns, so the mean is taken within each trial before trials are compared:
+    # patterns of one trial share its seed.
     shares = groups.apply(lambda ratio: in_all_trials(ratio).mean())
     ends = whiskers(shares.groupby(["family", "scheme"])).dropna()
     return {group: (low, high) for group, low, high in ends.itertuples(name=None)}
@@ -228,6 +238,8 @@ def _chart(summary: Summary, measure: str, whole: float) -> Chart:
             numbers = published_bars(pattern, summary.k)
             if scheme in numbers:
                 of = numbers[CONTROL] if measure == "ratio" else _PUBLISHED_PAYLOAD_MBPS
+                # In Mb/s the published bar is scaled to our links, by what full links carry in payload: the height of
+                # the dashed line is the same fact in both networks.
                 height = whole * numbers[scheme] / of
                 theirs[pattern] = Spread(height, height, height)
         series.append(Series(scheme, False, ours))
@@ -237,6 +249,8 @@ def _chart(summary: Summary, measure: str, whole: float) -> Chart:
 
 
 def _half(fields: Sequence[Axes], summary: Summary, chart: Chart, per_row: int) -> None:
+    # A published bar is never cut off. A whisker of few trials may be very long: it is cut at 1.2 of the line, or all
+    # bars would be flat.
     highest = chart.whole
     for series in chart.series:
         most = math.inf if series.published else 1.2 * chart.whole
@@ -268,6 +282,8 @@ def _without_number(
 ) -> None:
     """In the place of a scheme's bars: what is drawn where there is no valid trial, or nothing was run; and a cross
     above bars of which some trials do not count."""
+    # A bar without a valid trial must not look like a low rate, nor like one that was not run: both would be read as a
+    # result. So an outline up to the dashed line says that there was a run and that its height is unknown.
     top, scheme = ax.get_ylim()[1], series.scheme
     bars = {pattern: bar for pattern in places if (bar := summary.bars.get((pattern, scheme)))}
     not_run = [x for pattern, x in places.items() if pattern not in bars]

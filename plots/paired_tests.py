@@ -18,20 +18,25 @@ does not survive the correction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from rich.markup import escape
 
 from hedera.schemes import CONTROL
 from plots.published import published_share
 from plots.stored_sweep import Sweep
-from plots.style import EXPECTED_ORDER, scheme_order
+from plots.style import EXPECTED_ORDER, rounded, scheme_order
 from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, in_all_trials, pattern_order
+from record.output import plain_table
 from traffic.flowfile import file_of_own
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 LEVEL = 0.05
 SUPPORTED, ALONE, UNSUPPORTED, SILENT = "supported", "alone", "not supported", "nothing can be said"
@@ -50,10 +55,12 @@ BASES = ("ecmp", "spanning-tree", "hedera-sa")
 
 
 @dataclass(frozen=True)
-class Difference:
-    """First scheme minus second under one pattern (None: all patterns), in Mb/s over the paired valid trials.
+class MeanInterval:
+    """The mean of some values, of which each trial gives one, and Student's 95 % interval of that mean.
 
-    ``low``, ``high``, ``p`` and ``adjusted`` (Holm's p) are None when there are fewer than FEWEST pairs.
+    In a `Pair` the values are differences within a trial, first scheme minus second, in Mb/s, under one ``pattern``
+    (None: over all patterns). ``pairs``: how many values there are. ``low``, ``high``, ``p`` (of a mean of zero) and
+    ``adjusted`` (Holm's p) are None where there are fewer than FEWEST.
     """
 
     pattern: str | None
@@ -79,8 +86,8 @@ class Pair:
 
     first: str
     second: str
-    patterns: tuple[Difference, ...]
-    overall: Difference
+    patterns: tuple[MeanInterval, ...]
+    overall: MeanInterval
     common: int
 
 
@@ -157,11 +164,12 @@ def comparisons_of_interest(compared: Iterable[Pair]) -> list[Pair]:
     schemes beside BASE, else all; never the control, which does not compete."""
     pairs = [pair for pair in compared if pair.first != CONTROL and pair.patterns]
     order = rivals(scheme_order(pair.second for pair in pairs))
+    # Who brings a scheduler asks how it stands beside ECMP and Hedera. All pairs of seven schemes would be 21 tables.
     with_rivals = [pair for rival in order for pair in pairs if is_own(pair.first) and pair.second == rival]
     return with_rivals or [pair for pair in pairs if pair.second == BASE] or pairs
 
 
-def _certain(rows: Sequence[Difference]) -> tuple[int, int, int]:
+def _certain(rows: Sequence[MeanInterval]) -> tuple[int, int, int]:
     """In how many patterns the difference is supported, above and below zero, and how many were tested."""
     means = [row.mean or 0.0 for row in rows if row.verdict == SUPPORTED]
     return sum(mean > 0 for mean in means), sum(mean < 0 for mean in means), sum(row.p is not None for row in rows)
@@ -193,51 +201,96 @@ def compare_all(sweep: Sweep, over: str = VALID) -> tuple[Pair, ...]:
     frame = frame_of(sweep)
     if over == VALID:
         frame = frame[frame.counts & frame.valid]
+    # Of all tries a trial may have several. Their median makes one value of them: tries of one seed have the same flows
+    # on the same paths, and so are no repetitions.
     rates = frame.pivot_table("mbps", ["pattern", "trial"], "scheme", aggfunc="median")
-    order = first_to_last(run.scheme for run in sweep.runs)
-    compared = [_compare(rates, first, second) for first, second in combinations(order, 2)]
+    return compare_schemes(rates, pairs_of(run.scheme for run in sweep.runs))
+
+
+def pairs_of(schemes: Iterable[str]) -> list[tuple[str, str]]:
+    """Every two of the schemes, in the order of `first_to_last`."""
+    return list(combinations(first_to_last(schemes), 2))
+
+
+def compare_schemes(values: Any, pairs: Iterable[tuple[str, str]]) -> tuple[Pair, ...]:
+    """These pairs of schemes, the first minus the second. ``values``: a frame of what was measured, with a row for each
+    (pattern, trial) and a column for each scheme."""
+    compared = [_compare(values, first, second) for first, second in pairs]
+    # Within a pair of schemes the tests are its patterns; the comparisons over all patterns are another family of
+    # tests, one for each pair.
     overall = holm([pair.overall for pair in compared])
     return tuple(replace(pair, overall=row) for pair, row in zip(compared, overall, strict=True))
 
 
+def difference_rows(pairs: Iterable[Pair], *, patterns: bool = True, **labels: Any) -> list[dict[str, Any]]:
+    """Of each pair of schemes a row for each pattern, if these are wanted, and one over ``all`` patterns that every
+    trial has: the mean difference, its 95 % interval (None: fewer than FEWEST trials) and p as Holm's correction leaves
+    it. ``labels``: columns before these."""
+    rows = []
+    for pair in pairs:
+        for row in (*pair.patterns, pair.overall) if patterns else (pair.overall,):
+            names = {"scheme": pair.first, "minus": pair.second}
+            pattern = {"pattern": row.pattern or "all"} if patterns else {}
+            numbers = {"difference": row.mean, "from": row.low, "to": row.high, "holm_p": row.adjusted}
+            rows.append({**labels, **names, **pattern, "trials": row.pairs, **numbers})
+    return rows
+
+
+def difference_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
+    """For a terminal: `difference_rows`."""
+    words = sum(isinstance(value, str) for value in rows[0].values())
+    table = plain_table(title, *(name.replace("_", " ") for name in rows[0]), left=words)
+    for row in rows:
+        table.add_row(*(escape(_cell(value)) for value in row.values()))
+    return table
+
+
+def _cell(value: float | str | None) -> str:
+    return "" if value is None else rounded(value) if isinstance(value, float) else str(value)
+
+
 def _compare(rates: Any, first: str, second: str) -> Pair:
     if not {first, second} <= set(rates.columns):
-        return Pair(first, second, (), difference(None, []), 0)
+        return Pair(first, second, (), mean_interval(None, []), 0)
     differences = (rates[first] - rates[second]).dropna()
     by_trial = differences.unstack("trial")
-    rows = [difference(p, by_trial.loc[p].dropna().tolist()) for p in pattern_order(by_trial.index)]
+    rows = [mean_interval(p, by_trial.loc[p].dropna().tolist()) for p in pattern_order(by_trial.index)]
     overall, common = over_patterns(differences)
     return Pair(first, second, tuple(holm(rows)), overall, common)
 
 
-def over_patterns(values: Any) -> tuple[Difference, int]:
+def over_patterns(values: Any) -> tuple[MeanInterval, int]:
     """The mean, within each trial and then over trials, of a series by pattern and trial, over the patterns that all
     trials have; and the number of these."""
+    # A pattern that lacks a trial would shift that trial's mean by its own level, which says nothing of the scheme.
     common = in_all_trials(values)
-    return difference(None, common.mean().dropna().tolist()), len(common)
+    return mean_interval(None, common.mean().dropna().tolist()), len(common)
 
 
-def difference(pattern: str | None, differences: Sequence[float]) -> Difference:
-    """Student's interval of paired differences; the adjusted p equals p until `holm` raises it."""
+def mean_interval(pattern: str | None, differences: Sequence[float]) -> MeanInterval:
+    """The mean of values or of paired differences, with Student's interval; the adjusted p equals p until `holm` raises
+    it."""
     n = len(differences)
     mean = float(np.mean(differences)) if n else None
     if n < FEWEST or mean is None:
-        return Difference(pattern, n, mean)
+        return MeanInterval(pattern, n, mean)
     if np.ptp(differences) == 0:  # no spread: certain, unless all are zero
         p = float(mean == 0)
-        return Difference(pattern, n, mean, mean, mean, p, p)
+        return MeanInterval(pattern, n, mean, mean, mean, p, p)
     from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
 
     error = np.std(differences, ddof=1) / np.sqrt(n)
     p = float(2 * stdtr(n - 1, -abs(mean) / error))
     half = float(stdtrit(n - 1, 1 - LEVEL / 2) * error)
-    return Difference(pattern, n, mean, mean - half, mean + half, p, p)
+    return MeanInterval(pattern, n, mean, mean - half, mean + half, p, p)
 
 
-def holm(rows: Sequence[Difference]) -> list[Difference]:
+def holm(rows: Sequence[MeanInterval]) -> list[MeanInterval]:
     """The rows with p adjusted for their number (Holm 1979); rows without a p stay as they are."""
     tested = sorted((row.p, i) for i, row in enumerate(rows) if row.p is not None)
     adjusted = list(rows)
+    # Holm: the smallest p counts as many times as there are tests, the next one time less, and so on. No adjusted p is
+    # below one of a smaller p.
     largest = 0.0
     for rank, (p, i) in enumerate(tested):
         largest = max(largest, min(1.0, (len(tested) - rank) * p))

@@ -32,7 +32,9 @@ def save(figure: PrintableFigure, path: Path, formats: Iterable[str] = ("png",))
     files = files_written(path, formats)
     for file, suffix in zip(files, formats, strict=True):
         write_whole(file, figure.content(suffix))
-        figure.set_layout_engine("none")  # it is laid out
+        # It is laid out by now. A second time would take as long, and might move something by a fraction of a point, so
+        # that PNG and SVG of one picture differ.
+        figure.set_layout_engine("none")
     return files
 
 

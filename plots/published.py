@@ -72,6 +72,7 @@ def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) 
     shares = [(p, our_share(summary, p, scheme), published_share(p, scheme, summary.k)) for p in patterns]
     rows = DataFrame(shares, columns=["pattern", "ours", "published"]).astype({"ours": float, "published": float})
     rows = rows.dropna().assign(difference=lambda both: both.ours - both.published)
+    # Two points always lie on a line, and constant values have no correlation at all.
     vary = len(rows) >= FEWEST_FOR_CORRELATION and np.ptp(rows.ours) > 0 and np.ptp(rows.published) > 0
     correlation = float(np.corrcoef(rows.ours, rows.published)[0, 1]) if vary else None
     means = float(rows.difference.mean()), float(rows.difference.abs().mean())
@@ -129,6 +130,8 @@ def _family(summary: Summary, name: str, patterns: Sequence[str]) -> Family:
             all_tries[scheme] = float(tried.mean())
         if ours.empty or scheme == CONTROL:
             continue
+        # A published mean stands beside ours only if it is over the same patterns: means over different ones would
+        # differ by the patterns' own levels.
         both = match(summary, scheme, patterns)
         complete = len(both.rows) == len(ours)
         means[scheme] = {

@@ -49,6 +49,8 @@ def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
     files: dict[tuple[str, int], Path] = {}
     to_draw: dict[Path, list[Run]] = {}
     formats_asked = pictures().asked
+    # A layout for so many panels is made once and filled again and again. A picture for print is laid out anew instead,
+    # and would spoil it.
     laid_out = None if formats_asked else cache(_panels)
     for (pattern, trial), runs in sorted(members.items()):
         name = re.sub(r"[^A-Za-z0-9.,_-]+", "_", pattern).strip("_.")[:200] or "pattern"
@@ -79,6 +81,7 @@ def figure(runs: Sequence[Run], laid_out: PanelMaker | None = None) -> Printable
     order = scheme_order(run.scheme for run in runs)
     shown = [run for run in runs if run is not control or not run.valid] or list(runs)
     shown.sort(key=lambda run: (order.index(run.scheme), run.trial))
+    # One scale for all panels, so that heights can be compared across them.
     ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in runs)
     end = max(max((run.window_s[1], *run.rates.t)) for run in runs)
     drawing, panels = (laid_out or _panels)(len(shown))
@@ -132,6 +135,7 @@ def _panels(count: int) -> tuple[PrintableFigure, list[Axes]]:
 
 
 def _panel(ax: Axes, run: Run, control: Run | None) -> None:
+    # The panel may have been filled before (`sheets`).
     for before in (*ax.lines, *ax.patches, *ax.collections, *ax.texts):
         before.remove()
     ax.set_facecolor("white" if run.valid else "#fdf1f2")
@@ -242,6 +246,7 @@ def draw_trace(folder: Path, run: Run, path: Path | None = None) -> Path:
         drawing = empty(7.5, 7)
         waiting, round_trip, window = drawing.subplots(3, sharex=True)
         times = connections.t.drop_duplicates()
+        # A trace has lines only of ports where something waited: at all other looks nothing did.
         packets = queues.pivot(index="t", columns="port", values="bytes").reindex(times).fillna(0.0) / run.spec.mtu
         for port in packets.mean().nlargest(FULLEST).index:
             waiting.plot(packets.index, packets[port], linewidth=1, label=port)

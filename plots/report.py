@@ -19,15 +19,16 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hedera.schemes import CONTROL
-from plots import completion, explorer, figure9, paired_tests, published, rates, summary
+from plots import completion_times, explorer, figure9, paired_tests, published, rates, summary
+from plots.local_paths import local_path_remover
 from plots.pictures import files_written
 from plots.stored_sweep import Sweep, settings_of
-from plots.style import colour, house_style, image, label, option_name, scheme_order, setting_text, short
+from plots.style import colour, house_style, image, label, option_name, scheme_order, seeds_text, setting_text, short
 from plots.summary import FEWEST, WINDOWS, summarise
-from plots.without_places import without_places
 from record.completion_times import CLASSES
 from record.files import write_whole
 from record.options import Pictures, drawing, pictures
+from record.output import write_latex
 from record.run import Fact, Run
 
 FOLDER = "figures"
@@ -36,8 +37,6 @@ PRINT = "print"
 PAGE = "report.html"
 RELOADED_AFTER_S = 15
 """The page of a sweep that goes on loads itself again so often."""
-FEW_SEEDS = 10
-"""So many seeds are listed one by one."""
 PARTS = ("polled", "compute", "install", "total")
 """The parts of a scheduling round's time."""
 QUANTILES = {"low": 5, "median": 50, "high": 95, "maximum": 100}
@@ -52,18 +51,42 @@ def write_all(sweep: Sweep) -> list[Path]:
     by families (`plots.figure9`); `summary.csv`; `differences.csv`, paired tests between schemes; `completion.csv` and
     `.png` for flows that arrive and end; `rates/PATTERN-trial-N.svg` for each trial; `trace.svg` beside each run with
     traces. Without runs there is the page alone, which says so. The pictures once more in ``figures/print``, where a
-    format or a width was asked for: the page keeps its own.
+    format or a width was asked for, and the tables as LaTeX: the page keeps its own. These come first then.
     """
+    # The page and its pictures stay as they are on a screen, whatever was asked for print.
     with drawing(Pictures()):
         files = _write_all(sweep)
-    return [*files[:-1], *(_for_print(sweep) if sweep.runs and pictures().asked else ()), files[-1]]
+    wanted = pictures()
+    printed = _for_print(sweep) if sweep.runs and wanted.asked else []
+    if sweep.runs and wanted.latex:
+        printed.append(_write_tables(sweep, sweep.folder / FOLDER / PRINT / "summary.tex"))
+    return [*printed, *files]
+
+
+def _write_tables(sweep: Sweep, path: Path) -> Path:
+    """The bars, and how schemes differ over all patterns, as LaTeX, without places of this machine."""
+    clean = local_path_remover(sweep.tries)
+    _, bars = summary.table(sweep)
+    compared = paired_tests.compare_all(sweep)
+    pairs = paired_tests.comparisons_of_interest(compared)
+    tables = [bars]
+    if pairs:
+        rows = paired_tests.difference_rows(pairs, patterns=False)
+        title = "Differences in Mb/s on the wire over all patterns, paired by seed, with 95 % intervals"
+        tables.append(paired_tests.difference_table(title, rows))
+    runs = sweep.runs
+    emulators = ", ".join(sorted({run.emulated_by for run in runs}))
+    made = f"{figure9.network_and_time(runs)}, seeds {seeds_text(run.seed for run in runs)}, emulator {emulators}."
+    write_latex(path, tables, made)
+    write_whole(path, clean(path.read_text(encoding="utf-8")))
+    return path
 
 
 def _for_print(sweep: Sweep) -> list[Path]:
     out = sweep.folder / FOLDER / PRINT
     files = figure9.draw(sweep, out / "figure9")
     if any(run.valid and run.completion for run in sweep.runs):
-        files += completion.draw(sweep.runs, out / "completion.png")
+        files += completion_times.draw(sweep.runs, out / "completion.png")
     for place, run in rates.traced(sweep):
         trace = out / "-".join([*place.relative_to(sweep.folder).parts, "trace.svg"])
         rates.draw_trace(place, run, trace)
@@ -81,12 +104,12 @@ def _write_all(sweep: Sweep) -> list[Path]:
     charts = [file.read_bytes() for file in files if file.suffix == ".svg"]
     tables = {"summary.csv": summary.csv_text(sweep), "differences.csv": paired_tests.csv_text(sweep)}
     if any(run.valid and run.completion for run in sweep.runs):
-        tables["completion.csv"] = completion.csv_text(sweep)
+        tables["completion.csv"] = completion_times.csv_text(sweep)
     for name, text in tables.items():
         write_whole(out / name, text)
         files.append(out / name)
     if "completion.csv" in tables:
-        files += completion.draw(sweep.runs, out / "completion.png")
+        files += completion_times.draw(sweep.runs, out / "completion.png")
     files += (rates.draw_trace(place, run) for place, run in rates.traced(sweep))
     return [*files, *rates.sheets(sweep, out / "rates").values(), write_page(sweep, charts)]
 
@@ -98,8 +121,10 @@ def write_page(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = Fa
         context = _context(sweep, charts)
     context["reload_s"] = RELOADED_AFTER_S if unfinished else None
     page = sweep.folder / PAGE
+    # The same runs give the same page, byte for byte, which tests and readers of a repository rely on: there is no date
+    # of its making in it.
     text = page_templates().get_template("report.html").render(context)
-    write_whole(page, without_places(sweep.tries)(text))  # a page is sent to others
+    write_whole(page, local_path_remover(sweep.tries)(text))  # a page is sent to others
     return page
 
 
@@ -118,7 +143,7 @@ def page_templates() -> Environment:
         "signed": lambda value: f"{value:+.1f}".replace("-", "\u2212"),
         "short": short,
         "label": label,
-        "ways": explorer.ways,
+        "describe_paths": explorer.describe_paths,
         "ms": lambda value: f"{value:.3g}\u202fms",
         "p": lambda value: "< 0.001" if value < 0.001 else f"{value:.3f}",
     }
@@ -220,7 +245,7 @@ def _differences(sweep: Sweep) -> dict[str, Any]:
 
 
 def _completion(sweep: Sweep) -> dict[str, Any]:
-    rows = [row for row in completion.rows(sweep) if row["over"] == paired_tests.VALID or row["left_out"]]
+    rows = [row for row in completion_times.rows(sweep) if row["over"] == paired_tests.VALID or row["left_out"]]
     by_pattern = [(pattern, list(members)) for pattern, members in groupby(rows, itemgetter("pattern"))]
     return {"completion": by_pattern, "size_classes": CLASSES}
 
@@ -259,8 +284,7 @@ def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
     them, of which results may differ."""
     a, b = runs[0].window_s
     named = [(option_name(name), setting_text(value)) for name, value in settings_of(runs[0]).items()]
-    seeds = sorted({run.seed for run in runs})
-    listed = ", ".join(map(str, seeds)) if len(seeds) <= FEW_SEEDS else f"{seeds[0]} to {seeds[-1]} ({len(seeds)})"
+    listed = seeds_text(run.seed for run in runs)
     emulators = ", ".join(sorted({run.emulated_by for run in runs}))
     return [
         *named, ("seeds", listed), ("measured window", f"second {a:.3g} to {b:.3g}"), ("emulator", emulators),
@@ -292,6 +316,7 @@ def validity(runs: Sequence[Run], schemes: Sequence[str]) -> list[dict[str, Any]
     rows = []
     for scheme in schemes:
         of_scheme = [run for run in runs if run.scheme == scheme]
+        # A machine that is too slow shows in both: rates stay below what the paths allow, and no processor is idle.
         fair = [run.bisection_mbps / run.maxmin_mbps for run in of_scheme if run.bisection_mbps and run.maxmin_mbps]
         idle = [min(run.cpu.idle_percent) / 100 for run in of_scheme if run.cpu.idle_percent]
         row = {"scheme": scheme, "valid": sum(run.valid for run in of_scheme), "runs": len(of_scheme)}

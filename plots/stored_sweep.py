@@ -94,6 +94,8 @@ def load_sweep(folder: str | Path) -> Sweep:
     for left_out in _with_other_settings(runs):
         skipped.append(left_out)
         del runs[left_out.path]
+    # Tries are taken before the replaced ones go, since numbers over all of them tell whether leaving some out changed
+    # the result.
     tries = tuple(runs.values())
     for left_out in _replaced(runs):
         skipped.append(left_out)
@@ -106,6 +108,7 @@ def _with_other_settings(runs: Mapping[Path, Run]) -> list[Skipped]:
     settings = {
         path: frozenset((name, str(value)) for name, value in settings_of(run).items()) for path, run in runs.items()
     }
+    # Most runs decide: a folder into which one run of another rate was copied still draws its sweep, and names the one.
     usual = max(Counter(settings.values()).items(), key=lambda pair: pair[1], default=(frozenset(), 0))[0]
     reason = "has other settings than most runs here: "
     return [

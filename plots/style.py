@@ -67,6 +67,8 @@ DASHES = (0, (5, 3))
 """The dashes of the line for the most that is possible: the capacity, or the control."""
 MUTED = "#6b6b6b"
 
+FEW_SEEDS = 10
+"""So many seeds are listed one by one."""
 _LONGEST_LABEL = 30
 _OTHER = ("#882255", "#94b83a", "#bfa37a", "#0b4d2c")  # schemes added later, in the order of their names
 _DARKER = (0.85, 0.72, 0.6, 0.48)
@@ -124,6 +126,7 @@ def colours(schemes: Iterable[str]) -> dict[str, str]:
     there are others left."""
     chosen: dict[str, str] = {}
     for scheme in scheme_order(schemes):
+        # The colour by name is the same in every picture, so it is kept where it is free.
         free = [other for other in _OTHER if other not in chosen.values()]
         own = colour(scheme)
         chosen[scheme] = free[0] if own in chosen.values() and own in _OTHER and free else own
@@ -156,6 +159,14 @@ def option_name(setting: str) -> str:
 def rounded(value: float, digits: int = 4) -> str:
     """So many digits, and from 1,000 on all before the point."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+
+
+def seeds_text(seeds: Iterable[int]) -> str:
+    """Seeds in words: one by one, or from the first to the last where there are many."""
+    ordered = sorted(set(seeds))
+    if len(ordered) <= FEW_SEEDS:
+        return ", ".join(map(str, ordered))
+    return f"{ordered[0]} to {ordered[-1]} ({len(ordered)})"
 
 
 def setting_text(value: Value) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from plots.style import rounded, scheme_order, short
 from record.published import FIGURE_9
 from record.run import Run, mean_over
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 BAR = ["pattern", "scheme"]
 SWEEPS_KEPT = 4
 """Tables, figures and page are made of the same bars, which are computed once for each of the last sweeps."""
@@ -30,9 +33,9 @@ WINDOWS = {
     "before_median_ratio": "before the failure",
     "after_median_ratio": "after it",
 }
-FEWEST, ENOUGH = 3, 10
-"""From the first number of trials on there is an interval: with two trials t is 12.7, and the interval depends on
-normality alone. From the second on, percentiles of the trials say more."""
+FEWEST = 3
+"""From so many trials on there is an interval: with two trials t is 12.7, and the interval depends on normality
+alone."""
 COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials", "median_mbps", "p5_mbps", "p95_mbps",
     "median_ratio", "p5_ratio", "p95_ratio", "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",
@@ -73,9 +76,11 @@ def summarise(sweep: Sweep) -> Summary:
         raise ValueError("there is no run to summarise")
     tries = frame_of(sweep)
     counted = tries[tries.counts]
+    # The runs of a sweep have one network, so all of them agree on these two, unless a file was edited by hand.
     capacity = max(run.capacity_mbps for run in sweep.runs)
     payload = max(run.payload_capacity_mbps for run in sweep.runs)
     bars = _bars(tries).assign(capacity_mbps=capacity, payload_capacity_mbps=payload)
+    # Trials of a bar mostly fail for the same reason, which its line then has once.
     bad = counted[~counted.valid].explode("reasons").dropna(subset="reasons")
     reasons = bad.groupby(BAR).reasons.agg(lambda group: "; ".join(group.unique()))
     bars["reasons"] = reasons.reindex(bars.index).fillna("")
@@ -124,22 +129,24 @@ def _bars(tries: Any) -> Any:
         },
         index=verdicts.index,
     ).join(ends)
+    # "Invalid" would blame the machine where a run was only too short for the rules of speed; it is said of a bar as
+    # soon as one of its trials broke a rule.
     only_short = (bars.not_judged_trials > 0) & (bars.invalid_trials == 0)
     return bars.assign(no_bar_text=np.where(only_short, "NOT JUDGED", "INVALID"))
 
 
 def whiskers(values: Any) -> Any:
-    """The ends ``low`` and ``high`` of the whisker of each group of a grouped series of trials' values: the 5th and
-    95th percentile of ENOUGH trials or more; of fewer Student's 95 % interval of their mean, since three trials have no
-    5th percentile; none of fewer than FEWEST."""
+    """The ends ``low`` and ``high`` of the whisker of each group of a grouped series of trials' values: Student's 95 %
+    interval of their mean; none of fewer than FEWEST trials."""
     from pandas import DataFrame
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
+    # A whisker means the same for any number of trials, and the same as in tables of differences and in pictures of
+    # options: how well the mean is known. Percentiles of trials would say how much they scatter, and three trials have
+    # no 5th percentile. summary.csv has both (p5, p95).
     number, mean = values.count(), values.mean()
     half = (stdtrit(number - 1, 0.975) * values.sem()).where(number >= FEWEST)
-    few = number < ENOUGH
-    low, high = (mean - half).where(few, values.quantile(0.05)), (mean + half).where(few, values.quantile(0.95))
-    return DataFrame({"low": low, "high": high})
+    return DataFrame({"low": mean - half, "high": mean + half})
 
 
 @lru_cache(SWEEPS_KEPT)
@@ -165,6 +172,8 @@ def frame_of(sweep: Sweep) -> Any:
         )
     frame = DataFrame(rows).astype(dict.fromkeys(["mbps", "payload_mbps", "control_mbps", *WINDOWS], float))
     frame["ratio"] = frame.mbps / frame.control_mbps.where(frame.control_mbps > 0)
+    # Over all tries there may be several of the control in a trial, some of them invalid. Their median is taken, so
+    # that no single one decides about a whole trial.
     controls = frame[(frame.scheme == CONTROL) & (frame.mbps > 0)].groupby(["pattern", "trial"]).mbps.median()
     frame["all_ratio"] = frame.mbps / frame.join(controls.rename("of_tries"), on=["pattern", "trial"]).of_tries
     return frame
@@ -211,6 +220,7 @@ def pattern_order(patterns: Iterable[str]) -> list[str]:
 
     def key(pattern: str) -> tuple[int, list[tuple[int, str]]]:
         name = short(pattern)
+        # As text, stride10 would come before stride2. More than 18 digits are no number that a pattern means.
         parts = [(int(part), "") if i % 2 else (0, part) for i, part in enumerate(re.split(r"([0-9]{1,18})", name))]
         return (published.index(name) if name in FIGURE_9 else len(published), parts)
 
@@ -240,6 +250,19 @@ def show(sweep: Sweep, sentence: str = "") -> str:
     from rich.console import Console
     from rich.markup import escape
 
+    meaning, bars = table(sweep)
+    bars.title = None
+    text = io.StringIO()
+    console = Console(file=text, width=400, color_system=None)
+    console.print(meaning, bars, sep="\n")
+    console.print(escape(sentence), soft_wrap=True)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def table(sweep: Sweep) -> tuple[str, Table]:
+    """What the numbers mean, in sentences, and a row for each pattern with a column for each scheme."""
+    from rich.markup import escape
+
     from record.output import plain_table
 
     summary = summarise(sweep)
@@ -250,21 +273,17 @@ def show(sweep: Sweep, sentence: str = "") -> str:
     )
     if schemes.left_out_tries.any():
         meaning += " Behind a bar with tries that do not count: the same with them."
-    table = plain_table("", "pattern", *summary.schemes)
+    made = plain_table(meaning, "pattern", *summary.schemes)
     for pattern in summary.patterns:
         cells = [_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes]
-        table.add_row(*map(escape, (short(pattern), *cells)))  # a file name in brackets is not markup
+        made.add_row(*map(escape, (short(pattern), *cells)))  # a file name in brackets is not markup
     if len(summary.patterns) > 1:
         cells = []
         for share, patterns in zip(schemes.median_ratio, schemes.patterns, strict=True):
             some = f" ({patterns})" if patterns < len(summary.patterns) else ""
             cells.append(f"{share:.1%}{some}" if patterns else "-")
-        table.add_row("mean share", *cells)
-    text = io.StringIO()
-    console = Console(file=text, width=400, color_system=None)
-    console.print(meaning, table, sep="\n")
-    console.print(escape(sentence), soft_wrap=True)
-    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+        made.add_row("mean share", *cells)
+    return meaning, made
 
 
 def _cell(bar: Any) -> str:

@@ -87,6 +87,8 @@ parallel = options(
 # --- pictures ---------------------------------------------------------------------------------------------------------
 
 FORMATS = ("png", "svg", "pdf")
+LATEX = "tex"
+"""The format of tables that ``--format`` takes beside those of pictures."""
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27}
 """Units of a width; a point is TeX's, as \\the\\columnwidth tells it."""
 _WIDTHS_IN = (2.0, 24.0)
@@ -95,10 +97,11 @@ _WIDTHS_IN = (2.0, 24.0)
 @dataclass(frozen=True)
 class Pictures:
     """How pictures are wanted: in which ``formats`` (none: each command's own), and how wide in inches (None: as wide
-    as they are on a screen)."""
+    as they are on a screen); and whether tables are wanted as LaTeX, too."""
 
     formats: tuple[str, ...] = ()
     width_in: float | None = None
+    latex: bool = False
 
     @property
     def asked(self) -> bool:
@@ -138,11 +141,14 @@ def inches(width: str | float) -> float:
     return value
 
 
-def _formats(text: str) -> tuple[str, ...]:
+def _formats(text: str) -> dict[str, Any]:
     names = tuple(dict.fromkeys(name.strip().lower().lstrip(".") for name in text.split(",")))
-    if wrong := [name for name in names if name not in FORMATS]:
-        raise UserMistake(f"a picture's format is one of {', '.join(FORMATS)}, separated by commas; not {wrong[0]!r}")
-    return names
+    if wrong := [name for name in names if name not in (*FORMATS, LATEX)]:
+        raise UserMistake(
+            f"a format is one of {', '.join(FORMATS)} for pictures and {LATEX} for tables, separated by commas; not "
+            f"{wrong[0]!r}"
+        )
+    return {"formats": tuple(name for name in names if name != LATEX), "latex": LATEX in names}
 
 
 def _picture_option(name: str, metavar: str, text: str, read: Callable[[str], dict[str, Any]]) -> Command:
@@ -157,8 +163,8 @@ picture_options = options(
     _picture_option(
         "--format",
         "LIST",
-        "Of pictures: pdf, svg and png, separated by commas.",
-        lambda text: {"formats": _formats(text)},
+        "Of pictures: pdf, svg and png; tex: tables as LaTeX (booktabs). Separated by commas.",
+        _formats,
     ),
     _picture_option(
         "--width",

@@ -337,6 +337,16 @@ class Experiment:
 
         return size_scale(self.link_mbps, self.scale_sizes)
 
+    @property
+    def scaling_in_words(self) -> str:
+        """A sentence where sizes of this traffic are not as they are spelled; else empty."""
+        if "poisson:" not in self.traffic or self.size_scale == 1:
+            return ""
+        return (
+            f"sizes of poisson traffic are {self.size_scale:g} of what they are at 1 Gb/s, as links have "
+            f"{self.link_mbps:g} Mb/s, so that times stay the same (--no-scale-sizes leaves them as they are)"
+        )
+
     def matrix(self) -> Matrix:
         """The flows of long-lived or shuffle traffic; ValueError, one sentence, for any other `workload`."""
         matrix = self.workload().matrix

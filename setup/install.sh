@@ -53,11 +53,12 @@ if [ -n "$user" ]; then
 else
     mkdir -p -m 700 "$locks"
 fi
-exec 9>"$locks/lock"
+exec 9>>"$locks/lock"
 if ! flock --nonblock 9; then
-    say "another setup is running on this machine; waiting for it"
+    say "another setup is running on this machine: $(cat "$locks/lock"); waiting for it (if it hangs, end that process)"
     flock --wait 3600 9 || fail "it is still running after an hour; fuser $locks/lock shows its process" 1
 fi
+printf 'process %s of %s, since %s' $$ "$(id -un)" "$(date +%T)" >"$locks/lock"
 
 # --- Debian packages -------------------------------------------------------------------------------------
 log=$(mktemp)

@@ -6,9 +6,10 @@ Everything slow to import (numba, matplotlib) is imported by the command that ne
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -17,8 +18,12 @@ from msgspec.structs import asdict
 from hedera.schemes import with_hash
 from record.files import write_whole
 from record.options import field_options, hash_option, in_words, json_option
-from record.progress import progress_bar, quiet_option
+from record.progress import progress_bar, quiet_option, tell_user
+from record.shell_completion import schemes
 from simulator.config import Config
+
+if TYPE_CHECKING:
+    from simulator.result import Result
 
 
 @click.command()
@@ -31,14 +36,26 @@ from simulator.config import Config
     help="Write the flows to this CSV file, for --traffic file:PATH.",
 )
 @click.option("--trials", default=1, show_default=True, type=click.IntRange(1), help="Runs, with seeds from --seed on.")
+@click.option(
+    "--against",
+    metavar="LIST",
+    help="Schemes, separated by commas, to simulate with the same seeds: how they differ, paired by seed, with 95 % "
+    "intervals from three --trials on.",
+    shell_complete=schemes,
+)
 @json_option
 @quiet_option
 @in_words
-def simulate(as_json: bool, record: Path | None, trials: int, scheme: str, hash: str | None, **fields: Any) -> Any:
-    """Run the paper's flow-level simulator, once or in some trials."""
+def simulate(
+    as_json: bool, record: Path | None, trials: int, against: str | None, scheme: str, hash: str | None, **fields: Any
+) -> Any:
+    """Run the paper's flow-level simulator: once, in some trials, or beside other schemes.
+
+    Example: hedera simulate --scheme hedera-gff --against ecmp,hedera-sa --traffic randbij --trials 5
+    """
     config = Config(with_hash(scheme, hash), **fields)
-    if trials > 1 and record is not None:
-        raise ValueError("--record writes the flows of one run: without --trials")
+    if record is not None and (trials > 1 or against):
+        raise ValueError("--record writes the flows of one run: without --trials and --against")
     if record is not None:
         from simulator.config import MAX_FLOWS
         from traffic.flowfile import recorded
@@ -47,6 +64,10 @@ def simulate(as_json: bool, record: Path | None, trials: int, scheme: str, hash:
         write_whole(record, flows)
         click.echo(f"{flows.count(chr(10)) - 1:,} flows written to {record}", err=True)
 
+    if config.scaling_in_words:
+        tell_user(config.scaling_in_words)
+    if against:
+        return _against(config, against, hash, trials, as_json)
     if trials > 1:
         return _trials(config, trials, as_json)
 
@@ -89,12 +110,16 @@ def simulate(as_json: bool, record: Path | None, trials: int, scheme: str, hash:
 
 
 def _what(config: Config) -> str:
-    return f"{config.scheme}, {config.traffic}, {config.topology or f'k={config.k}'}:"
+    return f"{config.scheme}, {_traffic(config)}:"
+
+
+def _traffic(config: Config) -> str:
+    return f"{config.traffic}, {config.topology or f'k={config.k}'}"
 
 
 def _trials(config: Config, trials: int, as_json: bool) -> Any:
     """Some runs, each with a seed of its own: means and Student's intervals over seeds."""
-    from plots.completion import PERCENTILES, in_words, over_seeds, percentiles
+    from plots.completion_times import PERCENTILES, in_words, over_seeds, percentiles
     from record.output import conclude
     from record.tasks import run_tasks
     from simulator.driver import simulate
@@ -129,3 +154,59 @@ def _trials(config: Config, trials: int, as_json: bool) -> Any:
     if by_class:
         conclude([], [percentiles(f"FCT by size class, {over}", by_class)], [], False)
     return results
+
+
+def _against(config: Config, against: str, hash: str | None, trials: int, as_json: bool) -> Any:
+    """The scheme and others, each simulated with the same seeds: what each reached, and how the scheme differs."""
+    from plots.completion_times import in_words, over_seeds
+    from plots.paired_tests import compare_schemes, difference_rows, difference_table
+    from record.output import conclude, plain_table
+    from record.tasks import run_tasks
+    from simulator.driver import simulate
+
+    others = [with_hash(name.strip(), hash, others=True) for name in against.split(",")]
+    others = [name for name in dict.fromkeys(others) if name != config.scheme]
+    if not others:
+        raise ValueError("--against names no other scheme than --scheme")
+    configs = [
+        replace(config, scheme=name, seed=config.seed + n) for name in (config.scheme, *others) for n in range(trials)
+    ]
+    results = run_tasks(f"{len(configs)} simulations  {config.traffic}", simulate, configs)
+    over = f"{trials} seeds, 95 % intervals" if trials > 2 else f"{trials} seed{'s' * (trials > 1)}"
+    click.echo(f"{_traffic(config)}, {over}", err=as_json)
+    means = plain_table("means", "measure", "scheme", "mean", left=2)
+    rows: list[dict[str, Any]] = []
+    for measure, values in _measures(results).items():
+        for scheme, of_seeds in values.items():
+            whole = {"size_class": "", "flows": 1, "cut_off": 0}
+            (mean,) = over_seeds([whole | {measure: value} for value in of_seeds.dropna()], [measure])
+            means.add_row(measure, str(scheme), in_words(mean, measure))
+        pairs = compare_schemes(values, [(config.scheme, other) for other in others])
+        rows += difference_rows(pairs, patterns=False, measure=measure)
+    conclude(rows, [means, difference_table("differences, paired by seed", rows)], [], as_json)
+    return results
+
+
+def _measures(results: Sequence[Result]) -> dict[str, Any]:
+    """What tells schemes apart under this traffic, by its name with its unit: the bandwidth of flows that last, how
+    long a collective took, and the median and 99th percentile of completion times by size class. A frame each, with a
+    row for each seed, as `compare_schemes` takes it, and a column for each scheme."""
+    from pandas import DataFrame
+
+    rows = []
+    for result in results:
+        measured: dict[str, float | None] = {}
+        if (collective := result.collective()) is not None:
+            measured["completion_s"] = collective.completion_s
+        if np.isinf(result.size_bytes).any():
+            measured["bisection_mbps"] = result.bisection_mbps
+        for flows in result.completion():
+            if flows.flows:
+                measured |= {f"{flows.size_class}_{name}": getattr(flows, name) for name in ("median_s", "p99_s")}
+        of_result = {"pattern": result.config.traffic, "trial": result.config.seed, "scheme": result.config.scheme}
+        rows += [of_result | {"measure": name, "value": value} for name, value in measured.items()]
+    frame = DataFrame(rows).astype({"value": float})
+    return {
+        str(measure): of_measure.pivot(index=["pattern", "trial"], columns="scheme", values="value")
+        for measure, of_measure in frame.groupby("measure", sort=False)
+    }

@@ -97,6 +97,8 @@ def lone_flows(run: Run) -> list[LoneFlow]:
     rates, lone = _rates(run), []
     for number, links in enumerate(data):
         on = links[links != NO_LINK]
+        # All six links are there only between pods. A flow that shares a link with another's data would lose to that,
+        # and what acknowledgements take could not be told apart.
         if len(on) == links.size and (loads[0][on] == 1).all():
             between = on[1:-1]
             carried = [mbps for link in between if (mbps := link_mbps.get(ports[link])) is not None]
@@ -117,6 +119,7 @@ def _links(flows: Sequence[FlowRecord], tree: FatTree, *, back: bool) -> Int32:
 
 def _rates(run: Run) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Each flow's payload in the last third of the run, without its last second, Mb/s."""
+    # By the last third most flows have been moved, and TCP has found its rates; the last second may not be a whole one.
     begin, end = int(run.spec.seconds * 2 / 3), int(run.spec.seconds) - 1
     return np.array([np.mean(flow.per_second_mbps[begin:end] or (0.0,)) for flow in run.flows])
 
@@ -146,8 +149,8 @@ def full_ports(run: Run, queues: Path) -> set[str]:
 
 
 def main(folders: Sequence[str]) -> None:
-    told = queue_rows if folders[0] == "--queues" else rows
-    every = [row for folder in folders if folder != "--queues" for row in told(Path(folder))]
+    make_rows = queue_rows if folders[0] == "--queues" else rows
+    every = [row for folder in folders if folder != "--queues" for row in make_rows(Path(folder))]
     writer = csv.DictWriter(sys.stdout, every[0], lineterminator="\n")
     writer.writeheader()
     writer.writerows(every)

@@ -31,7 +31,7 @@ from record.files import write_whole
 from record.output import read_csv, write_csv
 from record.published import CAPACITY_MBPS
 from record.run import ARCHIVE, Run
-from studies import page_numbers
+from studies import document_numbers
 from studies.study import grouped
 from topos.arrays import Float64
 
@@ -63,8 +63,10 @@ def computed(claim: Row, data: Path) -> float:
         beside = [row[over] if over else "1" for row in chosen]
     if not chosen or len(ours) != len(beside):
         raise ValueError(f"{data} has {len(ours)} rows with {claim['where']}, and {len(beside)} to divide them by")
+    # An empty cell is a number that was not measured: its row says nothing about the claim.
     pairs = [(float(a), float(b)) for a, b in zip(ours, beside, strict=True) if a and b]
     mine, others = np.array(pairs).T
+    # A total is a ratio of sums, which a mean of ratios is not.
     if claim["of"] == "total":
         mine, others = mine.sum(), others.sum()
     return float(_SUMMED[claim["of"]](UNITS[claim["unit"]](mine, others)))
@@ -89,6 +91,7 @@ def fault_of(claim: Row, root: Path | None = None) -> str:
     if not re.search(rf"(?<![\d.]){re.escape(value)}(?![\d]|\.\d)", without_commas):
         return f"the words of {page} have no {value}: {words}"
     held = computed(claim, root / "results" / claim["data"])
+    # A number is right if the data rounds to it. The factor forgives that 0.15 is not exactly 0.15 in binary.
     spelled = 0.5 * 10.0 ** -len(value.partition(".")[2])
     if abs(held - float(value)) > (float(claim["tolerance"]) if claim["tolerance"] else spelled * (1 + 1e-9)):
         return f"{page} says {value} where {claim['data']} has {held:.4g}: {words}"
@@ -208,6 +211,7 @@ def _rows(every: Sequence[Family]) -> Iterator[str]:
 def _order(summary: Summary, runs: Sequence[Run]) -> str:
     """On how many patterns, bijective ones and all, shares have the order that one expects, and where they do not."""
     schemes = [scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes]
+    # A pattern counts only if every scheme has a share of it: an order of some is no order.
     known = {p: [our_share(summary, p, scheme) or 0.0 for scheme in schemes] for p in summary.patterns}
     shares = {p: of_schemes for p, of_schemes in known.items() if all(of_schemes)}
     missed = [
@@ -246,48 +250,55 @@ def unsaid(root: Path) -> list[str]:
     return [f"{FIGURE} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
 
 
-def unread(root: Path, now: Mapping[str, Sequence[page_numbers.Number]]) -> list[str]:
+def unread(root: Path, now: Mapping[str, Sequence[document_numbers.Number]]) -> list[str]:
     """Sentences on the numbers that no claim holds (`unheld`) and that are not as somebody has read them."""
     read = (
-        {row["page"]: row["numbers"] for row in read_csv(root / page_numbers.READ)}
-        if (root / page_numbers.READ).exists()
+        {row["page"]: row["numbers"] for row in read_csv(root / document_numbers.READ)}
+        if (root / document_numbers.READ).exists()
         else {}
     )
-    gone = [f"{page} is not there, and {page_numbers.READ} has its numbers" for page in read.keys() - now.keys()]
+    gone = [f"{page} is not there, and {document_numbers.READ} has its numbers" for page in read.keys() - now.keys()]
     return [
         *gone,
-        *(sentence for page in now for sentence in page_numbers.changed_numbers(page, now[page], read.get(page, ""))),
+        *(
+            sentence
+            for page in now
+            for sentence in document_numbers.changed_numbers(page, now[page], read.get(page, ""))
+        ),
     ]
 
 
-def unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[page_numbers.Number]]:
+def unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[document_numbers.Number]]:
     """By page, the numbers that no claim holds and no command makes."""
-    by_page = {page: (root / page).read_text(encoding="utf-8") for page in page_numbers.pages(root)}
+    by_page = {page: (root / page).read_text(encoding="utf-8") for page in document_numbers.pages(root)}
     made = {FIGURE: _now(root)[1]} if FIGURE in by_page else {}
     return {
-        page: page_numbers.not_held(text, [claim for claim in claims if claim["said"] == page], made.get(page, ""))
+        page: document_numbers.not_held(text, [claim for claim in claims if claim["said"] == page], made.get(page, ""))
         for page, text in by_page.items()
     }
 
 
-def take_as_read(root: Path, now: Mapping[str, Sequence[page_numbers.Number]]) -> None:
+def take_as_read(root: Path, now: Mapping[str, Sequence[document_numbers.Number]]) -> None:
     rows = [{"page": page, "numbers": " ".join(number.spelled for number in numbers)} for page, numbers in now.items()]
-    write_csv(root / page_numbers.READ, rows)
+    write_csv(root / document_numbers.READ, rows)
 
 
 def claims_found(root: Path, page: str, claims: Sequence[Row]) -> list[dict[str, str]]:
     """Claims that the data of a page's links would hold, for numbers that none holds yet, as rows for `TABLE`."""
     text = (root / page).read_text(encoding="utf-8")
-    files = page_numbers.data_of(root / page, root)
-    places = page_numbers.held_by_claims(page_numbers.flat(text), [claim for claim in claims if claim["said"] == page])
+    files = document_numbers.data_of(root / page, root)
+    places = document_numbers.held_by_claims(
+        document_numbers.flat(text), [claim for claim in claims if claim["said"] == page]
+    )
     of_data = {claim["data"]: claim["command"] for claim in claims}
     proposals, heading = [], page
-    for line in map(page_numbers.flat, text.splitlines()):
+    for line in map(document_numbers.flat, text.splitlines()):
         heading = line.lstrip("# ") if line.startswith("#") else heading
-        for words, source in page_numbers.sources_of(line, files):
+        for words, source in document_numbers.sources_of(line, files):
             row = dict.fromkeys(claims[0], "") | {"claim": heading, "said": page, "words": words, "of": "mean"}
             row |= source._asdict() | {"command": of_data.get(source.data, "")}
-            at = page_numbers.held_by_claims(page_numbers.flat(text), [row])
+            at = document_numbers.held_by_claims(document_numbers.flat(text), [row])
+            # What is proposed must hold, or the list would begin with a fault; and each number is proposed once.
             if not at <= places and not fault_of(row, root):
                 proposals.append(row)
                 places |= at
@@ -314,6 +325,8 @@ def write_section(root: Path) -> None:
     sweep = load_sweep(root / KEPT)
     before, _, after = _now(root)
     write_whole(root / FIGURE, f"{before}{BEGIN}{section(sweep)}{END}{after}")
+    # A document shows the PNG. The SVG that is drawn with it would be a second copy of the same picture in the
+    # repository.
     for path in figure9.draw(sweep, (root / PICTURE).with_suffix("")):
         if path.suffix != Path(PICTURE).suffix:
             path.unlink()
@@ -347,13 +360,14 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
         raise click.UsageError("claims are of a clone of the project: an installed one has no documents and no data")
     claims = read_csv(ROOT / TABLE)
     if find is not None:
-        if find not in page_numbers.pages(ROOT):
+        if find not in document_numbers.pages(ROOT):
             raise click.BadParameter(f"{find} is none of README.md, docs/ and results/*/README.md", param_hint="--find")
         for row in claims_found(ROOT, find, claims):
             csv.writer(sys.stdout, lineterminator="\n").writerow(row.values())
         return
     if write:
         write_section(ROOT)
+    # After --write, because that changes numbers of docs/figure9.md.
     now = unheld(ROOT, claims)
     if read:
         take_as_read(ROOT, now)

@@ -90,6 +90,7 @@ def bars(report_picture: Picture, values: Values) -> list[Row]:
         if (trials := values.get((workload, scheme))) is None:
             continue
         control = values.get((workload, CONTROL), {})
+        # The report's pictures have the median and these percentiles, so ours do; all other pictures have intervals.
         median, p5, p95 = np.percentile([*trials.values()], (50, 5, 95)).tolist() if trials else [None] * 3
         shares = [rate / control[trial] for trial, rate in trials.items() if control.get(trial)]
         rows.append(
@@ -110,6 +111,8 @@ def gains(report_picture: Picture, values: Values) -> list[Row]:
         names = [name for name in workloads(report_picture) if name.startswith(count) and (name, "ecmp") in values]
         for scheme in report_picture.schemes:
             compared = [[values.get((name, other), {}) for other in (scheme, "ecmp", CONTROL)] for name in names]
+            # A trial counts only where all workloads have it under all three: otherwise trials would differ by the
+            # workloads' own levels.
             trials = set.intersection(*(set(rates) for three in compared for rates in three)) if names else set()
             if scheme != "ecmp" and trials:
                 each = [np.mean([100 * (a[t] - b[t]) / c[t] for a, b, c in compared]) for t in sorted(trials)]
@@ -144,6 +147,7 @@ def draw(number: str, note: str, rows_by_file: Rows, path: Path) -> None:
                         continue
                     axes.bar(at, row["median_mbps"], 0.92 * width, color=colour(scheme))
                     axes.vlines(at, row["p5_mbps"], row["p95_mbps"], color=INK, lw=1)
+            # What all 16 links of 10 Mb/s carry.
             axes.axhline(160, color=INK, lw=0.8, ls=DASHES)
             axes.set(ylim=(0, 168), xlim=(-0.6, len(shown) - 0.4), ylabel="Mb/s on the links")
             axes.set_xticks(np.arange(len(shown)), [name.replace("(", "\n(") for name in shown], fontsize=8)
@@ -183,6 +187,7 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
         runs = runs_of(report_picture, sweep.runs)
         if not runs:
             raise ValueError(f"{folder} has no run of this picture; they are made with {COMMAND}")
+        # Sentences are on this picture's runs alone, although the sweep has those of all four.
         part = replace(sweep, runs=tuple(runs), tries=tuple(runs_of(report_picture, sweep.tries)))
         values, spec, sentence = measured(runs), runs[0].spec, in_a_sentence(part)
         trials = f"{len({run.trial for run in runs})} trials"

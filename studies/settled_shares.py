@@ -51,6 +51,8 @@ def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[s
     for scheme in dict.fromkeys(scheme for _, scheme, _ in both):
         keys = [key for key in both if key[1] == scheme]
         trials, patterns = ({key[place] for key in keys} for place in (2, 0))
+        # Seeds are the unit of repetition. With one or two there is no interval over them, and the patterns stand in:
+        # they tell how even a difference is, not how certain.
         place, groups = (2, trials) if len(trials) >= LEAST else (0, patterns)
         difference = interval(
             np.mean([after[key] - before[key] for key in keys if key[place] == group]) for group in groups

@@ -20,8 +20,9 @@ import click
 import numpy as np
 
 from plots import files_written
-from plots.paired_tests import Difference, difference
+from plots.paired_tests import MeanInterval, compare_schemes, difference_rows, difference_table, mean_interval, pairs_of
 from plots.style import rounded
+from plots.summary import FEWEST
 from record.options import (
     OUT,
     Command,
@@ -35,7 +36,7 @@ from record.options import (
     seeds_option,
     to_write,
 )
-from record.output import conclude, plain_table, write_csv
+from record.output import conclude, plain_table, write_csv, write_latex
 from record.progress import quiet_option
 from record.tasks import run_tasks
 from topos.arrays import Float64
@@ -84,6 +85,7 @@ class Study:
         tasks = {case: [case] for case in self.cases}
         if self.seeds:
             tasks = {case: [replace(case, seed=seed) for seed in range(1, self.seeds + 1)] for case in self.cases}
+        # The longest simulations begin first: one that began last would keep a single processor busy at the end.
         first = sorted(chain.from_iterable(tasks.values()), key=self.cost, reverse=True)
         answers = dict(zip(first, run(self.measure, first) if first else [], strict=True))
         return self.rows({case: [answers[task] for task in of_case] for case, of_case in tasks.items()})
@@ -95,8 +97,14 @@ class Study:
             picture = folder / f"{next(iter(rows))}.png"
             self.draw(rows, picture)
             files += files_written(picture)
-        main, shown = rows[self.main or next(iter(rows))], self.tables
-        tables = [] if as_json else [table(shown, main)] if isinstance(shown, str) else shown(rows)
+        main, shown, latex = rows[self.main or next(iter(rows))], self.tables, pictures().latex
+        tables: Parts = []
+        if latex or not as_json:
+            tables = [table(shown, main)] if isinstance(shown, str) else shown(rows)
+        if latex:
+            sentences = " ".join(part for part in tables if isinstance(part, str))
+            set_tables = [part for part in tables if not isinstance(part, str)]
+            files.append(write_latex(folder / f"{next(iter(rows))}.tex", set_tables, sentences))
         conclude(main, tables, files, as_json)
 
 
@@ -122,6 +130,7 @@ def study(
             if folders:
                 out = to_write(out or folders[fields["quick"]])
             each = describe(**fields)
+            # Said before hours of simulation, not after them.
             if pictures().asked and each.draw is None:
                 raise click.UsageError("this draws no picture: its numbers are in CSV files, and --json prints them")
             if each.folder and out == OUT:
@@ -190,9 +199,19 @@ def column(rows: Iterable[Row], name: str) -> Float64:
     return np.array([row[name] for row in rows], dtype=np.float64)
 
 
-def interval(values: Iterable[Any]) -> Difference:
+def interval(values: Iterable[Any]) -> MeanInterval:
     """The mean of values with different seeds, and Student's interval of 95 %; none with fewer than three."""
-    return difference(None, [float(value) for value in values])
+    return mean_interval(None, [float(value) for value in values])
+
+
+def half_interval(deviation: Float64, seeds: int) -> Float64:
+    """Half of Student's 95 % interval of means over seeds, from their standard deviations (of all seeds, as NumPy has
+    it; any shape); 0 with fewer than FEWEST seeds."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    if seeds < FEWEST:
+        return np.zeros_like(deviation)
+    return np.asarray(stdtrit(seeds - 1, 0.975) * deviation / np.sqrt(seeds - 1))
 
 
 def means(rows: Sequence[Row], name: str, *columns: str) -> list[Row]:
@@ -224,6 +243,20 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         return rounded(value)
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def scheme_differences(rows: Iterable[Row], value: str, pattern: str) -> Table:
+    """For a terminal: how each two schemes differ in the mean over patterns, paired by seed. ``value`` and ``pattern``:
+    the columns of ``rows`` that hold what was measured and under which pattern; they have ``scheme`` and ``seed``."""
+    from pandas import DataFrame
+
+    frame = DataFrame(rows).rename(columns={pattern: "pattern", "seed": "trial"})
+    values = frame.pivot(index=["pattern", "trial"], columns="scheme", values=value)
+    pairs = compare_schemes(values, pairs_of(values.columns))
+    unit = "points" if value.startswith("percent") else value.rpartition("_")[2].replace("mbps", "Mb/s")
+    return difference_table(
+        f"Differences in {unit}, means over patterns, paired by seed", difference_rows(pairs, patterns=False)
+    )
 
 
 def in_seeds(seeds: int) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import pwd
 import re
 import stat
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,13 +79,40 @@ def _ours(status: os.stat_result) -> bool:
 
 
 @contextmanager
-def locked(path: Path, wait: Callable[[], object] = lambda: None) -> Iterator[None]:
-    """Hold the lock of that name while the block runs; if it is not free, calls ``wait`` and waits."""
-    with path.open("w") as lock:
+def locked(path: Path, wait: Callable[[str], object] = lambda holder: None) -> Iterator[None]:
+    """Hold the lock of that name while the block runs. If it is not free, calls ``wait`` with a few words on who has it
+    since when, and waits."""
+    # Opened for appending: what the holder has written there must be left for others to read.
+    with path.open("a+", encoding="utf-8") as lock:
         if not taken(lock):
-            wait()
+            wait(holder_of(lock))
             fcntl.flock(lock, fcntl.LOCK_EX)
+        lock.truncate(0)
+        lock.write(f"process {os.getpid()} of {_user()}, since {time.strftime('%H:%M:%S')}")
+        lock.flush()
         yield
+
+
+def holder_of(lock: TextIO) -> str:
+    """Who holds a lock that is not ours, and since when."""
+    lock.seek(0)
+    words = lock.read(200)
+    # A lock of an earlier version, or one that was taken this very moment, tells nothing.
+    return words if words.isprintable() and words else "another process"
+
+
+def waiting_for(holder: str, made: str) -> str:
+    """What is told of a lock behind which ``made`` is compiled: who has it, and what one can do."""
+    pid = re.match(r"process (\d+)", holder)
+    end = f" (if it hangs: kill {pid[1]}; this one then goes on)" if pid else ""
+    return f"{holder} is compiling {made}; waiting for it{end} ..."
+
+
+def _user() -> str:
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return f"user {os.geteuid()}"
 
 
 def taken(lock: TextIO | int) -> bool:

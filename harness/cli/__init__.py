@@ -31,7 +31,9 @@ _COMMANDS = {
     "completion-script": (
         "record.shell_completion", "completion_script", "Have your shell complete commands and names.",
     ),
-    "completion": ("studies.paper.open_questions", "completion", "Simulate FCT slowdown against load, by flow size."),
+    "completion": (
+        "studies.paper.completion_by_load", "completion", "Simulate FCT slowdown against load, by flow size.",
+    ),
     "completion-growth": ("studies.paper.growth", "completion_growth", "Simulate FCT slowdown by network size."),
     "demo": ("harness.cli.run", "demo", "A first look: the control, ECMP and Hedera."),
     "doctor": ("studies.requirements", "doctor", "Check what this machine can do, and what is missing."),
@@ -41,7 +43,7 @@ _COMMANDS = {
     "export": ("harness.cli.report", "export", "Write a sweep as CSV, by run and by flow."),
     "figure": (__name__, "figure", "Reproduce a figure of the paper."),
     "flows-per-host": (
-        "studies.paper.open_questions", "flows_per_host", "Simulate Hedera with several flows per host.",
+        "studies.paper.flows_per_host", "flows_per_host", "Simulate Hedera with several flows per host.",
     ),
     "grade": ("classroom.cli", "grade", "Grade a class's submissions, isolated from the machine."),
     "guest": ("harness.cli.machine", "guest", "Run any command, such as mn, in virtual time."),

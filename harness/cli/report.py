@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from plots import label
-from plots.style import setting_text
+from plots.style import seeds_text, setting_text
 from record.errors import RunFailed, one_line
 from record.files import find_files
 from record.options import field_options, in_words, json_option, picture_options, pictures, to_write
@@ -49,9 +49,10 @@ def report(folder: Path, publish: Path | None, judge: bool) -> None:
     """Draw figures and one self-contained HTML page from the runs in FOLDER (results/runs/NAME, or a published copy
     of it).
 
-    With --format or --width the pictures are drawn once more, into FOLDER/figures/print.
+    With --format or --width the pictures are drawn once more, into FOLDER/figures/print, and with --format tex the
+    tables are written there; these files are listed first.
 
-    Example: hedera report results/runs/NAME --format pdf --width 3.3in
+    Example: hedera report results/runs/NAME --format pdf,tex --width 3.3in
     """
     from plots import load_sweep
     from plots.export import keep
@@ -161,15 +162,16 @@ def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> 
     patterns, schemes and seeds that all of them have; intervals are Student's, 95 %, over three seeds or more. A folder
     may be the kept data of a sweep (results/figure9).
 
-    With --html, --format or --width it draws, too: bars side by side, and the differences.
+    With --html, --format or --width it draws, too: bars side by side, and the differences; --format tex writes the
+    table.
 
-    Example: hedera compare results/figure9 results/runs/NAME --html
+    Example: hedera compare results/figure9 results/runs/NAME --format pdf,tex
     """
     from plots import compare_sweeps
-    from record.output import conclude
+    from record.output import conclude, write_latex
 
     draws = html or pictures().asked
-    if draws:
+    if draws or pictures().latex:
         to_write(out)
     comparison = compare_sweeps.compare(folders)
     files = []
@@ -181,6 +183,9 @@ def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> 
         for sentence in comparison.notes:
             click.echo(sentence, err=True)
     rows = comparison.rows()
+    if pictures().latex:
+        notes = comparison.remove_local_paths(" ".join(_sentences(comparison)))
+        files.append(write_latex(out / "compare.tex", [_means(comparison, rows)], notes))
     conclude(rows, [_means(comparison, rows), *map(escape, _sentences(comparison))], files, as_json)
 
 
@@ -216,5 +221,6 @@ def _sentences(comparison: Comparison) -> list[str]:
     return [
         f"They differ in {', '.join(differ)}." if differ else "They differ in no setting.",
         f"Alike: {' '.join(alike)}.",
+        f"Seeds: {seeds_text(comparison.paired.seed)}; emulator: {', '.join(comparison.emulators)}.",
         *(f"{sentence}." for sentence in comparison.notes),
     ]

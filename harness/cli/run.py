@@ -69,7 +69,7 @@ def run(out: Path | None, as_json: bool, **arguments: Any) -> Run:
 
 
 def _tell(result: Run, out: Path) -> None:
-    from plots.explorer import ways
+    from plots.explorer import describe_paths
 
     click.echo(_outcome(result))
     for flows in result.completion:
@@ -80,7 +80,7 @@ def _tell(result: Run, out: Path) -> None:
         )
     if (turns := result.turns) is not None and turns.shuffle_s is not None:
         click.echo(f"  shuffle {turns.shuffle_s:.1f} s, hosts done after {turns.host_completion_s:.1f} s on average")
-    if words := ways(result):
+    if words := describe_paths(result):
         click.echo(f"  {words}")
     for reason in (*result.reasons, *result.remarks):
         click.echo(f"  {reason}")

@@ -11,6 +11,7 @@ import hashlib
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
@@ -24,7 +25,7 @@ from msgspec.structs import replace
 from harness.run import NOT_VIRTUAL, OBSERVATION_FILE, Circumstances, Job, OnStage, first_source, job_of
 from harness.verdict import failed_run, judge_files
 from record import run as record
-from record.errors import RunFailed, UserMistake, WorkerFailed, is_full
+from record.errors import RunFailed, UserMistake, WorkerFailed, is_full, one_line
 from record.files import full, make_folder, partial_name, require_room
 from record.run import OLDER, Run
 from record.spec import RunSpec, options_of
@@ -66,7 +67,11 @@ def alone_in(folder: Path) -> Iterator[None]:
     descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         if not taken(descriptor):
-            raise UserMistake(f"another sweep is at work in {folder}: wait for its end, or use another --name")
+            holder = os.pread(descriptor, 200, 0).decode(errors="replace")
+            by = f" ({one_line(holder)})" if holder else ""
+            raise UserMistake(f"another sweep is at work in {folder}{by}: wait for its end, or use another --name")
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"process {os.getpid()}, since {time.strftime('%H:%M:%S')}".encode(), 0)
         yield
     finally:
         os.close(descriptor)

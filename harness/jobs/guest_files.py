@@ -179,7 +179,7 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
     # takes a third of a second at the start of every command that makes a run.
     made_for = (sys.version, machine.library_version("numba"), get_host_cpu_name())
     place = parent / sha256(f"{contents}{made_for}".encode()).hexdigest()[:16]
-    with cache.locked(parent.with_name("code.lock"), lambda: say("another one compiles what runs need; waiting ...")):
+    with cache.locked(parent.with_name("code.lock"), lambda holder: say(cache.waiting_for(holder, "what runs need"))):
         if not place.is_dir():
             from hedera.compiled import make_room
 

@@ -61,6 +61,7 @@ PUBLISHED: dict[str, dict[str, tuple[float, float, float]]] = {
 def dctcp_scene(mbps: float, control: str, seed: int, quick: bool = False) -> Scene:
     """The seed draws the flows' start times."""
     seconds = LENGTH_S[mbps] * (QUICK_SHARE if quick else 1)
+    # These are all that the seed draws, and what makes runs of several seeds differ.
     starts = np.random.default_rng(seed).uniform(0, 0.05 * seconds, 2)
     return Scene(
         name=f"dctcp-{mbps:g}-{control}-{seconds:g}s-{seed}",
@@ -333,6 +334,7 @@ Case = tuple[str, int, float]
 def search(link: Link, cases: Sequence[Case], times: Times) -> tuple[list[Row], list[Row]]:
     """The smallest buffer for every case, by bisection of logarithms, one step of each case at a time; and all points
     tried. ``least``: the smallest found to be enough, packets; ``short``: the largest that was not (1: none)."""
+    # The search begins between nothing and twice the old rule of thumb, RTT C, which is more than enough for one flow.
     enough, short = dict.fromkeys(cases, 2 * link.product), dict.fromkeys(cases, 1)
     points: dict[tuple[int, str, int], Row] = {}
     while steps := {case: size for case in cases if (size := between(short[case], enough[case]))}:

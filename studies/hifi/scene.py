@@ -229,6 +229,7 @@ def _play(scenes: Sequence[Scene], kept: Path) -> None:
             raise WorkerFailed(f"{scenes[0].name}: its time was not virtual")
         for scene in scenes:
             path = guest.results / f"{scene.name}.json"
+            # A guest that failed may have played the first of its scenes: these are kept.
             if ended.status and not path.exists():
                 raise WorkerFailed(f"{scene.name}: {ended.stderr.strip()[-2000:]}")
             content = read_regular(path, MOST_BYTES)

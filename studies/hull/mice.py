@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import numpy as np
 
-from plots.paired_tests import Difference, holm
+from plots.paired_tests import MeanInterval, holm
 from plots.pictures import files_written, picture
 from plots.stored_sweep import load_sweep
 from plots.style import MUTED, colours, logarithmic, scheme_label, scheme_order
@@ -86,7 +86,7 @@ def rows_of(runs: Sequence[Run]) -> list[Row]:
     return rows
 
 
-def _beyond(by_case: Mapping[Case, Mapping[int, Mapping[str, float]]], case: Case, metric: str) -> Difference:
+def _beyond(by_case: Mapping[Case, Mapping[int, Mapping[str, float]]], case: Case, metric: str) -> MeanInterval:
     """Paired by seed; empty for `BEFORE` itself."""
     seeds, before = by_case[case], by_case.get(case._replace(tcp=BEFORE), {})
     both = [seed for seed in seeds if seed in before and case.tcp != BEFORE]

@@ -30,11 +30,11 @@ import numpy.typing as npt
 from packaging.version import Version
 
 from record.files import make_folder, write_whole
-from record.progress import quiet
+from record.progress import quiet, tell_user
 from studies.hull import linux
 from studies.hull.scenario import FAN_OUTS, LARGE, QUERY, SMALL, Experiment, Traffic, scenario
 from topos.arrays import Bool, Float64
-from virtual.cache import locked
+from virtual.cache import locked, waiting_for
 
 SOURCES = Path(__file__).parent / "engine"
 OLDEST, NEWEST = Version("3.37"), Version("3.49")
@@ -68,7 +68,8 @@ def engine(target: str = "engine") -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.utime(folder)
         if not program.exists():
-            with locked(folder / "lock"):  # two processes may ask at once
+            # Two processes may ask at once.
+            with locked(folder / "lock", lambda holder: tell_user(waiting_for(holder, "the packet simulator"))):
                 if not program.exists():
                     _compile(folder, target)
             _remove_old(folder.parent)

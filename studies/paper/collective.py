@@ -146,7 +146,8 @@ def draw(rows: Rows, path: Path) -> None:
     ended = [row for row in rows["collectives"] if row["part"] == "size" and row["over_control"] is not None]
     shown = [row for row in ended if row["interval_s"] in (None, _PERIOD_S)]
     cases = grouped(shown, "placement", "collective", "scheme")
-    with picture(path, 9.6, 5.6, "Completion of collectives over the non-blocking network's") as figure:
+    title = "Completion of collectives over the non-blocking network's"
+    with picture(path, 9.6, 5.6, f"{title}; bars: 95 % intervals over seeds") as figure:
         panels = figure.subplots(len(PLACEMENTS), len(BUFFERS), sharex=True, sharey=True)
         for line, placement in zip(panels, PLACEMENTS, strict=True):
             for axes, collective in zip(line, BUFFERS, strict=True):

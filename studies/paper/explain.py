@@ -59,6 +59,7 @@ def fit(predicted: Float64, measured: Float64) -> tuple[float, float, float]:
     error that remains, as a fraction of what was measured, and Pearson's correlation; nan where either is constant."""
     scale = float(predicted @ measured / (predicted @ predicted))
     error = float(np.mean(np.abs(scale * predicted - measured) / measured))
+    # A scale without an offset: what the simulator leaves out (headers, timeouts) takes a share of every rate.
     constant = np.ptp(predicted) == 0 or np.ptp(measured) == 0
     return scale, error, float("nan") if constant else float(np.corrcoef(predicted, measured)[0, 1])
 
@@ -305,6 +306,7 @@ def random_pattern(k: int, seed: int) -> Flows:
     """Every host sends k/2 flows and receives as many: k/2 bijections without self-flows, added together."""
     tree, rng = FatTree(k), np.random.default_rng(seed)
     hosts = np.arange(tree.num_hosts, dtype=np.int32)
+    # Permutations with a host that sends to itself are drawn again: such a flow would load no link.
     receivers: list[Int32] = []
     while len(receivers) < tree.half:
         drawn = rng.permutation(hosts)

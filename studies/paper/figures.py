@@ -16,6 +16,7 @@ from msgspec import Meta
 from hedera.compiled import below, bits, choice_links, compiled
 from hedera.maxmin import max_min_rates
 from plots import INK, MUTED, colour, picture, scheme_label, scheme_order
+from plots.summary import FEWEST
 from record.options import Command, field_options, options
 from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL, TESTBED_ALONE
 from record.spec import described
@@ -32,10 +33,12 @@ from studies.study import (
     column,
     compared,
     grouped,
+    half_interval,
     in_seeds,
     mbps,
     means,
     one_file,
+    scheme_differences,
     study,
     table,
 )
@@ -88,6 +91,7 @@ def max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
     """If the flows have max-min fair rates, with each host's sending link capped as well."""
     src, dst, core = random_flows(tree, flows_per_host, seed)
     links = path_links(tree, src, dst, core)
+    # The last link leads to the receiver. Flows that meet there have not collided by hash, so it does not limit them.
     links[:, 5] = NO_LINK
     rates = max_min_rates(links, np.ones(num_links(tree)))
     return float(1.0 - rates.sum() / tree.num_hosts)
@@ -147,7 +151,8 @@ def _lost(case: Collisions, shares: list[float]) -> Row:
 
 def _draw_losses(tree: FatTree, rows: Rows, path: Path) -> None:
     """A line per model, its range over seeds, and the two numbers of the paper's text."""
-    subtitle = f"{tree.num_hosts:,} hosts (k = {tree.k}), random receivers, every flow on a path of its own hash"
+    subtitle = f"{tree.num_hosts:,} hosts (k = {tree.k}), random receivers, each path by its hash; "
+    subtitle += "bands: lowest to highest seed"
     most = max(row["flows_per_host"] for row in rows["figure3"])
     with picture(path, 6.8, 4.2, "Figure 3: what hash collisions cost", subtitle) as figure:
         axes = figure.subplots()
@@ -216,6 +221,16 @@ def _bar(case: Config, rates: list[float]) -> Row:
     }  # fmt: skip
 
 
+def _bars_and_seeds(answers: dict[Config, list[float]]) -> Rows:
+    """A row for each bar; and, for the table of differences alone, one for each seed of it."""
+    by_seed = [
+        {"traffic": case.traffic, "scheme": case.scheme, "seed": seed, "mbps": rate}
+        for case, rates in answers.items()
+        for seed, rate in enumerate(rates, start=1)
+    ]
+    return {**one_file("figure9_simulated", _bar)(answers), SHOWN: by_seed}
+
+
 def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
     """A panel for each scheduler, and one for the static schemes; published bars are at the left of a group."""
     bars = {(row["matrix"], row["scheme"]): row for row in rows["figure9_simulated"]}
@@ -237,19 +252,19 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
                 axes.bar(left + number * width, np.array(published) / 1000, width, **style)
             for number, scheme in enumerate(schemes, start=2):
                 ours, place = [bars[n, scheme] for n in names], left + number * width
-                mean, low, high = (
-                    column(ours, f"{statistic}_mbps") / 1000 for statistic in ("mean", "lowest", "highest")
-                )
+                mean, deviation = (column(ours, f"{statistic}_mbps") / 1000 for statistic in ("mean", "sd"))
                 axes.bar(place, mean, width, color=colour(scheme))
-                wide = high - low > 0.1  # the others would be specks
-                axes.vlines(place[wide], low[wide], high[wide], color=INK, lw=1)
+                half = half_interval(deviation, seeds)
+                wide = half > 0.05  # the others would be specks
+                axes.vlines(place[wide], (mean - half)[wide], (mean + half)[wide], color=INK, lw=1)
             axes.set(title=title, ylim=(0, 16), yticks=(0, 4, 8, 12, 16), ylabel="Gb/s")
         all_axes[-1].set_xticks(x, names, rotation=40, ha="right", rotation_mode="anchor")
         all_axes[-1].set_xlim(-0.6, len(names) - 0.4)
         handles = [Patch(**style, label=f"published, {source}") for source, style in _PUBLISHED_BARS.items()]
         handles += [Patch(color=colour(s), label=f"simulated, {scheme_label(s)}") for s in shown]
         figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8.5)
-        note = f"bars: mean of {seeds} seeds; lines: lowest to highest, where they differ by more than 0.1 Gb/s"
+        note = f"bars: mean of {seeds} seed{'s' * (seeds > 1)}"
+        note += "; lines: 95 % interval of the mean, where it is wider than 0.1 Gb/s" if seeds >= FEWEST else ""
         figure.supxlabel(note, fontsize=8.5, color=MUTED)
 
 
@@ -266,9 +281,12 @@ def figure_9(schemes: Sequence[str], seeds: int, simulated: bool = True, **field
     if not simulated:
         raise click.UsageError("`hedera report DIR` draws Figure 9 of emulated runs; to simulate it, add --simulated")
     cases = [Config(scheme, f"published:{name}", **fields) for name in FIGURE_9 for scheme in schemes]
-    rows, draw = one_file("figure9_simulated", _bar), partial(_draw_bars, seeds)
     title = f"Figure 9: the paper's and our simulation ({seeds} seeds)"
-    return Study(cases, mbps, rows, title, draw, label="Figure 9", seeds=seeds)
+
+    def tables(rows: Rows) -> Parts:
+        return [table(title, rows["figure9_simulated"]), scheme_differences(rows[SHOWN], "mbps", "traffic")]
+
+    return Study(cases, mbps, _bars_and_seeds, tables, partial(_draw_bars, seeds), label="Figure 9", seeds=seeds)
 
 
 AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
@@ -325,6 +343,7 @@ def summary(rows: Sequence[Row]) -> list[Row]:
     of_optimal, gains = [], []
     for scheme in ("hedera-sa", "hedera-gff"):
         optimal, gain = 100 * shares[scheme] / shares["nonblocking"], 100 * (shares[scheme] / shares["ecmp"] - 1)
+        # The text's gain is "up to" so much, so the pattern with the largest gain is the one to compare.
         low, top = optimal.mean().idxmin(), gain.mean().idxmax()
         case = f"{scheme} over optimal, mean of patterns, lowest on {low} ({optimal[low].mean():.1f} %)"
         of_optimal.append(compared(case, SHARE_OF_OPTIMAL, optimal.mean(axis=1)))
@@ -339,13 +358,14 @@ def _tables_of_shares(tree: FatTree, seeds: int, rows: Rows) -> Parts:
         title = f"Figure 10 under {engine}: {tree.num_hosts:,} hosts, {in_seeds(seeds)}"
         shares = means(group, "percent_of_full", "traffic", "scheme")
         tables.append(table(f"{title}: share of full bisection bandwidth", shares))
+        tables.append(scheme_differences(group, "percent_of_full", "traffic"))
         if text := summary(group):
             tables.append(table("The paper's text, %", text))
     return tables
 
 
-def _draw_shares(tree: FatTree, rows: Rows, path: Path) -> None:
-    """Bars of the means over seeds grouped by pattern, a panel per engine; lines from the lowest to the highest."""
+def _draw_shares(tree: FatTree, seeds: int, rows: Rows, path: Path) -> None:
+    """Bars of the means over seeds grouped by pattern, a panel per engine; lines are 95 % intervals of the means."""
     (all_rows,) = rows.values()
     engines = grouped(all_rows, "engine")
     patterns = list(grouped(all_rows, "traffic"))
@@ -360,14 +380,17 @@ def _draw_shares(tree: FatTree, rows: Rows, path: Path) -> None:
                 heights = np.array([shares[pattern, scheme] for pattern in patterns])
                 at = x - 0.41 + (place + 0.5) * width
                 axes.bar(at, heights.mean(axis=1), width * 0.94, color=colour(scheme), label=scheme_label(scheme))
-                wide = np.ptp(heights, axis=1) > 0.5  # the others would be specks
-                low, high = heights[wide].min(axis=1), heights[wide].max(axis=1)
-                axes.vlines(at[wide], low, high, color=INK, lw=1)
+                mean, half = heights.mean(axis=1), half_interval(heights.std(axis=1), seeds)
+                wide = half > 0.25  # the others would be specks
+                axes.vlines(at[wide], (mean - half)[wide], (mean + half)[wide], color=INK, lw=1)
             axes.set(title=ENGINE_LABELS[engine], ylabel="share of full bisection [%]")
             axes.set(xlim=(-0.6, len(patterns) - 0.4), ylim=(0, 100))
         grid[-1].set_xticks(x, [p.replace(":", "\n") for p in patterns])
         handles, labels = grid[0].get_legend_handles_labels()
         figure.legend(handles, labels, ncols=min(5, len(schemes)), loc="outside lower right", fontsize=8.5)
+        note = f"bars: mean of {seeds} seed{'s' * (seeds > 1)}"
+        note += "; lines: 95 % interval of the mean, where it is wider than half a point" if seeds >= FEWEST else ""
+        grid[0].set_title(note, loc="right", fontsize=8.5, color=MUTED)
 
 
 @study(at_scale(k=32), engines_option, seeds=5)
@@ -380,7 +403,7 @@ def figure_10(schemes: Sequence[str], engines: Sequence[str], seeds: int, **fiel
         for traffic in suite(base.tree)
         for scheme in schemes
     ]
-    tables, draw = partial(_tables_of_shares, base.tree, seeds), partial(_draw_shares, base.tree)
+    tables, draw = partial(_tables_of_shares, base.tree, seeds), partial(_draw_shares, base.tree, seeds)
     cost = attrgetter("traffic")
     return Study(cases, mbps, _shares, tables, draw, label=f"Figure 10, k={base.k}", seeds=seeds, cost=cost)
 
@@ -419,6 +442,8 @@ def poisson(
     drawn uniformly; sizes have the mean ``mean_bytes``. Flows come in the order of their starts, all of them
     before ``seconds``.
     """
+    # A host that sends to several receivers divides its flows among them, so that every sending host offers the same
+    # load.
     senders = np.bincount(matrix.src, minlength=matrix.num_hosts)
     mean = arrivals_per_s * seconds / senders[matrix.src]
     flow = np.repeat(np.arange(len(matrix)), rng.poisson(mean))
@@ -458,7 +483,7 @@ def _curves(answers: dict[Config, list[Result]]) -> Rows:
 
 
 def _draw_curves(subtitle: str, rows: Rows, path: Path) -> None:
-    """A line per scheme, the mean over seeds, in a band from the lowest to the highest."""
+    """A line per scheme, the mean over seeds, in a band from the lowest to the highest, which ``subtitle`` says."""
     curves = next(iter(rows.values()))
     by_scheme = grouped(curves, "scheme")
     with picture(path, 8.4, 4.4, "Figure 11: bisection bandwidth over time", subtitle) as figure:
@@ -483,7 +508,10 @@ def figure_11(schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
         f"of {base.mean_mbytes:g} MB on average"
     )
     title = f"Figure 11: bisection bandwidth, Gb/s, {load}, {in_seeds(seeds)}"
-    cases, draw = [replace(base, scheme=scheme) for scheme in schemes], partial(_draw_curves, load)
+    cases, draw = (
+        [replace(base, scheme=scheme) for scheme in schemes],
+        partial(_draw_curves, f"{load}; bands: lowest to highest seed"),
+    )
 
     def tables(rows: Rows) -> Parts:
         return [table(title, rows[SHOWN])]

@@ -16,12 +16,12 @@ import click
 
 from hedera.schemes import CONTROL
 from plots import colours, logarithmic, picture, scheme_label
-from plots.completion import over_seeds
+from plots.completion_times import over_seeds
 from record.completion_times import CLASSES
 from record.options import field_options
 from simulator.config import Config, bounded
 from studies.paper import schemes_option
-from studies.paper.open_questions import by_size
+from studies.paper.completion_by_load import by_size
 from studies.study import Parts, Row, Rows, Study, column, grouped, in_seeds, number_list, study, table
 
 STATISTICS = {"median_slowdown": "median slowdown", "p99_slowdown": "99th percentile of slowdown"}
@@ -50,6 +50,7 @@ def _rows(answers: dict[Config, list[list[Row]]]) -> Rows:
         for row in classes
     ]
     alike = ("hosts", "load", "seed", "size_class")
+    # Of the same seed, so that sizes and moments that happened to be drawn cancel out.
     ecmp = grouped((row for row in rows if row["scheme"] == _BASELINE), *alike)
     for row in rows:
         (beside,) = ecmp.get(tuple(row[name] for name in alike), [{"mean_slowdown": None}])

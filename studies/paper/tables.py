@@ -91,11 +91,13 @@ def make_placement(algorithm: str, tree: FatTree, iterations: int = 1000) -> Glo
 def time_calls(call: Callable[[Any], object], prepare: Callable[[], Any], seconds: float) -> tuple[Row, Any]:
     """Call with what ``prepare`` makes, which is not timed, for about ``seconds`` (5 to 1000 times), after one call
     that may compile: processor milliseconds per call; and what was prepared last."""
+    # The first call may compile, or read code from the disk.
     call(prepare())
     taken: list[float] = []
     end = time.perf_counter() + seconds
     while len(taken) < 5 or (time.perf_counter() < end and len(taken) < 1000):
         made = prepare()
+        # Processor time of this thread: what else the machine does, does not count.
         start = time.thread_time()
         call(made)
         taken.append((time.thread_time() - start) * 1e3)
@@ -112,6 +114,8 @@ def timed_placement(algorithm: str, placing: Placing, seconds: float, iterations
 def megabytes(call: Callable[..., object], prepare: Callable[[int, int], Sequence[Any]], k: int, flows: int) -> float:
     """A process's growth at its peak during ``call(*prepare(k, flows))``, in 10^6 bytes, by the kernel; the process is
     a fresh one, which has called it with a few flows before, to compile and load the code."""
+    # A forked process would share memory with this one, which has imported everything, and could not tell its own
+    # growth.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
         return fresh.submit(_grown, call, prepare, k, flows).result()
 
@@ -324,6 +328,7 @@ def scheduling_rounds(case: Round) -> list[float]:
         decided = scheduler.round(5.0 * number, active)
         spent.append(time.perf_counter() - before)
         core[decided.changed] = decided.new_core
+    # The first round places every flow anew; in operation each round starts from the one before.
     return spent[1:]
 
 

@@ -14,6 +14,7 @@ from classroom.cases import PUBLIC, cases
 from classroom.grading import POINTS
 from classroom.submission import NAMES, SCHEDULER
 from harness.cli import cli
+from tests import commands as processes
 from tests.classroom.mistakes import SOLUTIONS
 
 MILESTONES = [file for file in NAMES if file != SCHEDULER]
@@ -79,8 +80,21 @@ def test_json_has_everything(tmp_path):
     assert done.exit_code == 1
     found = json.loads(done.stdout)
     assert found["percent_of_bound"] is None
-    wrong = next(one for one in found["checks"] if not one["passed"] and not one["weakness"])
-    assert "answers with None" in wrong["words"]
+    (wrong,) = (
+        check["words"] for check in found["checks"] if not check["passed"] and "not tried" not in check["words"]
+    )
+    assert "answers with None" in wrong, "the reason, which is said once"
+
+
+def test_what_a_scheduler_prints_is_seen(tmp_path):
+    """By the command in a process of its own, whose standard error the scheduler's process has, too."""
+    (tmp_path / "mine.py").write_text(
+        "class Mine:\n    def __init__(self, *given): pass\n"
+        "    def place(self, flows, links):\n        print('I see', flows.key.size)\n        return flows.core.copy()\n"
+    )
+    done = processes.hedera("scheduler", "check", "mine.py:Mine", "--quick", cwd=tmp_path)
+    assert "I see 1\n" in done.stderr
+    assert "I see" not in done.stdout
 
 
 def test_bad_use_is_one_sentence(tmp_path):

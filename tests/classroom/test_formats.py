@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from classroom.cases import NO_FLOWS, ONE_PASS
-from classroom.checks import MOVES, RULES, Check
-from classroom.grading import FORMATS, PARTS, Grade
+from classroom.checks import MOVES, RULES, Check, listed
+from classroom.grading import FORMATS, PARTS, Grade, feedback
 
 jsonschema = pytest.importorskip(
     "jsonschema", reason="python3-jsonschema is not installed (setup/apt-packages-check.txt)"
@@ -46,9 +46,30 @@ def test_a_student_reads_what_is_wrong_where_to_read_again_and_an_example():
     assert wrong.feedback.splitlines()[:2] == ["other demands", "Read again: section 4.2."]
     assert "flows [(0, 1)]" in wrong.feedback
     (absent,) = [line for line in FULL.lines() if line.part == "annealing"]
-    assert absent.feedback == "annealing.py was not handed in. Found: demand.py."
+    assert absent.feedback == "annealing.py was not handed in."
     (free,) = [line for line in NOTHING.lines() if NO_FLOWS in line.name]
     assert (free.points, "doing nothing" in free.feedback) == (0.0, True)
+
+
+def test_what_is_wrong_with_several_checks_is_said_once_with_their_number():
+    checks = [
+        Check(name, section, "it raises", "k = 4") for name, section in (("a", "4.2"), ("b", "4.2"), ("c", "4.3"))
+    ]
+    lines = replace(FULL, checks={"demand": checks}).lines()[:3]
+    assert lines[0].feedback.startswith("it raises (2 more checks fail so.)\nRead again: 4.2.\nAn input")
+    assert [line.feedback for line in lines[1:]] == ["As for demand.py: a.", "As for demand.py: a.\nRead again: 4.3."]
+    assert listed(checks).count("it raises") == 1
+    assert "(2 more checks fail so)" in listed(checks)
+
+
+def test_what_is_passed_or_measured_names_nothing_to_read_again():
+    below = Check("more bandwidth", "section 5.5", "it reaches 90 %")
+    *_, quality = replace(FULL, checks={"quality": [below]}, quality=0.5).lines()
+    assert quality.feedback == "it reaches 90 %"
+    best = {part: [Check("right", "4")] for part in PARTS}
+    told = feedback(replace(FULL, checks=best | {"quality": [Check("b", "5.5", measured="100 %")]}, quality=1.0))
+    assert "100.0 of 100 points." in told
+    assert "again" not in told
 
 
 def test_a_score_does_not_exceed_1():

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from classroom import grading
+from classroom.intake import hand_ins
 from classroom.packing import TEMPLATES
 from classroom.submission import NAMES, SCHEDULER
 from harness.cli import cli
@@ -147,9 +148,27 @@ def test_each_gets_what_the_rubric_says(rows, who):
     least, most = points if isinstance(points, tuple) else (points, points)
     assert least <= float(row["points"]) <= most, row
     assert words in row["remarks"]
-    assert float(row["points"]) or row["remarks"] in row["output"]
+    shown = "\n".join([row["output"], *(test["output"] for test in row["tests"])])
+    for sentence in row["remarks"].split("; ") if not float(row["points"]) else ():
+        assert sentence.partition(": ")[2] in shown, "the reasons for a 0 are shown"
     assert sum(test["max_score"] for test in row["tests"]) == 100
     assert sum(test["score"] for test in row["tests"]) == pytest.approx(float(row["points"]), abs=0.01)
+
+
+def test_a_file_with_nearly_the_name_is_told_what_is_expected(tmp_path):
+    for name in ("scheduler_final.py", "Demand (2).py", "first_fit.py.txt", "notes.py"):
+        (tmp_path / "ann").mkdir(exist_ok=True)
+        (tmp_path / "ann" / name).write_text("")
+    ((hand_in,), _) = hand_ins([tmp_path])
+    assert list(hand_in.files) == ["demand.py"]
+    looks = [remark for remark in hand_in.remarks if "looks like" in remark]
+    assert [remark.partition(", but")[0] for remark in looks] == [
+        "first_fit.py.txt looks like first_fit.py",
+        "scheduler_final.py looks like scheduler.py",
+    ]
+    (tmp_path / "ann" / "Demand (2).py").unlink()
+    with pytest.raises(ValueError, match=r"or some of these; there is notes\.py, scheduler_final\.py"):
+        hand_ins([tmp_path])
 
 
 # --- twice, and what may not be read ------------------------------------------------------------------------

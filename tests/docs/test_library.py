@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from scipy.stats import ttest_rel
 
 import hedera_harness
 from record.errors import UserMistake
@@ -40,9 +41,23 @@ def test_the_simulation(capsys, tmp_path, monkeypatch):
         _ = hedera_harness.fly
 
 
+def test_differences_are_paired_by_seed_and_of_like_results_alone(tmp_path):
+    found = names_of(EXAMPLES[1], tmp_path)["found"]
+    row, over_all = hedera_harness.differences(found).to_dict("records")
+    annealing, ecmp = ([result.bisection_mbps for result in found[begin : begin + 5]] for begin in (0, 5))
+    reference = ttest_rel(annealing, ecmp)
+    assert (row["scheme"], row["minus"], row["pattern"], row["trials"]) == ("hedera-sa", "ecmp", "randbij", 5)
+    assert (row["from"], row["to"]) == pytest.approx(tuple(reference.confidence_interval(0.95)))
+    assert {**over_all, "pattern": "randbij"} == row, "one pattern is all of them"
+    with pytest.raises(UserMistake, match="differ in more than"):
+        hedera_harness.differences([*found, hedera_harness.simulate("ecmp", "randbij", seconds=3, engine="maxmin")])
+    with pytest.raises(UserMistake, match="two schemes"):
+        hedera_harness.differences(found[:5])
+
+
 def test_a_class_and_a_list_of_flows_are_arguments(tmp_path):
     """Large flows go by the core that the class says; one ends before the first round, as its start and size say."""
-    found = names_of(EXAMPLES[1], tmp_path)["found"]
+    found = names_of(EXAMPLES[2], tmp_path)["found"]
     assert found.to_frame().core.tolist()[:2] == [3, 3]
     assert found.size_bytes.tolist() == [float("inf"), float("inf"), 400_000]
     assert found.start_s.tolist() == [0, 0, 1.5]
@@ -62,7 +77,7 @@ def test_options_have_names_defaults_and_help():
 @pytest.mark.root
 def test_the_run_and_the_sweep(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    run, swept = (names_of(example, tmp_path) for example in EXAMPLES[2:])
+    run, swept = (names_of(example, tmp_path) for example in EXAMPLES[3:])
     assert run["run"].valid, run["run"].reasons
     assert len(run["run"].to_frame()) == 16
     assert Path("mine/run.json").is_file()

@@ -55,6 +55,19 @@ def test_json_is_rows_and_nothing_else(tmp_path):
     assert "1 run is invalid" in done.stderr
 
 
+def test_the_table_is_written_as_latex_with_its_conditions(tmp_path):
+    folders = [
+        sweep(tmp_path / name, rate, link_mbps=25.0, queue=queue)
+        for name, rate, queue in (("a", 0.8, 50), ("b", 0.7, 10))
+    ]
+    done = CliRunner().invoke(compare, [*map(str, folders), "--format", "tex", "--out", str(tmp_path / "out")])
+    assert done.exit_code == 0, done.output
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["compare.tex"], "no picture was asked for"
+    text = (tmp_path / "out/compare.tex").read_text()
+    for words in (r"\toprule", "--bw 25", "Seeds: 1; emulator: ", "They differ in --queue.", r"hedera-sa & a & 50"):
+        assert words in text
+
+
 def test_settings_are_named_as_on_the_command_line():
     known = {option for each in run_command.params for option in each.opts + each.secondary_opts}
     known |= {"--threshold", "--iterations", "--workload", "datapath", "sink"}  # what emulation has no option for

@@ -4,7 +4,7 @@ from scipy.stats import ttest_1samp
 
 from plots import compare_sweeps
 from plots.compare_sweeps import VariedSweep, by_value, compare
-from plots.paired_tests import difference
+from plots.paired_tests import mean_interval
 from tests.plots.pictures import texts
 from tests.plots.sweeps import run_document, store, store_rates
 
@@ -36,7 +36,7 @@ def test_differences_are_paired_and_have_student_s_interval_over_seeds(tmp_path)
     assert (first["share"], first["difference_points"], first["low_points"]) == (pytest.approx(0.765), None, None)
     assert first["conditions"] == {"--bw": 10.0, "--mtu": 1500}
     assert second["conditions"] == {"--bw": 100.0, "--mtu": 9000}
-    expected = difference(None, [-2.5, -1.5, 1])
+    expected = mean_interval(None, [-2.5, -1.5, 1])
     assert second["share"] == pytest.approx(0.755)
     points = [second[f"{name}_points"] for name in ("difference", "low", "high")]
     assert points == pytest.approx([expected.mean, expected.low, expected.high])

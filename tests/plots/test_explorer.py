@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plots.explorer import MAX_FLOWS, explorer, mean_rates, stages, ways
+from plots.explorer import MAX_FLOWS, describe_paths, explorer, mean_rates, stages
 from plots.stored_sweep import load_sweep
 from record.run import FlowRecord, read
 from tests.plots.sweeps import kept_sweep, rounds, run_document, store
@@ -51,7 +51,7 @@ def test_a_run_tells_its_hash_and_how_many_cores_it_used(tmp_path, scheme, setti
         {"src": 4, "dst": 12, "mbps": 5, "paths": [{"t": 0.1, "core": 3}]},
         {"src": 0, "dst": 2, "mbps": 5, "paths": [{"t": 0.1, "core": 0}]},  # within a pod: core 0 stands for its path
     ]
-    assert ways(read(store(tmp_path, run_document(scheme=scheme, flows=flows, settings=settings)))) == words
+    assert describe_paths(read(store(tmp_path, run_document(scheme=scheme, flows=flows, settings=settings)))) == words
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_run_tells_where_acknowledgements_went(tmp_path, asked, how):
     streams = {"0_3_1-eth2": 3.25, "0_0_2": 9}  # a host's own link carries its flows', whatever their paths
     document = run_document(scheme="ecmp", flows=flows, settings={"ack_paths": asked}, ack_streams=streams)
     run = read(store(tmp_path, document))
-    assert ways(run).endswith(
+    assert describe_paths(run).endswith(
         f"acknowledgements went back {how}, those of 3.25 flows on one link between switches at most"
     )
     (drawn,) = explorer(load_sweep(tmp_path))["runs"]

@@ -53,16 +53,16 @@ def test_over_all_patterns_only_those_with_every_trial_are_averaged(tmp_path):
 
 
 def test_holm_by_its_definition():
-    rows = [paired_tests.Difference(str(p), 3, 1.0, 0.0, 1.0, p, p) for p in (0.01, 0.04, 0.03, 0.005)]
-    rows.append(paired_tests.Difference("silent", 1, 1.0))
+    rows = [paired_tests.MeanInterval(str(p), 3, 1.0, 0.0, 1.0, p, p) for p in (0.01, 0.04, 0.03, 0.005)]
+    rows.append(paired_tests.MeanInterval("silent", 1, 1.0))
     adjusted = [row.adjusted for row in paired_tests.holm(rows)]
     assert adjusted[:4] == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert adjusted[4] is None
 
 
 def test_equal_differences_need_no_division_by_zero():
-    assert paired_tests.difference("x", [2.0, 2.0, 2.0]).p == 0
-    assert paired_tests.difference("x", [0.0, 0.0, 0.0]).p == 1
+    assert paired_tests.mean_interval("x", [2.0, 2.0, 2.0]).p == 0
+    assert paired_tests.mean_interval("x", [0.0, 0.0, 0.0]).p == 1
 
 
 def gaining(folder):

@@ -8,6 +8,7 @@ import pytest
 
 from plots.report import overheads, validity, write_all, write_page
 from plots.stored_sweep import load_sweep
+from record.options import Pictures, drawing
 from tests.plots.pictures import texts
 from tests.plots.sweeps import failed, rounds, run_document, store, write_sweep
 
@@ -184,6 +185,21 @@ def test_write_all(tmp_path):
 
 
 INVALID = {"verdict": "invalid", "reasons": ["slow"]}
+
+
+def test_what_was_asked_for_is_listed_first(tmp_path):
+    for scheme, rate in (("nonblocking", 150.0), ("ecmp", 60.0)):
+        for trial in (1, 2, 3):
+            store(tmp_path, run_document("stride:4", scheme, trial=trial, bisection_mbps=rate + trial))
+    with drawing(Pictures(("pdf",), latex=True)):
+        files = [file.relative_to(tmp_path).as_posix() for file in write_all(load_sweep(tmp_path))]
+    assert files[0] == "figures/print/figure9.pdf"
+    assert [file.startswith("figures/print/") for file in files] == sorted(
+        (file.startswith("figures/print/") for file in files), reverse=True
+    )
+    text = (tmp_path / "figures/print/summary.tex").read_text()
+    assert text.count(r"\begin{tabular}") == 1, "two schemes, one of them the control: no differences"
+    assert "seeds 1, 2, 3" in text
 
 
 def test_validity_by_scheme(tmp_path):

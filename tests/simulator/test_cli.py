@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from scipy.stats import ttest_rel
 
 from simulator.cli import simulate
 from simulator.config import Config
@@ -133,3 +134,27 @@ def test_trials_of_a_collective_tell_how_many_ended():
     assert "done in 3 of 3 seeds, after 0.012 (0.012 to 0.012) s" in run(*options).stdout
     done = run(*options, "--seconds", 0.01, "--tick", 0.0001, "--interval", 0.01).stdout
     assert "done in 0 of 3 seeds;" in done
+
+
+def test_schemes_beside_each_other_are_paired_by_seed():
+    options = ("--traffic", "randbij", "--seconds", 12, "--engine", "maxmin", "--trials", 3)
+    (row,) = found_by("--scheme", "hedera-sa", "--against", "ecmp", *options)["rows"]
+    ours, others = (
+        [bisection_mbps(Config(name, "randbij", seconds=12.0, engine="maxmin", seed=n)) for n in (1, 2, 3)]
+        for name in ("hedera-sa", "ecmp")
+    )
+    interval = ttest_rel(ours, others).confidence_interval(0.95)
+    assert (row["measure"], row["scheme"], row["minus"]) == ("bisection_mbps", "hedera-sa", "ecmp")
+    assert (row["trials"], row["difference"]) == (3, pytest.approx(np.mean(ours) - np.mean(others)))
+    assert (row["from"], row["to"]) == pytest.approx(tuple(interval))
+    told = run("--scheme", "hedera-sa", "--against", "ecmp,hedera-gff", *options).stdout
+    assert "3 seeds, 95 % intervals" in told
+    assert [line.split()[2] for line in told.splitlines() if "  hedera-sa  " in line][-2:] == ["ecmp", "hedera-gff"]
+    assert "no other scheme" in run("--scheme", "ecmp", "--against", "ecmp", *options).output
+
+
+def test_beside_each_other_traffic_that_ends_is_told_by_its_completion_times():
+    options = ("--traffic", "poisson:web-search,0.4", "--seconds", 2, "--bw", 100, "--engine", "maxmin")
+    rows = found_by("--scheme", "hedera-gff", "--against", "ecmp", *options)["rows"]
+    assert {"all_median_s", "small_p99_s"} <= {row["measure"] for row in rows}
+    assert all(row["from"] is None for row in rows), "one seed has no interval"

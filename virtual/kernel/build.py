@@ -80,7 +80,7 @@ def compiled(say: Say, which: str = shipped.RUNS) -> tuple[bytes, dict[str, str]
     """Get the source, change it, and compile it: the kernel, and what its bytes depend on."""
     facts = tools()
     kernels = cache.folder("kernels")
-    with cache.locked(kernels / "building", lambda: say("another one is being compiled; waiting for it ...")):
+    with cache.locked(kernels / "building", lambda holder: say(cache.waiting_for(holder, "a kernel"))):
         for left in kernels.glob("building.*"):  # of a killed process: nobody else compiles while we hold the lock
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="building.", dir=kernels) as name:

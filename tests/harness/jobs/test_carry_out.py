@@ -192,7 +192,11 @@ def test_ctrl_c_ends_what_is_under_way_and_keeps_what_is_done(tmp_path):
 
 
 def test_of_two_sweeps_in_one_folder_the_second_says_so(tmp_path):
-    with alone_in(tmp_path), pytest.raises(UserMistake, match="another sweep is at work"), alone_in(tmp_path):
+    with (
+        alone_in(tmp_path),
+        pytest.raises(UserMistake, match=rf"another sweep is at work in .* \(process {os.getpid()}, since"),
+        alone_in(tmp_path),
+    ):
         pass
     with alone_in(tmp_path):
         pass

@@ -12,7 +12,7 @@ import pytest
 from record.published import TABLE_3, TABLE_6
 from simulator.config import Config
 from simulator.driver import bisection_mbps, simulate
-from studies.paper import KEPT_RULE, explain, figures, open_questions, tables
+from studies.paper import KEPT_RULE, explain, figures, flows_per_host, tables
 from tests.studies.commands import described, in_turn, rows, told
 from traffic.patterns import PUBLISHED
 
@@ -53,7 +53,7 @@ def figure_11_again(scheme):
 
 def flows_again():
     fields = {"seconds": 12.0, "interval_s": 2.0, "tick_s": 0.01, "large_flows": KEPT_RULE}
-    study = described(open_questions.flows_per_host, ("hedera-gff",), ("maxmin",), "12", "0.1,0.01", 5, **fields)
+    study = described(flows_per_host.flows_per_host, ("hedera-gff",), ("maxmin",), "12", "0.1,0.01", 5, **fields)
     return study.compute(in_turn)["flows_per_host_k4"]
 
 

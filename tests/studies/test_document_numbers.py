@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from record.output import read_csv, write_csv
-from studies import claims, page_numbers
+from studies import claims, document_numbers
 from tests.studies.commands import run
 
 CLAIMS = read_csv(claims.ROOT / claims.TABLE)
@@ -16,7 +16,7 @@ CLAIMS = read_csv(claims.ROOT / claims.TABLE)
 @pytest.fixture
 def documents(tmp_path):
     """This project's documents, data and claims in a folder of their own, its numbers read."""
-    for page in page_numbers.pages(claims.ROOT):
+    for page in document_numbers.pages(claims.ROOT):
         (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(claims.ROOT / page, tmp_path / page)
     for name in {claim["data"] for claim in CLAIMS}:
@@ -36,8 +36,8 @@ def other(spelled, draws):
 def test_each_of_fifty_numbers_that_change_is_noticed(documents):
     """One at a time, drawn from all pages; figure9.md's made part is held against its sweep by `claims.unsaid`."""
     draws = random.Random(83)
-    texts = {page: (documents / page).read_text() for page in page_numbers.pages(documents)}
-    every = [(page, one) for page, text in texts.items() for one in page_numbers.NUMBER.finditer(text)]
+    texts = {page: (documents / page).read_text() for page in document_numbers.pages(documents)}
+    every = [(page, one) for page, text in texts.items() for one in document_numbers.NUMBER.finditer(text)]
     made = texts[claims.FIGURE].find(claims.BEGIN), texts[claims.FIGURE].find(claims.END)
     every = [(page, one) for page, one in every if page != claims.FIGURE or not made[0] < one.start() < made[1]]
     assert len(every) > 3000
@@ -55,25 +55,25 @@ def test_each_of_fifty_numbers_that_change_is_noticed(documents):
 
 
 def test_what_has_changed_is_named_with_its_words():
-    now = page_numbers.numbers_in("It has 2.5 of them, and 31 % of 1,000.")
+    now = document_numbers.numbers_in("It has 2.5 of them, and 31 % of 1,000.")
     assert [one.spelled for one in now] == ["2.5", "31", "1,000"]
-    assert [*page_numbers.changed_numbers("a.md", now, "2.5 31 1,000")] == []
-    (told,) = page_numbers.changed_numbers("a.md", now, "2.5 30 1,000")
+    assert [*document_numbers.changed_numbers("a.md", now, "2.5 31 1,000")] == []
+    (told,) = document_numbers.changed_numbers("a.md", now, "2.5 30 1,000")
     assert told.startswith("a.md says 31, which nobody has read, instead of 30")
     assert "of them, and 31 %" in told
-    assert len([*page_numbers.changed_numbers("a.md", now, "2.5 1,000")]) == 1
-    assert len([*page_numbers.changed_numbers("a.md", now[:2], "2.5 31 1,000")]) == 1
+    assert len([*document_numbers.changed_numbers("a.md", now, "2.5 1,000")]) == 1
+    assert len([*document_numbers.changed_numbers("a.md", now[:2], "2.5 31 1,000")]) == 1
 
 
 def test_names_and_hashes_are_no_numbers():
-    assert page_numbers.numbers_in("revision 634faac1, stride4, k4, 10s, v0.8.0") == []
+    assert document_numbers.numbers_in("revision 634faac1, stride4, k4, 10s, v0.8.0") == []
 
 
 def test_a_claim_holds_its_number_and_no_other():
-    text = page_numbers.flat("| a | 2.5 | 3 |\n| b | 2.5 | 4 |")
+    text = document_numbers.flat("| a | 2.5 | 3 |\n| b | 2.5 | 4 |")
     claim = {"words": "| b | 2.5 | 4 |", "value": "2.5"}
-    assert [one.spelled for one in page_numbers.not_held(text, [claim])] == ["2.5", "3", "4"]
-    assert page_numbers.not_held(text, [claim])[0].at < text.index("b")
+    assert [one.spelled for one in document_numbers.not_held(text, [claim])] == ["2.5", "3", "4"]
+    assert document_numbers.not_held(text, [claim])[0].at < text.index("b")
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import zipfile
 import pytest
 
 from plots.export import export, keep
+from plots.local_paths import local_path_remover
 from plots.stored_sweep import load_sweep
-from plots.without_places import without_places
 from record.run import ARCHIVE
 from tests.commands import HEDERA, ROOT, hedera, ran
 from tests.plots.sweeps import run_document, store
@@ -155,4 +155,4 @@ def test_relative_names_stay_as_they_are(tmp_path):
     store(tmp_path, run_document("docs/examples/ring.py:ring", "docs/examples/least_loaded.py:LeastLoaded"))
     (run,) = load_sweep(tmp_path).runs
     text = f"{run.scheme} on {run.traffic}, 10 Mb/s, 3/4 of ../x"
-    assert without_places([run])(text) == text
+    assert local_path_remover([run])(text) == text

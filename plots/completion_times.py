@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import asdict
 
-from plots.paired_tests import ALL_TRIES, VALID, difference
+from plots.paired_tests import ALL_TRIES, VALID, mean_interval
 from plots.pictures import files_written, picture
 from plots.style import colour, label, logarithmic, rounded, scheme_order
 from plots.summary import as_csv
@@ -66,6 +66,7 @@ def over_seeds(rows: Sequence[dict[str, Any]], statistics: Iterable[str], *colum
     ``flows`` and ``cut_off``. A statistic that a seed does not have (None) is left out of its mean."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for row in rows:
+        # A size class without flows has no times, and would only dilute the count of seeds.
         if row["flows"]:
             groups.setdefault(tuple(row[name] for name in (*columns, "size_class")), []).append(row)
     by_group = []
@@ -73,7 +74,7 @@ def over_seeds(rows: Sequence[dict[str, Any]], statistics: Iterable[str], *colum
         totals = {name: sum(row[name] for row in group) for name in ("flows", "cut_off")}
         means = dict(zip((*columns, "size_class"), key, strict=True)) | {"seeds": len(group)} | totals
         for name in statistics:
-            mean = difference(None, [row[name] for row in group if row[name] is not None])
+            mean = mean_interval(None, [row[name] for row in group if row[name] is not None])
             means |= {name: mean.mean, f"low_{name}": mean.low, f"high_{name}": mean.high}
         by_group.append(means)
     return by_group
@@ -125,6 +126,8 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
                 flows = (flow for run in of_pattern if run.scheme == scheme for flow in run.flows)
                 sized = [flow for flow in flows if flow.size_bytes is not None]
                 completion_s, share = completed(sized)
+                # Flows that the run's end cut off count among all flows, so that the curve does not promise that they
+                # end.
                 cut_off |= completion_s.size < len(sized)
                 if completion_s.size:
                     axes.plot(completion_s, share, color=colour(scheme), lw=1.3, label=scheme)

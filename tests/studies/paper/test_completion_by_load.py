@@ -1,36 +1,16 @@
-"""Several flows per host; load against slowdown."""
+"""Load against slowdown."""
 
-import pytest
 from matplotlib.axes import Axes
 
-from studies.paper import open_questions
-from studies.paper.open_questions import completion, flows_per_host
-from tests.studies.commands import is_png, rows, run, run_json
+from studies.paper import completion_by_load
+from studies.paper.completion_by_load import completion
+from tests.studies.commands import is_png, run, run_json
 
-FEW = ("-k", 4, "--flows-per-host", "1,12", "--seeds", 2, "--jobs", 1, "--engines", "maxmin")
 QUICK = ("-k", 4, "--seconds", 1.2, "--tick", 0.001, "--loads", "0.6,0.2", "--jobs", 1)
 
 
-def test_ratios_and_what_is_large(tmp_path):
-    found = run_json(flows_per_host, *FEW, "--schemes", "hedera-gff", "--out", tmp_path)
-    assert len(found) == 3 * 3 * 4, "patterns, counts and the replication's six halved, ECMP, control, two thresholds"
-    by = {(r["traffic"], r["flows_per_host"], r["scheme"], r["threshold"]): r for r in found}
-    for row in by.values():
-        assert row["seeds"] == 2
-        assert row["lowest_percent"] <= row["percent"] <= row["highest_percent"] <= 100.0001
-        assert row["over_control"] < 1.0001
-        assert (row["keep"] == 0.5) == (row["flows_per_host"] == 6)
-    one, many = (by["stride:8", flows, "hedera-gff", 0.1] for flows in (1, 12))
-    assert one["large_share"] == 1
-    assert 0 < many["large_share"] < 0.2, "a twelfth of a link is not large"
-    assert one["over_control"] == pytest.approx(1)
-    assert many["over_ecmp"] < 1, "the few that were measured as large are placed as if alone"
-    assert len(rows(tmp_path / "flows_per_host_k4.csv")) == len(found)
-    assert is_png(tmp_path / "flows_per_host_k4.png")
-
-
 def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, monkeypatch):
-    monkeypatch.setattr(open_questions, "MAX_UPDATES", 200_000)
+    monkeypatch.setattr(completion_by_load, "MAX_UPDATES", 200_000)
     options = (*QUICK, "--out", tmp_path)
     found = run_json(completion, *options, "--schemes", "nonblocking,spanning-tree", "--loads", "0.8")
     control, tree = found[:4], found[4:]
@@ -47,7 +27,7 @@ def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, m
 def test_one_load_is_a_picture_of_every_class_and_statistic(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(Axes, "plot", lambda axes, x, y, *_, **style: drawn.append((x, y, style)))
-    monkeypatch.setattr(open_questions, "logarithmic", lambda axes: None)
+    monkeypatch.setattr(completion_by_load, "logarithmic", lambda axes: None)
     run(completion, *QUICK, "--out", tmp_path, "--schemes", "nonblocking,ecmp", "--loads", "0.5")
     named = [(x, y) for x, y, style in drawn if style.get("label")]
     assert len(named) == 3 * 3 * 2, "mean, 99th percentile and ratio of three classes under two schemes"

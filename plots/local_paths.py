@@ -17,7 +17,7 @@ _PLACE = re.compile(r"(?:^|(?<=[:=,(\s]))(?P<folder>(?:/|~|\.\./)[^:,\0]*/|/|~/|
 """A path in a name, up to its last slash; ``:`` and ``,`` stand between the parts of traffic's and schemes' names."""
 
 
-def without_places(runs: Iterable[Run]) -> Callable[[str], str]:
+def local_path_remover(runs: Iterable[Run]) -> Callable[[str], str]:
     """A function that takes these runs' folders out of a text: out of names, out of the names of runs' folders that
     were made of them (`harness.jobs.carry_out.slug`), and out of sentences. Two files of one name stay two."""
     folders: dict[str, dict[str, None]] = {}
@@ -26,6 +26,8 @@ def without_places(runs: Iterable[Run]) -> Callable[[str], str]:
         for name in (run.scheme, *run.traffic.split(" + "), topology, *run.inputs):
             for place in _PLACE.finditer(name):
                 folders.setdefault(place["folder"], {})[place["name"]] = None
+    # Two files of one name in different folders must stay two after their folders are gone: the second gets a number in
+    # the place of its folder.
     taken: set[str] = set()
     instead: dict[str, str] = {}
     for number, (folder, names) in enumerate(folders.items()):
@@ -35,7 +37,8 @@ def without_places(runs: Iterable[Run]) -> Callable[[str], str]:
         if len(here.parts) > 2:
             instead.setdefault(f"{here}/", "")
 
-    def handed_out(text: str) -> str:
+    def remove_local_paths(text: str) -> str:
+        # The longest first: /home/ann/x/ is inside of /home/ann/, which would leave x/ behind.
         for folder in sorted(instead, key=len, reverse=True):
             new = instead[folder]
             for spelled in {folder, json.dumps(folder)[1:-1], json.dumps(folder, ensure_ascii=False)[1:-1]}:
@@ -45,4 +48,4 @@ def without_places(runs: Iterable[Run]) -> Callable[[str], str]:
                 text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(made)}_", new.replace("/", "_"), text)
         return text
 
-    return handed_out
+    return remove_local_paths

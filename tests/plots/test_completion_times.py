@@ -2,7 +2,7 @@
 
 import pytest
 
-from plots.completion import completed, csv_text, rows
+from plots.completion_times import completed, csv_text, rows
 from plots.report import write_page
 from plots.stored_sweep import load_sweep
 from record.run import FlowRecord

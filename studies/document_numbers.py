@@ -72,6 +72,8 @@ def not_held(text: str, claims: Iterable[Row], made: str = "") -> list[Number]:
 
 def changed_numbers(page: str, now: Sequence[Number], read: str) -> Iterator[str]:
     """A sentence for each place where a page's numbers are not those that somebody has ``read``, spaces between."""
+    # Numbers are compared in their order, as lines of a text are: one that was added moves all that follow, which then
+    # need not be read again.
     before, after = read.split(), [number.spelled for number in now]
     for kind, i, j, m, n in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
         if kind != "equal":
@@ -108,6 +110,8 @@ def sources_of(line: str, files: Mapping[str, Sequence[Row]]) -> Iterator[tuple[
     files that has all three; of several the one that tells most words of the line, and nothing where two tell as
     many."""
     for match in _WITH_INTERVAL.finditer(line):
+        # A number alone is found in many tables by chance. With both ends of its interval it is mostly found in one
+        # row, so nothing else is looked for.
         candidates = [
             (name, row, triple)
             for name, rows in files.items()
@@ -150,6 +154,7 @@ def _naming(row: Row, rows: Sequence[Row], triple: Sequence[str]) -> str | None:
     columns = [
         name for name, text in row.items() if name not in triple and ";" not in text and not set("=<>") & {*text}
     ]
+    # A row is told by what it is of (scheme=ecmp), rather than by a number that happens to differ.
     words = [name for name in columns if not any(_is_number(other[name]) for other in rows)]
     for among in (words, columns):
         for many in range(1, _FEW + 1):
