@@ -49,6 +49,13 @@ class Parameters:
         float, Meta(ge=0), described("A switch delays every packet by a random time up to this, us.")
     ] = 0.0
     sack: Annotated[bool, described("Selective acknowledgements (RFC 2018).")] = True
+    tail_loss_probes: Annotated[bool, described("Linux: TCP probes for a loss at the end (RFC 8985).")] = True
+    large_segments: Annotated[
+        bool, described("Linux: TCP gives its port several segments as one packet, which pacers take for one.")
+    ] = False
+    whole_cuts: Annotated[
+        bool, described("ns-3: DCTCP cuts its window by whole segments, rounded down, as Linux always does.")
+    ] = False
     mark_kb: Annotated[
         Annotated[float, Meta(ge=0)] | None, described("K, marking threshold of DCTCP (default: the scheme's), KB.")
     ] = None
@@ -403,6 +410,9 @@ def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
     if chosen.pacer:
         behind = {"behind": True} if p.pacer_behind else {}
         built["pacer"] = {**PACER, "queue_packets": p.port_queue_packets, **behind}
+    built["tcp"] |= {name: True for name in ("large_segments", "whole_cuts") if getattr(p, name)}
+    if not p.tail_loss_probes:
+        built["tcp"]["tail_loss_probes"] = False
     if p.jitter_us:
         built["jitter_ns"] = round(p.jitter_us * 1e3)
     return built
