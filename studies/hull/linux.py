@@ -40,6 +40,7 @@ def require(parameters: Parameters) -> None:
         ("least_packets", "Linux's DCTCP never has less than two"),
         ("idle_ms", "Linux takes its retransmission timeout"),
         ("whole_cuts", "Linux cuts by whole segments anyway"),
+        ("prr", "Linux's windows fall over a round trip anyway"),
         ("jitter_us", "our guests' switches delay no packet by chance"),
     ):
         if getattr(parameters, name) != getattr(plain, name):

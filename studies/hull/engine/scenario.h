@@ -36,6 +36,7 @@ struct Scenario
         double startAlpha{1};
         bool sack{false};
         bool wholeCuts{false}; //!< DCTCP cuts by whole segments, rounded down
+        bool prr{false};       //!< a cut takes a round trip
     };
 
     struct Connection

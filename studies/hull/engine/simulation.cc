@@ -119,14 +119,14 @@ Simulation::Connect()
                                                       });
         if (listening.insert(wanted.server).second)
         {
-            auto socket = Socket::Create(server.Node(), variant);
+            auto socket = Socket::Create(server.Node(), variant, m_scenario.tcp.prr);
             socket->Bind(InetSocketAddress(Host::AddressOf(serverIndex), Host::SERVER_PORT));
             socket->Listen();
             socket->SetAcceptCallback(MakeNullCallback<bool, Ptr<ns3::Socket>, const Address&>(),
                                       MakeCallback(&Simulation::Accepted, this));
             m_listening.push_back(socket);
         }
-        auto socket = Socket::Create(client.Node(), variant);
+        auto socket = Socket::Create(client.Node(), variant, m_scenario.tcp.prr);
         socket->Bind(InetSocketAddress(Host::AddressOf(m_network->IndexOf(wanted.client)),
                                        static_cast<uint16_t>(Host::FIRST_PORT + n)));
         connection.ClientIs(socket);
