@@ -57,7 +57,7 @@ class Parameters:
         bool, described("ns-3: DCTCP cuts its window by whole segments, rounded down, as Linux always does.")
     ] = False
     prr: Annotated[
-        bool, described("ns-3: a cut window falls over a round trip (RFC 9937), as Linux's always does; else at once.")
+        bool, described("ns-3: a cut window falls over a round trip (RFC 6937), as Linux's always does; else at once.")
     ] = False
     mark_kb: Annotated[
         Annotated[float, Meta(ge=0)] | None, described("K, marking threshold of DCTCP (default: the scheme's), KB.")

@@ -35,7 +35,7 @@ Socket::Create(Ptr<Node> node, TypeId congestion, bool prr)
     socket->SetTcp(node->GetObject<TcpL4Protocol>());
     socket->SetRtt(CreateObject<RttMeanDeviation>());
     socket->SetCongestionControlAlgorithm(factory.Create<TcpCongestionOps>());
-    // The window falls at once, as in the ns-2 the report used, or over a round trip, as Linux's (RFC 9937).
+    // The window falls at once, as in the ns-2 the report used, or over a round trip, as Linux's (RFC 6937).
     if (prr)
     {
         socket->SetRecoveryAlgorithm(CreateObject<TcpPrrRecovery>());

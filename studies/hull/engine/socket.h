@@ -21,7 +21,7 @@ class Socket : public ns3::TcpSocketBase
     /**
      * Make a socket as TcpL4Protocol would.
      * @param congestion type of the congestion control
-     * @param prr whether a window that is cut falls over a round trip (RFC 9937), or at once
+     * @param prr whether a window that is cut falls over a round trip (RFC 6937), or at once
      */
     static ns3::Ptr<Socket> Create(ns3::Ptr<ns3::Node> node, ns3::TypeId congestion, bool prr);
 
