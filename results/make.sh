@@ -37,7 +37,7 @@ hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.5 --seeds 3 -
 hedera hull figure 1 --link-delay 100us --seconds 0.3 --seeds 3 --schemes hull --prr --variants conforming --out results/hull/far/prr
 hedera hull figure 1 --link-delay 100us --seconds 0.3 --seeds 3 --schemes hull --prr --whole-cuts --variants conforming --out results/hull/far/prr-whole-cuts
 hedera hull figure 4 --engine linux --quick --seeds 5 --variants conforming --schemes tcp,dctcp-30k,hull --out results/hull/linux
-hedera hull figure 5 --engine linux --quick --seeds 5 --variants conforming --out results/hull/linux
+hedera hull figure 5 --engine linux --share 0.08 --seeds 3 --variants conforming --schemes tcp,dctcp-30k,hull --out results/hull/linux
 hedera hull figure 1 --variants conforming --out results/hull
 hedera hull figure 1 --drain 0.95 --schemes hull --out results/hull
 hedera hull figure 1 --link-delay 100us --variants conforming --out results/hull
