@@ -30,11 +30,15 @@ hedera completion -k 32 --seconds 3 --loads 0.3 --schemes nonblocking,ecmp,heder
 hedera collective table --out results/collectives
 hedera table 2 results/table2 --out results/table2
 hedera hull table 2 --variants conforming --out results/hull
-hedera hull table 2 --engine linux --quick --seeds 5 --variants conforming --out results/hull/linux
+hedera hull table 2 --engine linux --quick --seeds 3 --variants conforming --out results/hull/linux
+hedera hull table 2 --engine linux --quick --seeds 3 --schemes tcp --no-sack --variants conforming --out results/hull/linux/no-sack
 hedera hull figure 1 --engine linux --seconds 1 --seeds 5 --variants conforming --out results/hull/linux
-hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.5 --seeds 3 --variants conforming --out results/hull/linux
+hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.2 --seeds 3 --schemes dctcp-6k-pacer,hull --variants conforming --out results/hull/linux
+hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.5 --seeds 3 --schemes hull --large-segments --variants conforming --out results/hull/far/large-segments
+hedera hull figure 1 --link-delay 100us --seconds 0.3 --seeds 3 --schemes hull --prr --variants conforming --out results/hull/far/prr
+hedera hull figure 1 --link-delay 100us --seconds 0.3 --seeds 3 --schemes hull --prr --whole-cuts --variants conforming --out results/hull/far/prr-whole-cuts
 hedera hull figure 4 --engine linux --quick --seeds 5 --variants conforming --schemes tcp,dctcp-30k,hull --out results/hull/linux
-hedera hull figure 5 --engine linux --quick --seeds 5 --variants conforming --out results/hull/linux
+hedera hull figure 5 --engine linux --share 0.08 --seeds 3 --variants conforming --schemes tcp,dctcp-30k,hull --out results/hull/linux
 hedera hull figure 1 --variants conforming --out results/hull
 hedera hull figure 1 --drain 0.95 --schemes hull --out results/hull
 hedera hull figure 1 --link-delay 100us --variants conforming --out results/hull

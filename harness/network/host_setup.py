@@ -29,7 +29,8 @@ class Tcp:
     ``tail_loss_probes``: whether it probes for a loss at the end. ``min_rto_ms``: its shortest retransmission timeout
     (None: Linux's own, 200 ms), of its only route, as kernels before 6.11 have no setting for it; ``initial_window``
     too (None: Linux's own, 10 segments). ``timestamps``: whether segments have them (RFC 7323), in 12 bytes each.
-    ``prompt``: whether each segment is acknowledged at once.
+    ``prompt``: whether each segment is acknowledged at once. ``one_by_one``: whether TCP sends each segment as soon as
+    it may, and not several as one packet, which a pacer would take for one.
     """
 
     congestion_control: str = "cubic"
@@ -41,6 +42,7 @@ class Tcp:
     initial_window: int | None = None
     timestamps: bool = True
     prompt: bool = False
+    one_by_one: bool = False
 
     @property
     def settings(self) -> list[str]:
@@ -91,7 +93,8 @@ def set_up_host(name: str, namespace: int, interface: str, ip: str, neighbours: 
         index = netlink.index_of(interface, namespace)
         others = [netlink.neighbour(index, to, mac) for to, mac in neighbours.items() if to != ip]
         own_addresses = [netlink.hardware_address(index, neighbours[ip]), netlink.address(index, ip, 8)]
-        netlink.send(namespace, [netlink.up(netlink.LOOPBACK), *own_addresses, netlink.up(index), *others])
+        single = [netlink.segments(index, 1)] if tcp.one_by_one else []
+        netlink.send(namespace, [netlink.up(netlink.LOOPBACK), *own_addresses, *single, netlink.up(index), *others])
         if tcp.of_route:
             route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {ip}"
             run_program(["ip", "route", "change", *route.split(), *tcp.of_route], namespace=namespace)

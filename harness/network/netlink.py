@@ -48,6 +48,7 @@ _NETEM_BYTES, _NETEM_DELAY_NS = 24, 10
 _NEW_LINK, _GET_LINK = 16, 18
 _LINK = struct.Struct("=BxHiII")
 _HARDWARE_ADDRESS, _NAME, _MTU, _LINK_INFO, _NAMESPACE_OF, _COUNTERS = 1, 3, 4, 18, 19, 23
+_SEGMENTS = 40
 _DROPPED, _SENT_BYTES = struct.Struct("=48xQQ"), struct.Struct("=24xQ")
 _COUNTED, _PEER = 3, 1
 _RATE, _LIMIT, _DELAY, _MARK_MIN, _MARK_MAX, _DRAIN, _PHANTOM = 2, 3, 4, 5, 6, 7, 8
@@ -326,6 +327,12 @@ def up(index: int) -> bytes:
 
 def hardware_address(index: int, mac: str) -> bytes:
     return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_HARDWARE_ADDRESS, _mac(mac)))
+
+
+def segments(index: int, most: int) -> bytes:
+    """So many segments at most TCP hands an interface as one packet. Since Linux 4.17 it does so whatever `offload`
+    says, and they are cut up behind the interface's qdisc."""
+    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_SEGMENTS, struct.pack("=I", most)))
 
 
 def address(index: int, ip: str, prefix: int) -> bytes:

@@ -49,7 +49,8 @@ class Shape:
     from ``ramp_packets`` more on. ``delay_ms``: for how long a packet is on its way, which it is before it meets the
     queue on veth, and after that on an eport. ``carrier``: VETH or EPORT. ``bucket_s``: what a port on veth may send at
     once after it was idle, as time at its rate. ``phantom``: HULL's phantom queue of a switch's port, on an eport;
-    ``pacer``: where a host's own port has HULL's pacer, in front of its queue or behind it.
+    ``pacer``: where a host's own port has HULL's pacer, in front of its queue or behind it. ``hosts_mark``: whether
+    hosts' own ports mark as switches' do.
     """
 
     mbps: float
@@ -63,6 +64,7 @@ class Shape:
     bucket_s: float = BUCKET_S
     phantom: Phantom | None = None
     pacer: str | None = None
+    hosts_mark: bool = True
 
     def at_host(self) -> Shape:
         """The same for a host's own port, which has a host's room and no delay; it may send as much at once as any
@@ -70,7 +72,8 @@ class Shape:
         # netem takes packets from their sockets: behind a delay TCP would no longer see its own queue, and overfill it.
         # So the port at the other end of the cable delays both ways (`to_host`).
         bucket_s, room = min(self.bucket_s, self.queue_bytes / self.rate_bytes), max(HOST_PACKETS, self.queue_packets)
-        return replace(self, queue_packets=room, bucket_s=bucket_s, delay_ms=0.0, phantom=None)
+        marks = self.marks and self.hosts_mark
+        return replace(self, queue_packets=room, bucket_s=bucket_s, delay_ms=0.0, phantom=None, marks=marks)
 
     def between_switches(self) -> Shape:
         """The same for a switch's port to another."""

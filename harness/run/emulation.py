@@ -138,7 +138,10 @@ class Emulation:
         # Routes are changed only where the spec differs from Linux's own values, so that other runs have a stock route.
         min_rto_ms = None if spec.min_rto_ms == LINUX_MIN_RTO_MS else spec.min_rto_ms
         window = None if spec.initial_window == LINUX_INITIAL_WINDOW else spec.initial_window
-        tcp = Tcp(spec.congestion_control, unsent, spec.sack, spec.rack, spec.tail_loss_probes, min_rto_ms, window)
+        tcp = Tcp(
+            spec.congestion_control, unsent, spec.sack, spec.rack, spec.tail_loss_probes, min_rto_ms, window,
+            one_by_one=spec.pacer is not None,
+        )  # fmt: skip
         # Processors of a slow machine are not to be spent on counters. In virtual time Open vSwitch renews them four
         # times between two readings, so that a reading is never of one long ago: a quarter of the period, in ms.
         counters_ms = min(COUNTERS_MS, round(spec.reading_s * 250)) if spec.time == "virtual" else COUNTERS_MS

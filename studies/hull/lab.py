@@ -52,8 +52,8 @@ PATIENCE_S = 60.0
 
 
 def shape_of(scenario: dict[str, Any]) -> Shape:
-    """Of the switch's ports, which are all alike, and hosts have the same rate. A queue marks above so many bytes that
-    wait, and here its length has the packet that is being sent as well."""
+    """Of the switch's ports, which are all alike, and hosts have the same rate; these do not mark. A queue marks above
+    so many bytes that wait, and here its length has the packet that is being sent as well."""
     link = next(one for one in scenario["links"] if one["from"] in scenario["switches"])
     frame, pacer = scenario["tcp"]["segment_bytes"] + IP_AND_TCP, scenario.get("pacer")
     mtu, marks, phantom = frame - ETHERNET_HEADER, link.get("mark_bytes", 0), link.get("phantom")
@@ -65,6 +65,7 @@ def shape_of(scenario: dict[str, Any]) -> Shape:
         carrier=EPORT,
         mark_packets=round((marks + frame) / mtu),
         ramp_packets=0.0,
+        hosts_mark=False,
         delay_ms=link["delay_ns"] / 1e6,
         phantom=Phantom(phantom["drain_bps"] / link["rate_bps"], round(phantom["threshold_bytes"]))
         if phantom
@@ -78,10 +79,12 @@ def tcp_of(scenario: dict[str, Any]) -> Tcp:
     return Tcp(
         tcp["variant"],
         sack=tcp["sack"],
+        tail_loss_probes=tcp.get("tail_loss_probes", True),
         min_rto_ms=round(tcp["min_rto_ns"] / 1e6),
         initial_window=tcp["initial_segments"],
         timestamps=False,
         prompt=True,
+        one_by_one=not tcp.get("large_segments", False),
     )
 
 

@@ -25,6 +25,13 @@ SLOWEST = 60.0
 MOST_BYTES = 1 << 30
 
 
+def refuse(parameters: Parameters) -> None:
+    """ValueError, one sentence, for what only our guests' TCP has."""
+    for name in ("tail_loss_probes", "large_segments"):
+        if getattr(parameters, name) != getattr(Parameters(), name):
+            raise ValueError(f"{options_of(Parameters)[name].name} is for --engine linux")
+
+
 def require(parameters: Parameters) -> None:
     """ValueError, one sentence, for what our guests' TCP and switches have no setting for."""
     plain = Parameters()
@@ -32,6 +39,8 @@ def require(parameters: Parameters) -> None:
         ("window_packets", "Linux's windows grow with its buffers"),
         ("least_packets", "Linux's DCTCP never has less than two"),
         ("idle_ms", "Linux takes its retransmission timeout"),
+        ("whole_cuts", "Linux cuts by whole segments anyway"),
+        ("prr", "Linux's windows fall over a round trip anyway"),
         ("jitter_us", "our guests' switches delay no packet by chance"),
     ):
         if getattr(parameters, name) != getattr(plain, name):

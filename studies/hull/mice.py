@@ -1,6 +1,7 @@
 """`hedera hull mice`: sweeps of mice beside elephants, what elephants carry against how long mice take.
 
-Sweeps differ in their congestion control, phantom queues and pacers; those of one rate are drawn together.
+Sweeps differ in their congestion control, phantom queues and pacers; those of one rate are drawn together. Where no
+flow lasts, as in web search, the large ones are the elephants, and their slowdown takes the place of what they carry.
 """
 
 from __future__ import annotations
@@ -34,7 +35,9 @@ SPELLED = {
 """What a sweep has of HULL, by whether it has phantom queues, and pacers."""
 MARKS = "osD^vP"
 """Of TCPs, in their order; colours are the schemes', as in all pictures."""
-METRICS = {"elephants_mbps": "Mb/s", "mice_median_ms": "ms", "mice_p99_ms": "ms"}
+CARRIED, SLOWDOWN = "elephants_mbps", "large_slowdown"
+METRICS = {CARRIED: "Mb/s", SLOWDOWN: "times its least time", "mice_median_ms": "ms", "mice_p99_ms": "ms"}
+"""What is told of a sweep, with units. `CARRIED` is of elephants that last, `SLOWDOWN`, a mean, of large flows."""
 BEFORE = "cubic"
 """What the others are compared with, under the same scheme."""
 
@@ -54,13 +57,16 @@ def case_of(run: Run) -> Case:
 
 
 def measured(run: Run) -> dict[str, float]:
-    """By the names of METRICS: what lasting flows received in the window, payload, and times of the small class.
-    ValueError, one sentence, for a run without both."""
-    small = next((one for one in run.completion if one.size_class == "small"), None)
+    """By names of METRICS: what lasting flows received in the window, payload, or how slow large ones were; and times
+    of the small class. ValueError, one sentence, for a run without both."""
+    classes = {one.size_class: one for one in run.completion}
+    small, large = classes.get("small"), classes.get("large")
     lasting = [flow.window_mbps for flow in run.flows if flow.size_bytes is None and flow.window_mbps is not None]
-    if small is None or small.median_s is None or small.p99_s is None or not lasting:
-        raise ValueError(f"{run.traffic!r} has no small flows beside lasting ones")
-    return dict(zip(METRICS, (sum(lasting), 1e3 * small.median_s, 1e3 * small.p99_s), strict=True))
+    slowdown = large.mean_slowdown if large is not None else None
+    if small is None or small.median_s is None or small.p99_s is None or not (lasting or slowdown):
+        raise ValueError(f"{run.traffic!r} has no small flows beside lasting or large ones")
+    elephants = {CARRIED: sum(lasting)} if lasting else {SLOWDOWN: slowdown or 0.0}
+    return elephants | {"mice_median_ms": 1e3 * small.median_s, "mice_p99_ms": 1e3 * small.p99_s}
 
 
 def rows_of(runs: Sequence[Run]) -> list[Row]:
@@ -68,10 +74,12 @@ def rows_of(runs: Sequence[Run]) -> list[Row]:
     under `BEFORE`, paired by seed, with its p as Holm adjusts it for all of them; and every seed's number. Runs that
     are not valid are left out."""
     by_case: dict[Case, dict[int, dict[str, float]]] = {}
-    for run in runs:
-        if run.valid:
-            by_case.setdefault(case_of(run), {})[run.seed] = measured(run)
-    cells = [(case, seeds, metric) for case, seeds in by_case.items() for metric in METRICS]
+    found = [(case_of(run), run.seed, measured(run)) for run in runs if run.valid]
+    for case, seed, numbers in found:
+        by_case.setdefault(case, {})[seed] = numbers
+    if len({CARRIED in numbers for *_, numbers in found}) > 1:
+        raise ValueError("sweeps with lasting flows and sweeps without are drawn apart")
+    cells = [(case, seeds, metric) for case, seeds in by_case.items() for metric in next(iter(seeds.values()))]
     beyond = holm([_beyond(by_case, case, metric) for case, _, metric in cells])
     rows: list[Row] = []
     for (case, seeds, metric), more in zip(cells, beyond, strict=True):
@@ -94,18 +102,21 @@ def _beyond(by_case: Mapping[Case, Mapping[int, Mapping[str, float]]], case: Cas
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
-    """A panel for each rate: what elephants carry, and how long the median mouse takes; a colour for each scheme, a
-    mark for each TCP."""
+    """A panel for each rate: what elephants carry, or how slow large flows are, and how long the median mouse takes; a
+    colour for each scheme, a mark for each TCP."""
+    carried = any(row["metric"] == CARRIED for row in rows)
+    what, label = ("carry", "elephants, payload (Mb/s)") if carried else ("take", "large flows, mean slowdown")
     rates, points = sorted({row["mbps"] for row in rows}), grouped(rows, "mbps", "tcp", "scheme")
     marks = dict(zip(dict.fromkeys(row["tcp"] for row in rows), cycle(MARKS)))
     chosen = colours(row["scheme"] for row in rows)
-    with picture(path, max(7.5, 4.8 * len(rates)), 4.8, "What elephants carry, and how long mice wait") as figure:
+    with picture(path, max(7.5, 4.8 * len(rates)), 4.8, f"What elephants {what}, and how long mice wait") as figure:
         for axes, rate in zip(np.atleast_1d(figure.subplots(1, len(rates))), rates, strict=True):
             for (mbps, tcp, scheme), of_point in points.items():
                 if mbps == rate:
                     found = {row["metric"]: row for row in of_point}
-                    _point(axes, found["elephants_mbps"], found["mice_median_ms"], chosen[scheme], marks[tcp])
-            axes.set(xlabel="elephants, payload (Mb/s)", ylabel="mice, median time (ms)", title=f"{rate:g} Mb/s")
+                    elephants = found[CARRIED if carried else SLOWDOWN]
+                    _point(axes, elephants, found["mice_median_ms"], chosen[scheme], marks[tcp])
+            axes.set(xlabel=label, ylabel="mice, median time (ms)", title=f"{rate:g} Mb/s")
             logarithmic(axes)
             axes.set_xlim(0, None)
         for tcp, mark in marks.items():
@@ -127,8 +138,8 @@ def _point(axes: Axes, x: Row, y: Row, colour: str, mark: str) -> None:
 def tables(rows: Sequence[Row]) -> Parts:
     names = ("mbps", "tcp", "scheme", "mean", "low", "high", "beyond", "beyond_low", "beyond_high", "adjusted_p")
     return [
-        table(f"{metric} ({unit})", [row for row in rows if row["metric"] == metric], *names)
-        for metric, unit in METRICS.items()
+        table(f"{metric} ({METRICS[metric]})", of_metric, *names)
+        for metric, of_metric in grouped(rows, "metric").items()
     ]
 
 
@@ -139,7 +150,8 @@ def tables(rows: Sequence[Row]) -> Parts:
 @json_option
 @in_words
 def mice(folders: Sequence[Path], out: Path, as_json: bool) -> None:
-    """What elephants carry against how long mice take, of sweeps with mice beside lasting flows (FOLDERS).
+    """What elephants carry against how long mice take, of sweeps with mice beside lasting flows (FOLDERS); or, where no
+    flow lasts, how slow large flows are.
 
     Sweeps may differ in --bw, --congestion-control, --phantom and --pacer; the schemes under cubic are what others
     are compared with, seed by seed.

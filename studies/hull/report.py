@@ -430,6 +430,7 @@ def _ready(on: str, parameters: Parameters) -> str:
         linux.require(parameters)
         linux.image()
         return linux.fingerprint()
+    linux.refuse(parameters)
     engine()
     return fingerprint()
 

@@ -49,11 +49,22 @@ class Parameters:
         float, Meta(ge=0), described("A switch delays every packet by a random time up to this, us.")
     ] = 0.0
     sack: Annotated[bool, described("Selective acknowledgements (RFC 2018).")] = True
+    tail_loss_probes: Annotated[bool, described("Linux: TCP probes for a loss at the end (RFC 8985).")] = True
+    large_segments: Annotated[
+        bool, described("Linux: TCP gives its port several segments as one packet, which pacers take for one.")
+    ] = False
+    whole_cuts: Annotated[
+        bool, described("ns-3: DCTCP cuts its window by whole segments, rounded down, as Linux always does.")
+    ] = False
+    prr: Annotated[
+        bool, described("ns-3: a cut window falls over a round trip (RFC 6937), as Linux's always does; else at once.")
+    ] = False
     mark_kb: Annotated[
         Annotated[float, Meta(ge=0)] | None, described("K, marking threshold of DCTCP (default: the scheme's), KB.")
     ] = None
     drain: Annotated[float, Meta(ge=0.01), described("Phantom queue: drain rate as a share of the link.")] = 0.95
     phantom_kb: Annotated[float, Meta(ge=0), described("Phantom queue: marking threshold, KB.")] = 1.0
+    pacers: Annotated[bool, described("Pacers, where the scheme has them.")] = True
     pacer_behind: bool = False
     """Whether the pacer is behind the host's queue, which it then stops, as in the authors' ns-2; no option, but what
     the variants differ by."""
@@ -400,9 +411,12 @@ def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
         "exchanges": {name: getattr(traffic, name).tolist() for name in EXCHANGE_COLUMNS},
         "samples": [{"from": "switch", "to": "client", "every_ns": STATIC_SAMPLE_NS if endless else SAMPLE_NS}],
     }
-    if chosen.pacer:
+    if chosen.pacer and p.pacers:
         behind = {"behind": True} if p.pacer_behind else {}
         built["pacer"] = {**PACER, "queue_packets": p.port_queue_packets, **behind}
+    built["tcp"] |= {name: True for name in ("large_segments", "whole_cuts", "prr") if getattr(p, name)}
+    if not p.tail_loss_probes:
+        built["tcp"]["tail_loss_probes"] = False
     if p.jitter_us:
         built["jitter_ns"] = round(p.jitter_us * 1e3)
     return built

@@ -1,5 +1,6 @@
 #include "congestion.h"
 
+#include "ns3/boolean.h"
 #include "ns3/nstime.h"
 #include "ns3/simulator.h"
 #include "ns3/trace-source-accessor.h"
@@ -106,7 +107,12 @@ Dctcp::GetTypeId()
                           "Smallest congestion window after a mark, segments",
                           UintegerValue(2),
                           MakeUintegerAccessor(&Dctcp::m_leastSegments),
-                          MakeUintegerChecker<uint32_t>(1));
+                          MakeUintegerChecker<uint32_t>(1))
+            .AddAttribute("WholeCuts",
+                          "A mark takes whole segments off the window, rounded down",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&Dctcp::m_wholeCuts),
+                          MakeBooleanChecker());
     return tid;
 }
 
@@ -121,6 +127,7 @@ Dctcp::Dctcp(const Dctcp& other)
     : TcpDctcp(other),
       WindowBounds(other),
       m_leastSegments(other.m_leastSegments),
+      m_wholeCuts(other.m_wholeCuts),
       m_lastAlpha(other.m_lastAlpha)
 {
     TraceConnectWithoutContext("CongestionEstimate", MakeCallback(&Dctcp::Estimated, this));
@@ -149,7 +156,12 @@ uint32_t
 Dctcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight)
 {
     const bool loss = m_timeout || tcb->m_congState == TcpSocketState::CA_RECOVERY;
-    const uint32_t wanted = loss ? tcb->m_cWnd.Get() / 2 : TcpDctcp::GetSsThresh(tcb, bytesInFlight);
+    uint32_t wanted = loss ? tcb->m_cWnd.Get() / 2 : TcpDctcp::GetSsThresh(tcb, bytesInFlight);
+    if (m_wholeCuts && !loss)
+    {
+        const uint32_t cut = (tcb->m_cWnd.Get() - wanted) / tcb->m_segmentSize;
+        wanted = tcb->m_cWnd.Get() - cut * tcb->m_segmentSize;
+    }
     return std::max(wanted, m_leastSegments * tcb->m_segmentSize);
 }
 

@@ -49,7 +49,8 @@ class Reno : public ns3::TcpNewReno, public WindowBounds
 /**
  * ns-3's DCTCP (RFC 8257) with a smallest window (without one, a window below two segments waits for timers),
  * and with the answer to a loss that RFC 8257 asks for (section 3.5): that of TCP, half. ns-3 answers losses as
- * it answers marks, and keeps windows of a thousand segments.
+ * it answers marks, and keeps windows of a thousand segments. If so wished it cuts as Linux does, which counts windows
+ * in segments: a cut of less than one is none.
  */
 class Dctcp : public ns3::TcpDctcp, public WindowBounds
 {
@@ -83,6 +84,7 @@ class Dctcp : public ns3::TcpDctcp, public WindowBounds
     void Estimated(uint32_t markedBytes, uint32_t ackedBytes, double alpha);
 
     uint32_t m_leastSegments{2};
+    bool m_wholeCuts{false};
     double m_lastAlpha{1};
     bool m_timeout{false};
 };

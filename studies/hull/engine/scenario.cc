@@ -78,6 +78,8 @@ ReadTcp(const json& in)
     tcp.g = in.at("g");
     tcp.startAlpha = in.at("start_alpha");
     tcp.sack = in.at("sack");
+    tcp.wholeCuts = in.value("whole_cuts", false);
+    tcp.prr = in.value("prr", false);
     if (tcp.variant != "reno" && tcp.variant != "dctcp")
     {
         Refuse("there is no TCP variant " + tcp.variant + "; there are reno and dctcp");

@@ -35,6 +35,8 @@ struct Scenario
         double g{0.0625};
         double startAlpha{1};
         bool sack{false};
+        bool wholeCuts{false}; //!< DCTCP cuts by whole segments, rounded down
+        bool prr{false};       //!< a cut takes a round trip
     };
 
     struct Connection

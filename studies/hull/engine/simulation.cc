@@ -94,6 +94,7 @@ Simulation::Configure() const
     Config::SetDefault("packets::Reno::Idle", TimeValue(NanoSeconds(tcp.idleNs)));
     Config::SetDefault("packets::Dctcp::Idle", TimeValue(NanoSeconds(tcp.idleNs)));
     Config::SetDefault("packets::Dctcp::LeastSegments", UintegerValue(tcp.leastSegments));
+    Config::SetDefault("packets::Dctcp::WholeCuts", BooleanValue(tcp.wholeCuts));
     Config::SetDefault("ns3::TcpDctcp::DctcpShiftG", DoubleValue(tcp.g));
     Config::SetDefault("ns3::TcpDctcp::DctcpAlphaOnInit", DoubleValue(tcp.startAlpha));
 }
@@ -118,14 +119,14 @@ Simulation::Connect()
                                                       });
         if (listening.insert(wanted.server).second)
         {
-            auto socket = Socket::Create(server.Node(), variant);
+            auto socket = Socket::Create(server.Node(), variant, m_scenario.tcp.prr);
             socket->Bind(InetSocketAddress(Host::AddressOf(serverIndex), Host::SERVER_PORT));
             socket->Listen();
             socket->SetAcceptCallback(MakeNullCallback<bool, Ptr<ns3::Socket>, const Address&>(),
                                       MakeCallback(&Simulation::Accepted, this));
             m_listening.push_back(socket);
         }
-        auto socket = Socket::Create(client.Node(), variant);
+        auto socket = Socket::Create(client.Node(), variant, m_scenario.tcp.prr);
         socket->Bind(InetSocketAddress(Host::AddressOf(m_network->IndexOf(wanted.client)),
                                        static_cast<uint16_t>(Host::FIRST_PORT + n)));
         connection.ClientIs(socket);

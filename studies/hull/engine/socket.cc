@@ -7,6 +7,7 @@
 #include "ns3/node.h"
 #include "ns3/rtt-estimator.h"
 #include "ns3/tcp-l4-protocol.h"
+#include "ns3/tcp-prr-recovery.h"
 #include "ns3/tcp-recovery-ops.h"
 #include "ns3/tcp-tx-buffer.h"
 
@@ -25,7 +26,7 @@ Socket::GetTypeId()
 }
 
 Ptr<Socket>
-Socket::Create(Ptr<Node> node, TypeId congestion)
+Socket::Create(Ptr<Node> node, TypeId congestion, bool prr)
 {
     ObjectFactory factory;
     factory.SetTypeId(congestion);
@@ -34,8 +35,15 @@ Socket::Create(Ptr<Node> node, TypeId congestion)
     socket->SetTcp(node->GetObject<TcpL4Protocol>());
     socket->SetRtt(CreateObject<RttMeanDeviation>());
     socket->SetCongestionControlAlgorithm(factory.Create<TcpCongestionOps>());
-    // The window falls at once, as in the ns-2 the report used; ns-3's default spreads it over a round trip.
-    socket->SetRecoveryAlgorithm(CreateObject<TcpClassicRecovery>());
+    // The window falls at once, as in the ns-2 the report used, or over a round trip, as Linux's (RFC 6937).
+    if (prr)
+    {
+        socket->SetRecoveryAlgorithm(CreateObject<TcpPrrRecovery>());
+    }
+    else
+    {
+        socket->SetRecoveryAlgorithm(CreateObject<TcpClassicRecovery>());
+    }
     return socket;
 }
 

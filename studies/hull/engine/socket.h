@@ -21,8 +21,9 @@ class Socket : public ns3::TcpSocketBase
     /**
      * Make a socket as TcpL4Protocol would.
      * @param congestion type of the congestion control
+     * @param prr whether a window that is cut falls over a round trip (RFC 6937), or at once
      */
-    static ns3::Ptr<Socket> Create(ns3::Ptr<ns3::Node> node, ns3::TypeId congestion);
+    static ns3::Ptr<Socket> Create(ns3::Ptr<ns3::Node> node, ns3::TypeId congestion, bool prr);
 
     /// Take a segment that arrived under this IP header, from this port.
     void Segment(ns3::Ptr<ns3::Packet> packet, const ns3::Ipv4Header& header, uint16_t fromPort);

@@ -23,7 +23,9 @@ def test_ipv6_is_switched_off_where_there_is_any(tmp_path):
 @pytest.mark.root
 def test_a_host_is_what_it_is_set_up_to_be(pid):
     run_program(["ip", "link", "add", "a-eth0", "type", "veth", "peer", "name", "b-eth0"], namespace=pid)
-    set_up_host("a", pid, "a-eth0", "10.0.0.2", KNOWN, Tcp("reno", 131072, False, False, False, 20, 3, False, True))
+    set_up_host(
+        "a", pid, "a-eth0", "10.0.0.2", KNOWN, Tcp("reno", 131072, False, False, False, 20, 3, False, True, True)
+    )
     features = run_program(["ethtool", "-k", "a-eth0"], namespace=pid)
     for each in ("tx-tcp-segmentation: off", "tx-tcp6-segmentation: off", "generic-segmentation-offload: off"):
         assert each in features
@@ -40,6 +42,8 @@ def test_a_host_is_what_it_is_set_up_to_be(pid):
     assert " rto_min lock 20ms" in route
     assert " initcwnd 3" in route
     assert " quickack 1" in route
+    (link,) = json.loads(run_program(["ip", "-d", "-j", "link", "show", "a-eth0"], namespace=pid))
+    assert link["gso_max_segs"] == 1
     (known,) = json.loads(run_program(["ip", "-j", "neigh"], namespace=pid))
     assert known == {"dst": "10.0.0.3", "dev": "a-eth0", "lladdr": "02:00:00:00:00:03", "state": ["PERMANENT"]}
 

@@ -24,6 +24,7 @@ def test_ports_and_tcp_are_those_of_the_scenario():
     shapes = {name: shape_of(built(name, "dynamic", load=0.2, seconds=1)[-1]) for name in SCHEMES}
     assert {shape.mtu + 14 for shape in shapes.values()} == {990}, "frames are as long as the engine's"
     assert [shape.marks for shape in shapes.values()] == [False, True, True, False]
+    assert not any(shape.at_host().marks for shape in shapes.values()), "switches mark, hosts do not"
     assert [shape.mark_bytes[0] for shape in shapes.values() if shape.marks] == pytest.approx([30_990, 6_990], abs=500)
     assert shapes["hull"].phantom == Phantom(0.95, 1000)
     assert {name: shape.pacer for name, shape in shapes.items() if shape.pacer} == dict.fromkeys(
@@ -38,11 +39,19 @@ def test_ports_and_tcp_are_those_of_the_scenario():
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--jitter", "1us"), ("--window-packets", "99"), ("--least-packets", "3"), ("--idle", "0"), ("--min-rto", "10us")],
+    [
+        ("--jitter", "1us"),
+        ("--window-packets", "99"),
+        ("--least-packets", "3"),
+        ("--idle", "0"),
+        ("--min-rto", "10us"),
+        ("--whole-cuts", None),
+        ("--prr", None),
+    ],
 )
 def test_what_linux_has_no_setting_for_is_refused_in_words(option, value):
     for command in (["table", "2", "--quick"], ["run", "--scheme", "hull", "--workload", "dynamic"]):
-        answer = CliRunner().invoke(hull, [*command, "--engine", "linux", option, value])
+        answer = CliRunner().invoke(hull, [*command, "--engine", "linux", option, *filter(None, [value])])
         assert answer.exit_code == 2
         assert f"{option} is " in answer.output
         assert "Traceback" not in answer.output
@@ -80,6 +89,16 @@ def test_a_phantom_queue_marks_as_on_ns_3(built_on_ns_3, flows):
         rates.append(arrays["client_received_bytes"].sum() / (asked["tcp"]["segment_bytes"] + 40))
     assert marked[1] == pytest.approx(marked[0], abs=0.01)
     assert rates[1] / (936 / 976) == pytest.approx(rates[0] / (950 / 990), rel=0.03), "headers of Ethernet, too"
+
+
+@pytest.mark.virtual
+def test_a_pacer_sees_each_segment_and_far_hosts_fill_the_link():
+    """Linux's TCP gives its port several segments at once, if it may, which a pacer would take for one packet."""
+    far = Parameters(segment_bytes=600, link_delay_us=100)
+    found = packets.run(Experiment("dctcp-6k-pacer", "static", flows=2, seconds=0.2, parameters=far), on_linux=True)
+    seen = found.counts["pacers_paced_packets"] + found.counts["pacers_passed_packets"]
+    assert seen == pytest.approx(2 * found.counts["packets"], rel=0.02), "segments at servers, answers at the client"
+    assert found.goodput_mbps.sum() == pytest.approx(1000 * 586 / 640, rel=0.02)
 
 
 @pytest.fixture(scope="session")

@@ -52,10 +52,31 @@ def test_elephants_and_mice_are_told_with_intervals_and_beside_cubic_s(tmp_path)
     assert "elephants_mbps (Mb/s)" in told(before, after, "--out", tmp_path / "out").output
 
 
+def test_where_no_flow_lasts_the_large_ones_are_told_by_their_slowdown(tmp_path):
+    lasting = sweep(tmp_path / "lasting", {}, {"ecmp": 0})
+    classes = [
+        {"size_class": name, "flows": 9, "cut_off": 0, "known_share": 1.0, "median_s": 0.2, "p99_s": 0.4}
+        | {"mean_slowdown": 3.0}
+        for name in ("small", "large")
+    ]
+    ending = {"flows": [flow(0, 7.7, 10_000)], "completion": classes}
+    search = sweep(tmp_path / "search", {}, {"ecmp": 0}, **ending)
+    answer = told(search, "--out", tmp_path / "out", "--json")
+    rows = {row["metric"]: row["mean"] for row in json.loads(answer.stdout)["rows"]}
+    assert rows == {"large_slowdown": 3, "mice_median_ms": 200, "mice_p99_ms": 400}
+    assert (tmp_path / "out/mice.png").read_bytes().startswith(b"\x89PNG")
+    both = told(lasting, search, "--out", tmp_path / "out")
+    assert both.exit_code == 2
+    assert "drawn apart" in both.output
+
+
 def test_runs_that_do_not_count_and_traffic_without_mice_are_told(tmp_path):
     wrong = sweep(tmp_path / "wrong", {}, {"ecmp": 0}, verdict="invalid", reasons=["slow"])
     without = sweep(tmp_path / "without", {}, {"ecmp": 0}, completion=[])
-    for folder, said in ((wrong, "there are no valid runs"), (without, "has no small flows beside lasting ones")):
+    for folder, said in (
+        (wrong, "there are no valid runs"),
+        (without, "has no small flows beside lasting or large ones"),
+    ):
         answer = told(folder, "--out", tmp_path)
         assert answer.exit_code == 2
         assert said in answer.output

@@ -88,6 +88,17 @@ TEST_CASE("a mark takes alpha / 2 of the window, never below two segments; a los
     CHECK(dctcp->GetSsThresh(tcb, 0) == 2 * 950);
 }
 
+TEST_CASE("cuts of whole segments are rounded down, as Linux's")
+{
+    auto dctcp = CreateObject<packets::Dctcp>();
+    dctcp->SetAttribute("WholeCuts", BooleanValue(true));
+    dctcp->SetAttribute("DctcpAlphaOnInit", DoubleValue(0.2));
+    auto tcb = State(25);
+    CHECK(dctcp->GetSsThresh(tcb, 0) == 23 * 950); // 2.5 segments
+    tcb->m_cWnd = 9 * 950;
+    CHECK(dctcp->GetSsThresh(tcb, 0) == 9 * 950); // 0.9 of one
+}
+
 TEST_CASE_TEMPLATE("windows stay within the largest", Variant, packets::Reno, packets::Dctcp)
 {
     auto variant = CreateObject<Variant>();
