@@ -8,11 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
+from harness.network.processes import wait_until
 from studies.hull import packets
 from studies.hull.packets import _ARRAYS, Result, Task, kept_or_run, load, parse, save
 from studies.hull.scenario import LARGE, LARGE_BYTES, SCHEMES, Experiment, Parameters
@@ -174,10 +174,7 @@ class TestWithEngine:
             while not engine:
                 engine = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
             os.kill(caller.pid, signal.SIGKILL)
-        deadline = time.monotonic() + PATIENCE_S
-        while os.path.exists(f"/proc/{engine}") and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not os.path.exists(f"/proc/{engine}")
+        assert wait_until(lambda: not os.path.exists(f"/proc/{engine}"), PATIENCE_S)
 
     def test_the_orders_of_the_report_come_out(self):
         """Short runs already order the schemes: latency falls from TCP to HULL, and large files pay for it."""
