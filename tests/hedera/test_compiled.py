@@ -6,14 +6,13 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hedera.compiled import KEPT_S, below, code_folder, two_below
+from tests.commands import ROOT
 
-ROOT = Path(__file__).parents[2]
 CALL = "import numpy as np; from hedera.compiled import below; print(below(1000, np.uint64(1 << 63)))"
 WORD = "compiling the inner loops"
 

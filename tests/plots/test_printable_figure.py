@@ -11,7 +11,7 @@ from plots.pictures import empty
 from plots.stored_sweep import load_sweep
 from plots.style import colour, house_style
 from record.options import Pictures, drawing
-from tests.commands import hedera
+from tests.commands import asked
 from tests.plots.sweeps import KEPT, run_document, store
 
 FAMILIES = ["published:stride1", "published:stride2", "published:rand0", "published:hotspot"]
@@ -97,7 +97,7 @@ def test_a_reports_pictures_for_print_are_beside_its_own(tmp_path):
     report.write_all(load_sweep(tmp_path))
     figures = tmp_path / "figures"
     before = {file: file.read_bytes() for file in (tmp_path / "report.html", *figures.rglob("*.*")) if file.is_file()}
-    done = hedera("report", tmp_path, "--format", "pdf,svg", "--width", "240pt")
+    done = asked("report", tmp_path, "--format", "pdf,svg", "--width", "240pt")
     assert done.returncode == 0, done.stderr
     assert {file: file.read_bytes() for file in before} == before
     made = {file for file in figures.rglob("*.*") if file.is_file()} - before.keys()
@@ -118,14 +118,14 @@ def test_a_reports_pictures_for_print_are_beside_its_own(tmp_path):
     ],
 )
 def test_what_is_no_format_or_width_is_named(options, words):
-    done = hedera("report", KEPT, *options)
+    done = asked("report", KEPT, *options)
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_a_study_draws_what_is_asked_for(tmp_path):
-    done = hedera("figure", "3", "-k", "4", "--seeds", "1", "--max-flows", "1", "--out", tmp_path, "--format", "pdf",
+    done = asked("figure", "3", "-k", "4", "--seeds", "1", "--max-flows", "1", "--out", tmp_path, "--format", "pdf",
                   "--width", "3.3in")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert {file.name for file in tmp_path.iterdir()} == {"figure3.csv", "figure3.pdf"}
@@ -154,7 +154,7 @@ def test_formats_of_the_present_command_end_with_it():
 
 
 def test_what_draws_no_picture_says_so():
-    done = hedera("explain-gff", "--format", "pdf")
+    done = asked("explain-gff", "--format", "pdf")
     assert done.returncode == 2
     assert "draws no picture" in done.stderr
-    assert "--format" not in hedera("table", "4", "--help").stdout
+    assert "--format" not in asked("table", "4", "--help").stdout

@@ -14,10 +14,10 @@ from record.output import read_csv
 from studies.hull.packets import NotInstalled
 from studies.hull.report import PUBLISHED, _of_static_flows, by_seed, cell, figure_1, hull, reductions, within
 from studies.hull.scenario import SCHEMES
+from tests.commands import ROOT
 from tests.studies.hull.scenes import scene
 from tests.studies.hull.test_packets import result
 
-ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "docs" / "hull.md", ROOT / "docs" / "notes" / "hull.md"]
 PAGE = " ".join(" ".join(page.read_text(encoding="utf-8") for page in PAGES).split())
 COMPARED = (
