@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.special import stdtrit
+import scipy
 
 from plots import figure9, style
 from plots.explorer import tree_of
@@ -57,7 +57,7 @@ def test_whiskers_are_intervals_of_few_trials_and_percentiles_of_many(tmp_path, 
         assert whiskers == []
         assert "whisker" not in words
         return
-    half = stdtrit(trials - 1, 0.975) * np.std(rates, ddof=1) / trials**0.5
+    half = scipy.special.stdtrit(trials - 1, 0.975) * np.std(rates, ddof=1) / trials**0.5
     interval = [np.mean(rates) - half, np.mean(rates) + half]
     assert whiskers[0] * 100 == pytest.approx(interval if trials < 10 else np.percentile(rates, [5, 95]))
     assert ("95 % interval" in words) == (trials < 10)
@@ -82,7 +82,7 @@ def test_families_stand_beside_published_ones_and_ecmp_has_a_gap(tmp_path):
     assert groups[0] == stride, "spanning-tree, the published ECMP, ecmp with nothing after it, mine"
     assert groups[3] == [0.325, round(np.mean(ecmp), 4), 0.65, 0.75]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["stride", "randbij", "hotspot", "mean of all"]
-    half = stdtrit(2, 0.975) * 0.05 / 3**0.5
+    half = scipy.special.stdtrit(2, 0.975) * 0.05 / 3**0.5
     assert ax.collections[0].get_segments()[0][:, 1].tolist() == pytest.approx([0.6 - half, 0.6 + half])
 
 

@@ -6,8 +6,6 @@ import signal
 from functools import partial
 from pathlib import Path
 
-import dask
-import distributed  # noqa: F401 (its defaults are there before some are overridden)
 import pytest
 
 from record import tasks
@@ -60,6 +58,9 @@ def scheduler():
 
 @pytest.fixture
 def cluster(scheduler):
+    import dask
+    import distributed  # noqa: F401 (its defaults are there before some are overridden)
+
     with dask_cluster(**scheduler) as made:
         named = {name[5:]: word for name, word in made.environment.items() if name.startswith("DASK_")}
         with dask.config.set({name.lower().replace("__", "."): word for name, word in named.items()}):

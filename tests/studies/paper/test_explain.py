@@ -119,11 +119,11 @@ def test_no_assignment_of_cores_to_hosts_places_it_at_k_4():
     tree, demand = FatTree(4), np.full(src.size, 0.5)
     receivers = np.unique(dst)
     assert receivers.tolist() == [4, 5, 8, 12, 13]
-    core_of = np.zeros(16, dtype=np.int32)
+    core_of, links = np.zeros(16, dtype=np.int32), LinkState(tree)
     least = np.inf
     for cores in product(range(4), repeat=receivers.size):
         core_of[receivers] = cores
-        least = min(least, exceeded_capacity(tree, src, dst, demand, core_of[dst], LinkState(tree)))
+        least = min(least, exceeded_capacity(tree, src, dst, demand, core_of[dst], links))
     assert least == explain.least_excess(explain.counter_example(4)) == 1.0
     assert explain.per_flow(explain.counter_example(4)) == 0
 
