@@ -36,6 +36,7 @@ def code(copy):
     return {path: path.stat().st_mtime_ns for path in (copy / "cache").rglob("*.nb?")}
 
 
+@pytest.mark.slow
 def test_a_second_process_loads_what_the_first_compiled_and_other_sources_are_compiled_anew(copy):
     answer, said = run(copy)
     assert (answer, WORD in said) == ("500", True)
@@ -52,6 +53,7 @@ def test_a_second_process_loads_what_the_first_compiled_and_other_sources_are_co
     assert len(list((moved / "cache").iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_code_that_others_can_write_is_not_loaded(copy):
     assert run(copy)[0] == "500"
     for path in code(copy):

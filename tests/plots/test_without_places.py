@@ -65,6 +65,7 @@ def of_ann(home):
     return of_ann
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("service", ["gradescope", "prairielearn"])
 def test_a_class_s_files_do_not_name_the_packer(of_ann, home, tmp_path, service):
     of_ann("assignment", "pack", "course", "--for", service)

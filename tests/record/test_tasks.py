@@ -77,11 +77,13 @@ def answered(folder):
     return len(list(folder.iterdir()))
 
 
+@pytest.mark.slow
 def test_tasks_are_answered_in_their_order_by_all_workers(cluster):
     workers_of(cluster, 2)
     assert cluster.run(doubled, list(range(20))) == list(range(0, 40, 2))
 
 
+@pytest.mark.slow
 def test_a_task_that_raises_is_called_once(cluster, calls):
     workers_of(cluster, 2)
     with pytest.raises(ValueError, match="fails by itself"):
@@ -89,6 +91,7 @@ def test_a_task_that_raises_is_called_once(cluster, calls):
     assert answered(calls) == 1
 
 
+@pytest.mark.slow
 def test_a_lost_worker_s_task_is_done_by_the_other(cluster, calls):
     workers_of(cluster, 2)
     assert cluster.run(dies_at_first, [calls]) == ["done"]
@@ -99,6 +102,7 @@ def test_a_lost_worker_s_task_is_done_by_the_other(cluster, calls):
 ALLOWED = "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheduler", "times"), [({ALLOWED: "0"}, 1), ({}, 4)], ids=["none", "by default"])
 def test_the_scheduler_says_how_many_workers_may_be_lost_with_a_task(cluster, calls, times):
     workers_of(cluster, times + 1)
@@ -107,6 +111,7 @@ def test_the_scheduler_says_how_many_workers_may_be_lost_with_a_task(cluster, ca
     assert answered(calls) == times
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_the_function", [True, False])
 def test_a_worker_with_other_code_ends_all_at_once(cluster, calls, has_the_function):
     other = cluster.folder / "other"
@@ -124,6 +129,7 @@ def test_a_worker_with_other_code_ends_all_at_once(cluster, calls, has_the_funct
     assert not answered(calls)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root starts a worker as root")
 def test_a_worker_as_root_ends_all_though_another_is_fit(cluster, calls):
     fit = cluster.worker(PYTHONPATH=str(ROOT))

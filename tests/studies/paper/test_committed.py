@@ -66,6 +66,7 @@ def figure_9_of(seeds, wanted):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "cells", "compute"),
     [
