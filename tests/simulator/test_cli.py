@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -10,6 +11,12 @@ from simulator.cli import simulate
 from simulator.config import Config
 from simulator.driver import bisection_mbps
 from tests.commands import PATIENCE_S, hedera
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """One processor: trials are simulated in this process, as no worker has to import everything."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
 
 
 def run(*arguments):
@@ -97,9 +104,10 @@ def test_large_flows_may_be_those_that_are_measured_alone():
     assert 0 < rounds["measured"] < rounds["measured-or-estimated"]
 
 
+@pytest.mark.usefixtures("alone")
 def test_trials_are_runs_with_seeds_of_their_own_and_their_intervals(tmp_path):
     options = ("--scheme", "ecmp", "--traffic", "poisson:web-search,0.3", "--seconds", 2, "--seed", 4)
-    found = found_by(*options, "--trials", 3, "--jobs", 1)
+    found = found_by(*options, "--trials", 3)
     alone = [found_by(*options[:-1], seed) for seed in (4, 5, 6)]
     assert [one["flows"] for one in found["runs"]] == [one["flows"] for one in alone]
     values = [one["bisection_mbps"] for one in alone]
@@ -110,7 +118,7 @@ def test_trials_are_runs_with_seeds_of_their_own_and_their_intervals(tmp_path):
         assert row["p99_s"] == pytest.approx(np.mean([one["completion"][n]["p99_s"] for one in alone]))
         assert row["low_p99_s"] < row["p99_s"] < row["high_p99_s"]
     assert [row["size_class"] for row in found["completion"]] == ["all", "small", "medium", "large"]
-    words = run(*options, "--trials", 3, "--jobs", 1).stdout
+    words = run(*options, "--trials", 3).stdout
     assert f"{1000 * found['completion'][0]['median_s']:.3g} (" in words
     assert run(*options, "--trials", 3, "--record", tmp_path / "f.csv").exit_code != 0
 
@@ -129,8 +137,9 @@ def test_what_was_made_of_a_graph_is_said_once_not_by_every_worker(tmp_path):
     assert "UserWarning" not in done.stderr
 
 
+@pytest.mark.usefixtures("alone")
 def test_trials_of_a_collective_tell_how_many_ended():
-    options = ("--scheme", "ecmp", "--traffic", "ring:4,1000000", "--engine", "maxmin", "--trials", 3, "--jobs", 1)
+    options = ("--scheme", "ecmp", "--traffic", "ring:4,1000000", "--engine", "maxmin", "--trials", 3)
     assert "done in 3 of 3 seeds, after 0.012 (0.012 to 0.012) s" in run(*options).stdout
     done = run(*options, "--seconds", 0.01, "--tick", 0.0001, "--interval", 0.01).stdout
     assert "done in 0 of 3 seeds;" in done
