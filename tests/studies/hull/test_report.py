@@ -78,6 +78,7 @@ def test_a_run_in_words_and_as_json(tmp_path):
     assert several["fct_900B_us_samples"] > found["fct_900B_us_samples"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("built")
 def test_table_2_as_json_csv_and_picture(tmp_path):
     arguments = ["--share", 0.012, "--seeds", 1, "--jobs", 2, "--results", tmp_path, "--out", tmp_path, "--json"]
@@ -95,6 +96,7 @@ def test_table_2_as_json_csv_and_picture(tmp_path):
     assert len(read_csv(tmp_path / "table2_reductions.csv")) == 2 * 3 * 2 * 3 * 4
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("built")
 def test_one_scheme_one_variant_and_a_drain_rate_that_is_the_tables(tmp_path):
     """95 % is what Table I has, and static flows have 90 %, unless it is asked for."""
