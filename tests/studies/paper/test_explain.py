@@ -46,6 +46,7 @@ def test_the_published_bars_are_nearer_to_a_spanning_tree_than_to_5_tuple_hashin
     assert like_a_tree > 0.99 > like_hashing
 
 
+@pytest.mark.slow
 def test_it_compares_the_tree_and_every_hash_by_two_engines(tmp_path):
     fits = run_json(explain.explain_ecmp, "--seeds", 3, "--aimd-seeds", 1, "--jobs", 1, "--out", tmp_path)
     tried = [row["routing"] for row in fits if row["engine"] == "maxmin"]

@@ -29,6 +29,7 @@ def test_ratios_and_what_is_large(tmp_path):
     assert is_png(tmp_path / "flows_per_host_k4.png")
 
 
+@pytest.mark.slow
 def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, monkeypatch):
     monkeypatch.setattr(open_questions, "MAX_UPDATES", 200_000)
     options = (*QUICK, "--out", tmp_path)
@@ -55,6 +56,7 @@ def test_one_load_is_a_picture_of_every_class_and_statistic(tmp_path, monkeypatc
     assert {x[0] for x, _ in named if x} == {0, 1}, "side by side"
 
 
+@pytest.mark.slow
 def test_seeds_are_rows_of_their_own_and_a_table_of_percentiles(tmp_path):
     options = (*QUICK[:-2], "--schemes", "ecmp", "--loads", "0.5", "--out", tmp_path, "--jobs", 1)
     found = run_json(completion, *options, "--seeds", 3)
