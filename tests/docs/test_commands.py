@@ -85,8 +85,9 @@ def test_it_is_understood(program, words, monkeypatch):
 
 
 def simulated(words):
-    """A minute in tenths of a millisecond is 600,000 steps, which take 42 s of a processor."""
-    return pytest.param(words, marks=pytest.mark.slow) if "--tick 0.0001" in words else words
+    """A minute in tenths of a millisecond is 600,000 steps, and trials start workers: four seconds of a processor."""
+    takes_long = "--tick 0.0001" in words or "--trials" in words
+    return pytest.param(words, marks=pytest.mark.slow) if takes_long else words
 
 
 COMMANDS = sorted({words for _, program, words in ALL if quick(program, words)})

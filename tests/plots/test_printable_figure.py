@@ -81,6 +81,7 @@ def test_what_a_colour_tells_a_hatch_or_a_dash_tells_too():
         assert bars.get_legend() is None
 
 
+@pytest.mark.slow
 def test_the_same_runs_give_the_same_file(sweep):
     def made():
         with house_style():

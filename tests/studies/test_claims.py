@@ -20,6 +20,7 @@ def test_the_data_says_it(claim):
     assert (claims.ROOT / "results" / claim["data"]).suffix == ".csv"
 
 
+@pytest.mark.slow
 def test_the_command_lists_each_with_its_data_and_its_command():
     done = run(claims)
     # A page that somebody edits has numbers to read again: `hedera claims` fails then, and names them.
