@@ -150,5 +150,6 @@ def test_here_a_task_that_raises_is_called_once(tmp_path):
         assert 1 <= answered(folder) <= jobs
 
 
+@pytest.mark.slow
 def test_here_a_dead_process_s_task_is_done_by_a_new_pool(tmp_path):
     assert run_tasks("tests", dies_at_first, [tmp_path, tmp_path], jobs=2) == ["done", "done"]
