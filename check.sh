@@ -3,7 +3,7 @@
 # Sets itself up when something is missing. Options go to pytest: ./check.sh -k fattree
 # Without root, what needs root runs in guests (tests/in_guests.py), but for what only real time has. Mininet and Open
 # vSwitch have to be there: root installs them once.
-# ./check.sh --quick [PYTEST OPTIONS] leaves out what needs root.
+# ./check.sh --quick [PYTEST OPTIONS] leaves out what needs root, boots guests, or takes long (CONTRIBUTING.md).
 # Without options for pytest it ends after HEDERA_CHECK_S seconds; Ctrl-C ends all that it started.
 set -euo pipefail
 here=${BASH_SOURCE[0]}
@@ -16,7 +16,7 @@ cd "$root"
 tests=() all=("$@")
 if [ "${1:-}" = --quick ]; then
     shift
-    tests=(-m "not root")
+    tests=(-m "not root and not virtual and not slow")
 fi
 # Compiled tests are kept, as what the other tools make is: of the 10 s of a processor that pytest needs to find all of
 # them 3 are for compiling, and it is started a dozen times.
@@ -49,9 +49,9 @@ else
 fi
 .venv/bin/ruff format --check .
 .venv/bin/ruff check .
-.venv/bin/mypy
+[ ${#tests[@]} -gt 0 ] && [ $# -eq 0 ] || .venv/bin/mypy # with --quick alone, it runs beside the tests
 if [ $# -gt 0 ]; then
-    [ "$EUID" -eq 0 ] || tests=(-m "not root")
+    [ "$EUID" -eq 0 ] || [ ${#tests[@]} -gt 0 ] || tests=(-m "not root")
     exec .venv/bin/pytest "${tests[@]}" "$@"
 fi
 
@@ -87,15 +87,19 @@ trap 'end 143' TERM
 # their own clocks. They are as important as the others: on a machine that is busy with other work, what is niced has a
 # hundredth of a processor, and would not end in time. Real time has the machine for itself.
 together=(-n $(($(nproc) + 1)) --dist worksteal)
+beside=$(mktemp)
+trap 'rm -f "$beside"' EXIT
 if [ ${#tests[@]} -gt 0 ]; then
+    # mypy needs half a minute of one processor where nothing is kept of an earlier call.
+    run .venv/bin/mypy >"$beside"
     start "${together[@]}" "${tests[@]}"
     finish
+    finish
+    cat "$beside"
     exit "$status"
 fi
 guests="alone and not real" rest="not alone"
 [ "$EUID" -eq 0 ] || guests="root and not real" rest="not root"
-beside=$(mktemp)
-trap 'rm -f "$beside"' EXIT
 run .venv/bin/python -m tests.in_guests -m "$guests" >"$beside"
 start "${together[@]}" -m "$rest"
 finish

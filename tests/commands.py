@@ -1,11 +1,13 @@
 """Commands as tests give them, and those of users without rights."""
 
+import io
 import os
 import subprocess
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest.mock import patch
 
 ROOT = Path(__file__).parents[1]
 HEDERA = Path(sys.executable).with_name("hedera")
@@ -24,6 +26,18 @@ def ran(*words, **settings):
 
 def hedera(*words, **settings):
     return ran(HEDERA, *words, **settings)
+
+
+def asked(*words):
+    """The same in this process, which has imported everything: quicker by a second, where no process is needed."""
+    from harness.cli import cli
+    from record.errors import status_of
+
+    said, told = io.StringIO(), io.StringIO()
+    argv = patch.object(sys, "argv", [str(HEDERA), *map(str, words)])
+    with argv, redirect_stdout(said), redirect_stderr(told):
+        status = status_of(lambda: cli.main(standalone_mode=False))
+    return subprocess.CompletedProcess(words, status, said.getvalue(), told.getvalue())
 
 
 def of_user(uid=USER):

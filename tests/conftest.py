@@ -10,6 +10,11 @@ from hypothesis import settings
 settings.register_profile("patient", deadline=None)  # a busy machine must not fail a test
 settings.load_profile("patient")
 
+SLOW_S = 1.0
+"""A test that takes more seconds of a processor than this is marked `slow` (CONTRIBUTING.md)."""
+SPENT = "seconds of a processor"
+LEFT_OUT = {"root", "virtual", "slow"}
+"""Marks of what `./check.sh --quick` leaves out."""
 ENDED_BADLY: list[str] = []
 """What was raised where nobody could catch it: in a thread, or as garbage was collected."""
 
@@ -19,6 +24,20 @@ def pytest_runtest_setup(item):
         pytest.skip("needs root")
     if platform.machine() != "x86_64" and item.get_closest_marker("virtual"):
         pytest.skip("guests need a processor with x86-64")
+
+
+def spent_s():
+    """The processor time of this process, and of the processes that it has waited for."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    before = spent_s()
+    try:
+        return (yield)
+    finally:
+        item.user_properties.append((SPENT, spent_s() - before))
 
 
 def pytest_warning_recorded(warning_message):
@@ -36,6 +55,12 @@ def pytest_sessionfinish(session):
 def pytest_terminal_summary(terminalreporter):
     for text in ENDED_BADLY:
         terminalreporter.write_line(f"nobody could catch this, so the tests have failed: {text}", red=True)
+    # It fails nothing: a slower machine needs more, and the first test of a process pays for what it imports, which is
+    # why those that take twice as long are told.
+    for report in terminalreporter.getreports("passed"):
+        spent = dict(report.user_properties).get(SPENT, 0.0)
+        if report.when == "call" and spent > 2 * SLOW_S and not LEFT_OUT & report.keywords.keys():
+            terminalreporter.write_line(f"{spent:.1f} s of a processor, and not marked slow: {report.nodeid}")
 
 
 @pytest.fixture(autouse=True, scope="session")

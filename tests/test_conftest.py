@@ -7,6 +7,12 @@ import pytest
 from tests.commands import ROOT, ran
 
 
+def pytest_on(folder, body):
+    """What pytest says of a file of tests."""
+    (folder / "test_it.py").write_text(body)
+    return ran(sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", folder, cwd=ROOT)
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [
@@ -17,7 +23,22 @@ from tests.commands import ROOT, ran
 )
 def test_what_nobody_could_catch_fails_the_tests(tmp_path, body, status):
     """It is told while some test or other runs, which passes."""
-    (tmp_path / "test_it.py").write_text(body)
-    done = ran(sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", tmp_path, cwd=ROOT)
+    done = pytest_on(tmp_path, body)
     assert done.returncode == status, done.stdout
     assert ("left" in done.stdout) == bool(status)
+
+
+TAKES_LONG = """
+import pytest, tests.conftest
+tests.conftest.SLOW_S = 0.0
+def test_of_a_moment(): sum(range(1_000_000))
+@pytest.mark.slow
+def test_that_says_so(): sum(range(1_000_000))
+"""
+
+
+def test_what_takes_long_and_is_not_marked_so_is_told(tmp_path):
+    done = pytest_on(tmp_path, TAKES_LONG)
+    assert done.returncode == 0, done.stdout
+    told = [line for line in done.stdout.splitlines() if "not marked slow" in line]
+    assert [line.rpartition("::")[2] for line in told] == ["test_of_a_moment"]

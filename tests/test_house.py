@@ -2,12 +2,12 @@
 
 import ast
 import re
-from pathlib import Path
 
 import networkx as nx
 import pytest
 
-ROOT = Path(__file__).parents[1]
+from tests.commands import ROOT
+
 GROUND = "topos traffic hedera record"
 ROOMS = {
     "topos": "",

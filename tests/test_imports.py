@@ -69,6 +69,7 @@ def test_a_command_imports_few_modules_of_ours(most, words):
     assert len(found) <= most, found
 
 
+@pytest.mark.slow
 def test_the_end_of_a_sweep_imports_few_modules_of_ours(tmp_path):
     """Table, figures and page of one whose runs are done, and all that guests take."""
     found = imported(END.format(folder=str(write_sweep(tmp_path / "s", ["stride:4"], ["nonblocking", "ecmp"]))))

@@ -46,10 +46,10 @@ def _whole() -> Iterator[None]:
     try:
         yield
     finally:
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for number, frame in late:
-            handlers[number](number, frame)
+        for handled, handler in handlers.items():
+            signal.signal(handled, handler)
+        for came, frame in late:
+            handlers[came](came, frame)
 
 
 class Children:

@@ -38,7 +38,12 @@ EXPLAINED = {
 }
 
 
-@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda mistake: mistake.name)
+SEARCHES = "it finds good states"
+"""This check asks for 16 searches, which take three seconds."""
+TRIED = [pytest.param(one, marks=pytest.mark.slow) if one.found_by == SEARCHES else one for one in MISTAKES]
+
+
+@pytest.mark.parametrize("mistake", TRIED, ids=lambda mistake: mistake.name)
 def test_a_known_mistake_is_found_and_explained(mistake):
     (one,) = told(mistake.file, seeded(mistake), mistake.found_by)
     assert not one.passed
@@ -47,7 +52,9 @@ def test_a_known_mistake_is_found_and_explained(mistake):
     assert EXPLAINED.get(mistake.name, "") in one.words
 
 
-@pytest.mark.parametrize("file", MILESTONES)
+@pytest.mark.parametrize(
+    "file", [pytest.param(one, marks=pytest.mark.slow) if one == "annealing.py" else one for one in MILESTONES]
+)
 def test_each_check_finds_a_mistake_and_passes_what_is_right_alone(file):
     """A check that an untouched template passes by doing nothing is no check of what it does."""
     found = {mistake.found_by for mistake in MISTAKES if mistake.file == file}
@@ -62,7 +69,7 @@ def test_a_search_that_hardly_moves_is_found():
     right = (SOLUTIONS / "annealing.py").read_text()
     lazy = right.replace("range(self.iterations, -1, -1)", "range(2, -1, -1)")
     assert lazy != right
-    (one,) = told("annealing.py", lazy, "it finds good states")
+    (one,) = told("annealing.py", lazy, SEARCHES)
     assert "the mean of 16 searches" in one.words
 
 
@@ -129,6 +136,7 @@ def run(handout, environment, *words):
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_an_untouched_handout_checks_itself_with_numpy_alone(handout, bare):
     done = run(handout, bare)
     assert (done.returncode, done.stderr) == (1, "")
@@ -141,6 +149,7 @@ def test_an_untouched_handout_checks_itself_with_numpy_alone(handout, bare):
         assert f"{handout / file}\n" in done.stdout
 
 
+@pytest.mark.slow
 def test_what_is_right_passes_there(handout, bare):
     done = run(handout, bare, *sorted(SOLUTIONS.glob("*.py")))
     assert (done.returncode, done.stderr) == (0, "")

@@ -1,7 +1,6 @@
 """The contract: each way to break it is found, with a small example; what a template, or the example, does is fine."""
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,6 @@ from classroom.cases import cases
 from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, _started, own_process
 from record.files import left_by, owner_name
 
-ROOT = Path(__file__).parents[2]
 ASKED = cases(1)[SCHEDULER]
 
 

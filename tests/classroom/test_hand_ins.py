@@ -18,8 +18,8 @@ from classroom.submission import NAMES, SCHEDULER
 from harness.cli import cli
 from tests.classroom.direct import Direct
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
+from tests.commands import ROOT
 
-ROOT = Path(__file__).parents[2]
 RIGHT, FIRST_FIT = ((SOLUTIONS / f"{name}.py").read_text() for name in ("demand", "first_fit"))
 LITERAL, ONE_WAY, NEVER = (
     next(seeded(one) for one in MISTAKES if words in one.name)
@@ -142,6 +142,7 @@ def iter_grades(made, course):
     yield from ((n, grading.grade(one, course)) for n, one in enumerate(made))
 
 
+@pytest.mark.slow  # the class is graded once, which takes ten seconds
 @pytest.mark.parametrize("who", CLASS)
 def test_each_gets_what_the_rubric_says(rows, who):
     row, (_, points, words) = rows[who], CLASS[who]
@@ -175,9 +176,8 @@ def test_a_file_with_nearly_the_name_is_told_what_is_expected(tmp_path):
 
 
 @pytest.fixture
-def four(tmp_path, monkeypatch):
+def four(tmp_path, monkeypatch, direct):
     """A class of four, each with a right demand.py, and a command that grades folders of it."""
-    monkeypatch.setattr(grading, "Submission", lambda start, code, *_: Direct(code))
     monkeypatch.setattr(grading, "graded", lambda course, _, made: iter_grades(made, course))
     for who in ("s0", "s1", "s2", "s3"):
         (tmp_path / "all" / who).mkdir(parents=True)

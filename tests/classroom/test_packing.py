@@ -21,7 +21,6 @@ from classroom.intake import hand_ins
 from classroom.packing import SECONDS, pack_grader
 from classroom.sandbox import allowed_modules
 from classroom.submission import NAMES, ROOT
-from tests.classroom.direct import Direct
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 from tests.commands import PATIENCE_S, ran
 
@@ -56,6 +55,7 @@ def test_each_service_finds_what_it_looks_for(tmp_path, service):
         assert options["entrypoint"] == "/hedera/run_autograder"
 
 
+@pytest.mark.slow
 def test_what_is_packed_grades(tmp_path):
     """The project in the archive, by itself, grades a template as the project does."""
     with zipfile.ZipFile(pack_grader(tmp_path / "grader", "gradescope", 7)) as packed:
@@ -106,9 +106,10 @@ def silent(text):
     return not [spelled for spelled in SPELLED if spelled in text]
 
 
+@pytest.mark.slow
+@pytest.mark.usefixtures("direct")
 def test_no_failed_check_tells_it(tmp_path, monkeypatch):
     """Templates, a mistake for each part, and a scheduler that fails in the simulator."""
-    monkeypatch.setattr(grading, "Submission", lambda start, code, *_: Direct(code))
     monkeypatch.setattr(judging, "reached", Mock(side_effect=Wrong("late")))
     for mistake in reversed(MISTAKES):
         (tmp_path / mistake.file).write_text(seeded(mistake))

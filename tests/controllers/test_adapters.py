@@ -109,6 +109,7 @@ def test_nothing_a_switch_says_stops_it(platform, tmp_path):
         assert controller.stop() == 0
 
 
+@pytest.mark.slow
 def test_hedera_polls_and_reroutes(platform, tmp_path):
     """Two flows hashed to one uplink are told apart within the first rounds, by replies that come in parts."""
     routing = SCHEMES["ecmp"].routing(TREE, 1)
@@ -184,6 +185,7 @@ def test_it_listens_nowhere_else(tmp_path):
         assert [line.split()[3] for line in ours] == ["{}:{}".format(*controller.address)]
 
 
+@pytest.mark.slow
 def test_static_schemes_start_without_numba():
     code = """if True:
         import sys

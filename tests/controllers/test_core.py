@@ -16,7 +16,12 @@ def port_of(pair):
 
 
 # Hedera's schemes have ECMP's paths until the first round; once is enough for the many pairs of k = 8.
-CASES = [(name, {"k": k}) for name in STATIC for k in (4, 8) if k == 4 or not SCHEMES[name].scheduler]
+CASES = [
+    pytest.param(name, {"k": k}, marks=[pytest.mark.slow] if k == 8 else [])
+    for name in STATIC
+    for k in (4, 8)
+    if k == 4 or not SCHEMES[name].scheduler
+]
 
 
 @pytest.mark.parametrize(

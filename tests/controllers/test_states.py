@@ -264,6 +264,7 @@ def tuple_of(match):
     return FiveTuple(match.protocol, match.src.split("/")[0], match.dst.split("/")[0], match.src_port, match.dst_port)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("new_flows", SCHEMES)
 def test_whatever_happens(new_flows):
     machine = type("Life", (Life,), {"new_flows": new_flows})

@@ -13,9 +13,8 @@ import pytest
 import studies.hifi.scene
 import studies.hull.report
 from harness.cli import cli
-from tests.harness.test_cli import asked
+from tests.commands import ROOT, asked
 
-ROOT = Path(__file__).parents[2]
 PAGES = sorted(
     [
         *ROOT.glob("*.md"),
@@ -85,7 +84,16 @@ def test_it_is_understood(program, words, monkeypatch):
         pass
 
 
-@pytest.mark.parametrize("words", sorted({words for _, program, words in ALL if quick(program, words)}))
+def simulated(words):
+    """A minute in tenths of a millisecond is 600,000 steps, and trials start workers: four seconds of a processor."""
+    takes_long = "--tick 0.0001" in words or "--trials" in words
+    return pytest.param(words, marks=pytest.mark.slow) if takes_long else words
+
+
+COMMANDS = sorted({words for _, program, words in ALL if quick(program, words)})
+
+
+@pytest.mark.parametrize("words", [simulated(words) for words in COMMANDS])
 def test_it_does_what_the_page_says(words, monkeypatch):
     """The quick ones: those that simulate one run, and that compare what is kept."""
     monkeypatch.chdir(ROOT)

@@ -11,7 +11,7 @@ import hedera_harness
 from record.errors import UserMistake
 from record.spec import RunSpec
 from simulator.config import Config
-from tests.harness.test_cli import ROOT
+from tests.commands import ROOT
 
 TEXTS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/library.md").read_text(), re.DOTALL)
 EXAMPLES = [text for text in TEXTS if "import hedera_harness" in text]

@@ -2,16 +2,16 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
 
 from record.run import Run
 from tests.browser import chromium, needs_chromium
+from tests.commands import ROOT
 
 pytest.importorskip("sphinx", reason="the site is made with Python 3.11 and later")
-ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow  # all of them look at the site, which takes a minute
 WIDTHS = (1280, 390)
 MADE_BY_SPHINX = {"genindex.html", "py-modindex.html", "search.html"}
 

@@ -1,15 +1,13 @@
 """The tutorial's commands print what it says they do."""
 
 import shlex
-from pathlib import Path
 
 import pytest
 
 from plots.stored_sweep import load_sweep
 from plots.summary import show
-from tests.harness.test_cli import asked
+from tests.commands import ROOT, asked
 
-ROOT = Path(__file__).parents[2]
 LINES = [line[4:] for line in (ROOT / "docs/tutorial.md").read_text().splitlines() if line.startswith("    ")]
 COMMANDS = [line.removeprefix("$ ") for line in LINES if line.startswith(("$ hedera ", "hedera "))]
 

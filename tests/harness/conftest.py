@@ -71,6 +71,12 @@ def planned(monkeypatch):
 
 
 @pytest.fixture
+def undrawn(monkeypatch):
+    """Sweeps end without pictures and page, which take two seconds, and have tests of their own."""
+    monkeypatch.setattr("plots.report.write_all", lambda sweep: [])
+
+
+@pytest.fixture
 def pid():
     """Of a thread in a network namespace of its own."""
     pid = netlink.hold_namespace()

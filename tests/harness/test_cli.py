@@ -1,14 +1,12 @@
 """The command line as a user meets it: one clear sentence and the right exit status, never a traceback."""
 
 import inspect
-import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 from importlib.metadata import version
 from types import SimpleNamespace
 
@@ -20,23 +18,13 @@ from harness.network import machine
 from harness.network.machine import TOOLS
 from hedera.hashes import FIELDS, HASHES
 from hedera.schemes import SCHEMES
-from record.errors import status_of
 from tests import commands
-from tests.commands import HEDERA, ROOT, ran
+from tests.commands import HEDERA, ROOT, asked, ran
 from traffic.patterns import PUBLISHED
 from traffic.workload import SPELLINGS
 
 hedera = commands.hedera
 RUN = ("run", "--scheme", "ecmp", "--traffic", "stride:4")
-
-
-def asked(*arguments):
-    """The same in this process, which is quicker by a second: for what reads its options and does nothing."""
-    said, told = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(said), redirect_stderr(told):
-        patch.setattr(sys, "argv", [str(HEDERA), *map(str, arguments)])
-        status = status_of(lambda: cli.main(standalone_mode=False))
-    return subprocess.CompletedProcess(arguments, status, said.getvalue(), told.getvalue())
 
 
 def run(*changes):
@@ -149,14 +137,14 @@ def test_every_command_that_help_lists_has_help_of_its_own():
 def test_a_report_on_no_runs_is_a_mistake(tmp_path):
     """As a copy of what was published of a sweep: its summary, and no runs."""
     shutil.copy(ROOT / "results/demo/summary.csv", tmp_path)
-    assert_one_sentence(hedera("report", tmp_path), 2, str(tmp_path), "no run (run.json)")
+    assert_one_sentence(asked("report", tmp_path), 2, str(tmp_path), "no run (run.json)")
     (tmp_path / "run.json").write_text("{")
-    assert_one_sentence(hedera("report", tmp_path), 2, "run.json is not JSON, or was cut off")
+    assert_one_sentence(asked("report", tmp_path), 2, "run.json is not JSON, or was cut off")
     assert not (tmp_path / "report.html").exists()
 
 
 def test_doctor_speaks_json():
-    done = hedera("doctor", "--json")
+    done = asked("doctor", "--json")
     answer = json.loads(done.stdout)
     assert done.returncode == (0 if answer["ready"] else 3)
     assert {"item", "found", "needed", "ok", "fix"} == set(answer["findings"][0])

@@ -18,7 +18,7 @@ from harness.run.job import PROGRAMS, Job, first_source, job_of
 from record.errors import UnfitMachine, WorkerFailed
 from record.spec import RunSpec
 from tests.clusters import dask_cluster
-from tests.commands import HEDERA, PATIENCE_S, hedera, of_user
+from tests.commands import HEDERA, PATIENCE_S, asked, of_user
 from tests.harness.jobs.made import SPEC
 from tests.harness.real_runs import LONG
 from traffic import user_files
@@ -65,8 +65,9 @@ def _sweep_that_loses_a_worker(cluster, first, second):
 
 
 @pytest.mark.parametrize("words", [["sweep", "1", "3"], ["figure", "10"]], ids=["runs", "simulations"])
-def test_what_is_not_encrypted_is_refused(words, tmp_path):
-    done = hedera(*words, "--cluster", "tcp://127.0.0.1:8786", cwd=tmp_path)
+def test_what_is_not_encrypted_is_refused(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = asked(*words, "--cluster", "tcp://127.0.0.1:8786")
     assert done.returncode == 2
     assert "a cluster is tls://HOST:PORT, not 'tcp://127.0.0.1:8786'" in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr

@@ -8,8 +8,7 @@ import pytest
 from harness.cli import run
 from record import run as record
 from record.errors import UnfitMachine
-from tests.commands import ROOT, hedera
-from tests.harness.test_cli import asked
+from tests.commands import ROOT, asked, hedera
 from virtual import kernel
 
 

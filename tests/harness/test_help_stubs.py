@@ -34,6 +34,7 @@ def told(kind):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_every_help_is_the_same():
     whole, quick = told("whole"), told("light")
     assert len(whole) > 50

@@ -150,6 +150,7 @@ def regular(rng, nodes, degree):
     return sender, rng.permutation(sender)
 
 
+@pytest.mark.slow
 def test_the_books_are_right_whatever_comes():
     """Mixed sizes, too many of them, wishes, failed links: what is left is what was there less what was given."""
     stuck = 0

@@ -6,14 +6,13 @@ import shutil
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from hedera.compiled import KEPT_S, below, code_folder, two_below
+from tests.commands import ROOT
 
-ROOT = Path(__file__).parents[2]
 CALL = "import numpy as np; from hedera.compiled import below; print(below(1000, np.uint64(1 << 63)))"
 WORD = "compiling the inner loops"
 
@@ -37,6 +36,7 @@ def code(copy):
     return {path: path.stat().st_mtime_ns for path in (copy / "cache").rglob("*.nb?")}
 
 
+@pytest.mark.slow
 def test_a_second_process_loads_what_the_first_compiled_and_other_sources_are_compiled_anew(copy):
     answer, said = run(copy)
     assert (answer, WORD in said) == ("500", True)
@@ -53,6 +53,7 @@ def test_a_second_process_loads_what_the_first_compiled_and_other_sources_are_co
     assert len(list((moved / "cache").iterdir())) == 3
 
 
+@pytest.mark.slow
 def test_code_that_others_can_write_is_not_loaded(copy):
     assert run(copy)[0] == "500"
     for path in code(copy):

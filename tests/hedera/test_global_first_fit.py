@@ -23,6 +23,7 @@ def place(gff, *rows):
     return gff.place(flows, LinkState(TREE)).tolist()
 
 
+@pytest.mark.slow
 def test_it_places_as_figure_5_has_it():
     """Flows come, go and come back, links fail and are mended: as a plain first fit places them, in the order of
     cores; what fits nowhere goes by its hash and holds nothing."""
@@ -57,7 +58,7 @@ def test_reservations_follow_the_demand():
     assert gff.reserved[EDGE_UP : EDGE_UP + 2].tolist() == pytest.approx([1.0, 0.5])
 
 
-@pytest.mark.parametrize("k", [4, 8])
+@pytest.mark.parametrize("k", [pytest.param(4, marks=pytest.mark.slow), 8])
 def test_nothing_leaks_in_ten_thousand_random_events(k):
     """One flow per host to a permutation; flows come, go, and lose links, which come back."""
     tree = FatTree(k)

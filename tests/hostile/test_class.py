@@ -13,6 +13,8 @@ from tests.commands import hedera, of_user, open_folder
 from tests.hostile.arena import USER
 from tests.hostile.test_submissions import HONEST
 
+pytestmark = pytest.mark.slow  # each is a command that grades
+
 
 @pytest.fixture
 def place():

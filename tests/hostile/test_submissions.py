@@ -17,6 +17,7 @@ from tests.hostile.arena import SECRET, SEED, Arena
 
 seccomp = pytest.importorskip("seccomp", reason="python3-seccomp is not installed: there is no grading without")
 
+pytestmark = pytest.mark.slow  # a hundred attempts, each an isolated process: a minute of a processor together
 MODES = ["root", "user"] if os.geteuid() == 0 else ["user"]
 HONEST = {part: (SOLUTIONS / f"{part}.py").read_text() for part in ("demand", "first_fit", "annealing")}
 

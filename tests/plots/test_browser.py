@@ -15,7 +15,7 @@ from plots.stored_sweep import load_sweep
 from tests.browser import MODERATE_OR_WORSE, chromium, needs_chromium
 from tests.plots.sweeps import failed, kept_sweep, run_document, store
 
-pytestmark = needs_chromium
+pytestmark = [needs_chromium, pytest.mark.slow]  # of a browser, that is: all of them take twelve seconds
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp
+import scipy
 
 from plots import compare_sweeps
 from plots.compare_sweeps import VariedSweep, by_value, compare
@@ -119,7 +119,7 @@ def test_shares_stand_against_the_value_with_intervals_over_trials(tmp_path):
         {period: shares.mean() for period, shares in by_trial.items()}
     )
     for (period, shares), segment in zip(by_trial.items(), whiskers.get_segments(), strict=True):
-        interval = ttest_1samp(shares, 0).confidence_interval(0.95)
+        interval = scipy.stats.ttest_1samp(shares, 0).confidence_interval(0.95)
         assert segment.tolist() == [[period, pytest.approx(interval.low)], [period, pytest.approx(interval.high)]]
     assert {"interval", "ecmp", "share of the control"} <= texts(svg)
     assert "nonblocking" not in texts(svg)

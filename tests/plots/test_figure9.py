@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from scipy.special import stdtrit
+import scipy
 
 from plots import figure9, style
 from plots.explorer import tree_of
@@ -57,7 +57,7 @@ def test_a_whisker_is_the_mean_s_interval_for_any_number_of_trials(tmp_path, tri
         assert whiskers == []
         assert "whisker" not in words
         return
-    half = stdtrit(trials - 1, 0.975) * np.std(rates, ddof=1) / trials**0.5
+    half = scipy.special.stdtrit(trials - 1, 0.975) * np.std(rates, ddof=1) / trials**0.5
     interval = [np.mean(rates) - half, np.mean(rates) + half]
     assert whiskers[0] * 100 == pytest.approx(interval)
     assert "whisker: 95 % interval of the mean" in words
@@ -82,7 +82,7 @@ def test_families_stand_beside_published_ones_and_ecmp_has_a_gap(tmp_path):
     assert groups[0] == stride, "spanning-tree, the published ECMP, ecmp with nothing after it, mine"
     assert groups[3] == [0.325, round(np.mean(ecmp), 4), 0.65, 0.75]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["stride", "randbij", "hotspot", "mean of all"]
-    half = stdtrit(2, 0.975) * 0.05 / 3**0.5
+    half = scipy.special.stdtrit(2, 0.975) * 0.05 / 3**0.5
     assert ax.collections[0].get_segments()[0][:, 1].tolist() == pytest.approx([0.6 - half, 0.6 + half])
 
 

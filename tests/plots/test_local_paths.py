@@ -13,7 +13,7 @@ from plots.export import export, keep
 from plots.local_paths import local_path_remover
 from plots.stored_sweep import load_sweep
 from record.run import ARCHIVE
-from tests.commands import HEDERA, ROOT, hedera, ran
+from tests.commands import HEDERA, ROOT, asked, ran
 from tests.plots.sweeps import run_document, store
 
 USER, HOST = "annabellina", "annas-laptop-7"
@@ -65,6 +65,7 @@ def of_ann(home):
     return of_ann
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("service", ["gradescope", "prairielearn"])
 def test_a_class_s_files_do_not_name_the_packer(of_ann, home, tmp_path, service):
     of_ann("assignment", "pack", "course", "--for", service)
@@ -116,7 +117,7 @@ def test_a_published_copy_and_tables_do_not_name_the_users_folders(sweep, home, 
 
 
 def test_a_page_does_not_name_the_users_folders(sweep, home):
-    assert hedera("report", sweep).returncode == 0
+    assert asked("report", sweep).returncode == 0
     page = (sweep / "report.html").read_text(encoding="utf-8")
     for word in (str(home), USER, f"{ROOT}/"):
         assert word not in page
@@ -141,7 +142,7 @@ def test_a_comparison_does_not_name_the_users_folders(home, monkeypatch, below, 
             (home / place / scheme.rpartition("/")[2] / "run.json").write_text(json.dumps(document))
     (home / below).mkdir(exist_ok=True)
     monkeypatch.chdir(home / below)
-    done = hedera("compare", *(home / place for place in places), "--html", "--out", "page")
+    done = asked("compare", *(home / place for place in places), "--html", "--out", "page")
     assert done.returncode == 0, done.stderr
     page = (home / below / "page/compare.html").read_text(encoding="utf-8")
     assert all(f">{name}<" in page for name in names)

@@ -3,7 +3,7 @@ import io
 
 import numpy as np
 import pytest
-from scipy.stats import t, ttest_rel
+import scipy
 
 from plots import paired_tests
 from plots.stored_sweep import load_sweep
@@ -17,7 +17,7 @@ def test_it_is_the_paired_t_test(tmp_path):
         0
     ]
     (row,) = compared.patterns
-    reference = ttest_rel(a, b)
+    reference = scipy.stats.ttest_rel(a, b)
     interval = reference.confidence_interval(0.95)
     assert (row.pairs, row.mean) == (4, np.mean(np.subtract(a, b)))
     assert row.p == pytest.approx(reference.pvalue)
@@ -41,7 +41,7 @@ def test_over_all_patterns_a_trial_counts_once(tmp_path):
     compared = paired_tests.compare_all(store_rates(tmp_path, rates))[0]
     assert (compared.overall.pairs, compared.common) == (3, 10)
     assert compared.overall.mean == 10
-    assert compared.overall.p == pytest.approx(ttest_rel([90, 100, 80], [80, 80, 80]).pvalue)
+    assert compared.overall.p == pytest.approx(scipy.stats.ttest_rel([90, 100, 80], [80, 80, 80]).pvalue)
 
 
 def test_over_all_patterns_only_those_with_every_trial_are_averaged(tmp_path):
@@ -152,7 +152,7 @@ def test_a_share_is_of_the_control_of_the_same_trial_and_averaged_within_it(tmp_
     row = rows_of_seeds(store_rates(tmp_path, rates))["wire", "all", "ecmp", ""]
     of_trials = [55.0, 65.0, 65.0]  # the mean of 50 and 60, of 75 and 55, of 60 and 70
     mean, sd = sum(of_trials) / 3, 33.3333333**0.5
-    half = t.ppf(0.975, 2) * sd / 3**0.5
+    half = scipy.stats.t.ppf(0.975, 2) * sd / 3**0.5
     assert (row["patterns"], row["seeds"]) == ("2", "3")
     assert [float(row[name]) for name in ("mean", "low", "high")] == pytest.approx(
         [mean, mean - half, mean + half], rel=1e-4

@@ -11,7 +11,7 @@ from plots.pictures import empty
 from plots.stored_sweep import load_sweep
 from plots.style import colour, house_style
 from record.options import Pictures, drawing
-from tests.commands import hedera
+from tests.commands import asked
 from tests.plots.sweeps import KEPT, run_document, store
 
 FAMILIES = ["published:stride1", "published:stride2", "published:rand0", "published:hotspot"]
@@ -31,6 +31,7 @@ def width_in(pdf):
     return (right - left) / 72
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [3.3, 7.0])
 def test_all_pictures_of_a_sweep_fit_a_page_in_text_of_eight_points(sweep, width):
     """Nothing stands outside of the picture, and no two labels of an axis lie upon each other."""
@@ -80,6 +81,7 @@ def test_what_a_colour_tells_a_hatch_or_a_dash_tells_too():
         assert bars.get_legend() is None
 
 
+@pytest.mark.slow
 def test_the_same_runs_give_the_same_file(sweep):
     def made():
         with house_style():
@@ -87,17 +89,19 @@ def test_the_same_runs_give_the_same_file(sweep):
         figure.for_print(3.3)
         return figure.content("pdf")
 
-    assert made() == made()
-    assert b"CreationDate" not in made()
+    first = made()
+    assert made() == first
+    assert b"CreationDate" not in first
 
 
+@pytest.mark.slow
 def test_a_reports_pictures_for_print_are_beside_its_own(tmp_path):
     for scheme in ("nonblocking", "ecmp"):
         store(tmp_path, run_document(FAMILIES[0], scheme))
     report.write_all(load_sweep(tmp_path))
     figures = tmp_path / "figures"
     before = {file: file.read_bytes() for file in (tmp_path / "report.html", *figures.rglob("*.*")) if file.is_file()}
-    done = hedera("report", tmp_path, "--format", "pdf,svg", "--width", "240pt")
+    done = asked("report", tmp_path, "--format", "pdf,svg", "--width", "240pt")
     assert done.returncode == 0, done.stderr
     assert {file: file.read_bytes() for file in before} == before
     made = {file for file in figures.rglob("*.*") if file.is_file()} - before.keys()
@@ -118,15 +122,15 @@ def test_a_reports_pictures_for_print_are_beside_its_own(tmp_path):
     ],
 )
 def test_what_is_no_format_or_width_is_named(options, words):
-    done = hedera("report", KEPT, *options)
+    done = asked("report", KEPT, *options)
     assert done.returncode == 2
     assert words in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_a_study_draws_what_is_asked_for(tmp_path):
-    done = hedera("figure", "3", "-k", "4", "--seeds", "1", "--max-flows", "1", "--out", tmp_path, "--format", "pdf",
-                  "--width", "3.3in")  # fmt: skip
+    done = asked("figure", "3", "-k", "4", "--seeds", "1", "--max-flows", "1", "--jobs", "1", "--out", tmp_path,
+                 "--format", "pdf", "--width", "3.3in")  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert {file.name for file in tmp_path.iterdir()} == {"figure3.csv", "figure3.pdf"}
     assert f"{tmp_path}/figure3.pdf" in done.stdout
@@ -154,7 +158,7 @@ def test_formats_of_the_present_command_end_with_it():
 
 
 def test_what_draws_no_picture_says_so():
-    done = hedera("explain-gff", "--format", "pdf")
+    done = asked("explain-gff", "--format", "pdf")
     assert done.returncode == 2
     assert "draws no picture" in done.stderr
-    assert "--format" not in hedera("table", "4", "--help").stdout
+    assert "--format" not in asked("table", "4", "--help").stdout

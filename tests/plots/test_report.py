@@ -68,6 +68,7 @@ def page_of(folder):
     return page
 
 
+@pytest.mark.slow
 def test_a_whole_sweep_s_page_is_complete_and_needs_nothing_but_itself(tmp_path):
     schemes = ["nonblocking", "ecmp", "hedera-sa"]
     write_sweep(tmp_path, ["published:stride4", "published:stag0(0.2,0.3)"], schemes, trials=3)
@@ -97,6 +98,7 @@ def test_a_whole_sweep_s_page_is_complete_and_needs_nothing_but_itself(tmp_path)
 OWN = "mine.py:Mine"
 
 
+@pytest.mark.slow
 def test_a_scheme_of_ones_own_is_the_subject_and_no_control_competes(tmp_path):
     """It is in the title, the first number and the first differences, and no section is on the published figure."""
     rates = {"nonblocking": 150.0, "ecmp": 60.0, "hedera-gff": 120.0, OWN: 135.0, "random": 66.0}
@@ -157,6 +159,7 @@ def test_words_from_files_cannot_do_harm(tmp_path):
     assert "stride_4/<script>alert(1)</script>/trial-1/run.json is not a run" in words
 
 
+@pytest.mark.slow
 def test_write_all(tmp_path):
     write_sweep(tmp_path, ["published:stride4", "staggered:0.2,0.3"], trials=2)
     files = write_all(load_sweep(tmp_path))

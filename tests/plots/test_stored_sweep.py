@@ -10,7 +10,8 @@ from plots.export import export, keep
 from plots.stored_sweep import load_sweep
 from plots.summary import summarise
 from record.run import ARCHIVE
-from tests.harness.test_cli import ROOT, asked, assert_one_sentence
+from tests.commands import ROOT, asked
+from tests.harness.test_cli import assert_one_sentence
 from tests.plots.sweeps import run_document, store, write_sweep
 
 

@@ -126,6 +126,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(field=st.sampled_from(sorted({*run_document(), *json.loads(encode(run()))})), value=JSON)
 @settings(deadline=None)
 def test_any_value_in_any_field_gives_a_run_or_a_reason(field, value):
@@ -201,6 +202,7 @@ def test_what_is_no_json_is_not_packed_but_named():
 KEPT = sorted((Path(__file__).parents[2] / "results").rglob(ARCHIVE))
 
 
+@pytest.mark.slow
 def test_every_kept_run_is_read():
     """Those, too, that were made before there was some setting."""
     assert len(KEPT) > 40

@@ -8,7 +8,7 @@ import pytest
 from tests.commands import HEDERA, ran
 
 PRESSED = """
-source /dev/stdin <<< "$(hedera completion-script bash)"
+source "$2"
 COMP_LINE=$1 COMP_POINT=${#1} COMPREPLY=()
 read -ra COMP_WORDS <<< "$1"
 COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
@@ -19,11 +19,25 @@ printf '%s\\n' "${COMPREPLY[@]}"
 PATH = f"{HEDERA.parent}:{os.environ['PATH']}"
 
 
-def pressed(line):
-    done = ran("bash", "--norc", "-c", PRESSED, "bash", line, env={**os.environ, "PATH": PATH})
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    return done.stdout.split("\n")[:-1]
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    """What a login's bash reads."""
+    file = tmp_path_factory.mktemp("completion") / "hedera.bash"
+    file.write_text(ran(HEDERA, "completion-script", "bash", check=True).stdout)
+    return file
+
+
+@pytest.fixture
+def pressed(script):
+    """Presses the tab key behind a line."""
+
+    def pressed(line):
+        done = ran("bash", "--norc", "-c", PRESSED, "bash", line, script, env={**os.environ, "PATH": PATH})
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        return done.stdout.split("\n")[:-1]
+
+    return pressed
 
 
 @pytest.mark.parametrize(
@@ -41,7 +55,7 @@ def pressed(line):
         ("hedera report --wi", ["--width"]),
     ],
 )
-def test_bash_completes(line, replies):
+def test_bash_completes(pressed, line, replies):
     assert pressed(line) == replies
 
 

@@ -6,8 +6,6 @@ import signal
 from functools import partial
 from pathlib import Path
 
-import dask
-import distributed  # noqa: F401 (its defaults are there before some are overridden)
 import pytest
 
 from record import tasks
@@ -60,6 +58,9 @@ def scheduler():
 
 @pytest.fixture
 def cluster(scheduler):
+    import dask
+    import distributed  # noqa: F401 (its defaults are there before some are overridden)
+
     with dask_cluster(**scheduler) as made:
         named = {name[5:]: word for name, word in made.environment.items() if name.startswith("DASK_")}
         with dask.config.set({name.lower().replace("__", "."): word for name, word in named.items()}):
@@ -76,11 +77,13 @@ def answered(folder):
     return len(list(folder.iterdir()))
 
 
+@pytest.mark.slow
 def test_tasks_are_answered_in_their_order_by_all_workers(cluster):
     workers_of(cluster, 2)
     assert cluster.run(doubled, list(range(20))) == list(range(0, 40, 2))
 
 
+@pytest.mark.slow
 def test_a_task_that_raises_is_called_once(cluster, calls):
     workers_of(cluster, 2)
     with pytest.raises(ValueError, match="fails by itself"):
@@ -88,6 +91,7 @@ def test_a_task_that_raises_is_called_once(cluster, calls):
     assert answered(calls) == 1
 
 
+@pytest.mark.slow
 def test_a_lost_worker_s_task_is_done_by_the_other(cluster, calls):
     workers_of(cluster, 2)
     assert cluster.run(dies_at_first, [calls]) == ["done"]
@@ -98,6 +102,7 @@ def test_a_lost_worker_s_task_is_done_by_the_other(cluster, calls):
 ALLOWED = "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("scheduler", "times"), [({ALLOWED: "0"}, 1), ({}, 4)], ids=["none", "by default"])
 def test_the_scheduler_says_how_many_workers_may_be_lost_with_a_task(cluster, calls, times):
     workers_of(cluster, times + 1)
@@ -106,6 +111,7 @@ def test_the_scheduler_says_how_many_workers_may_be_lost_with_a_task(cluster, ca
     assert answered(calls) == times
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("has_the_function", [True, False])
 def test_a_worker_with_other_code_ends_all_at_once(cluster, calls, has_the_function):
     other = cluster.folder / "other"
@@ -123,6 +129,7 @@ def test_a_worker_with_other_code_ends_all_at_once(cluster, calls, has_the_funct
     assert not answered(calls)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root starts a worker as root")
 def test_a_worker_as_root_ends_all_though_another_is_fit(cluster, calls):
     fit = cluster.worker(PYTHONPATH=str(ROOT))
@@ -143,5 +150,6 @@ def test_here_a_task_that_raises_is_called_once(tmp_path):
         assert 1 <= answered(folder) <= jobs
 
 
+@pytest.mark.slow
 def test_here_a_dead_process_s_task_is_done_by_a_new_pool(tmp_path):
     assert run_tasks("tests", dies_at_first, [tmp_path, tmp_path], jobs=2) == ["done", "done"]

@@ -82,6 +82,16 @@ def test_it_runs_all_of_them_and_one_part_that_fails_fails_all(place):
     assert process.returncode == 5
 
 
+@pytest.mark.parametrize("words", [[], ["-k", "fattree"]], ids=["all", "some"])
+def test_quick_is_without_what_takes_long(place, words):
+    process = check(place, "--quick", *words)
+    process.communicate(timeout=PATIENCE_S)
+    (asked,) = (part for part in began(place) if part)
+    assert process.returncode == 0
+    assert "-m not root and not virtual and not slow" in asked
+    assert asked.endswith(" ".join(words))
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_ends_all_of_it(place, number, status):
     """What a terminal sends goes to the group of the shell; a cancelled job is told by its shell alone."""

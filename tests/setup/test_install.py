@@ -99,6 +99,7 @@ def touch_project(clone, remark):
         file.write(f"# {remark}\n")
 
 
+@pytest.mark.slow  # pip downloads what the clone is made with
 def test_what_only_root_can_install_is_told_at_once(clone, tmp_path):
     with start(clone, environment={"PATH": str(tmp_path)}, **of_user()) as running:
         assert re.search(r"sudo apt-get install .*git .*util-linux", running.communicate()[1])

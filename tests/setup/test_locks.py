@@ -68,14 +68,19 @@ def test_everything_declared_is_locked_and_what_only_checks_need_is_not_installe
     assert not declared("test") & run
 
 
+@pytest.fixture(scope="module")
+def distributions():
+    """The distributions of each module that is installed."""
+    return packages_distributions()
+
+
 @pytest.mark.parametrize("package", PACKAGES)
-def test_everything_imported_is_declared(package):
+def test_everything_imported_is_declared(package, distributions):
     extras = declared("cluster")
     if package == "benchmarks":
         extras |= declared("test") | {"tests"}  # whose made submissions it grades
-    of = packages_distributions()
     for module in imported(package) - FOUND_AT_RUN_TIME:
-        names = {name.lower().replace("_", "-") for name in of.get(module, [module])}
+        names = {name.lower().replace("_", "-") for name in distributions.get(module, [module])}
         assert names & (declared() | extras), f"{package} imports {module}"
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from tests.commands import PATIENCE_S, ROOT, USER, of_user, open_folder, ran
 
+pytestmark = pytest.mark.slow  # all of them make a wheel, or a whole environment with it
 NOT_CODE = (".*", "tests", "docs", "runs", "__pycache__", "*.egg-info", "build")
 
 

@@ -87,6 +87,7 @@ def test_order_within_a_tick_varies_and_is_fair_over_time():
     assert sent[0] / sent[1] == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.slow
 @given(data=st.data())
 @settings(max_examples=60, deadline=None)
 def test_no_link_ever_carries_more_than_its_rate_and_books_balance(data):

@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,12 @@ from simulator.cli import simulate
 from simulator.config import Config
 from simulator.driver import bisection_mbps
 from tests.commands import PATIENCE_S, hedera
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """One processor: trials are simulated in this process, as no worker has to import everything."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
 
 
 def run(*arguments):
@@ -98,6 +105,7 @@ def test_large_flows_may_be_those_that_are_measured_alone():
     assert 0 < rounds["measured"] < rounds["measured-or-estimated"]
 
 
+@pytest.mark.usefixtures("alone")
 def test_trials_are_runs_with_seeds_of_their_own_and_their_intervals(tmp_path):
     options = ("--scheme", "ecmp", "--traffic", "poisson:web-search,0.3", "--seconds", 2, "--seed", 4)
     found = found_by(*options, "--trials", 3)
@@ -116,6 +124,7 @@ def test_trials_are_runs_with_seeds_of_their_own_and_their_intervals(tmp_path):
     assert run(*options, "--trials", 3, "--record", tmp_path / "f.csv").exit_code != 0
 
 
+@pytest.mark.slow
 def test_what_was_made_of_a_graph_is_said_once_not_by_every_worker(tmp_path):
     """And as a sentence, whoever says it."""
     cables = [("s", "t"), *((f"h{host}", "st"[host // 2]) for host in range(4))]
@@ -129,6 +138,7 @@ def test_what_was_made_of_a_graph_is_said_once_not_by_every_worker(tmp_path):
     assert "UserWarning" not in done.stderr
 
 
+@pytest.mark.usefixtures("alone")
 def test_trials_of_a_collective_tell_how_many_ended():
     options = ("--scheme", "ecmp", "--traffic", "ring:4,1000000", "--engine", "maxmin", "--trials", 3)
     assert "done in 3 of 3 seeds, after 0.012 (0.012 to 0.012) s" in run(*options).stdout

@@ -139,6 +139,7 @@ def test_what_other_programs_files_cannot_say_is_one_sentence(tmp_path, to, fiel
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_the_command_writes_them_and_says_what_is_missing(tmp_path):
     done = ran(HEDERA, "export", "--to", "hpcc", "--traffic", "stride:4", "--seconds", "4", "--out", tmp_path / "there")
     assert done.stdout.split() == [f"{tmp_path}/there/topology.txt", f"{tmp_path}/there/flow.txt"]

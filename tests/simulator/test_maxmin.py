@@ -90,7 +90,12 @@ def hold_against(rng, work, engine, plain, links, parts=None):
     assert same(engine.finished_s, plain.finished)
 
 
-@pytest.mark.parametrize("seed", range(500))
+def seeds(number):
+    """The first are quick together, and hundreds are not."""
+    return [seed if seed < 40 else pytest.param(seed, marks=pytest.mark.slow) for seed in range(number)]
+
+
+@pytest.mark.parametrize("seed", seeds(500))
 def test_on_any_links_it_is_as_if_all_rates_were_filled_at_every_event(seed):
     rng = np.random.default_rng(seed)
     work = arrivals(rng, int(rng.integers(2, 40)), 8)
@@ -102,7 +107,7 @@ def test_on_any_links_it_is_as_if_all_rates_were_filled_at_every_event(seed):
     hold_against(rng, work, engine, Filling(work, paths[0], 100.0 * shares), paths)
 
 
-@pytest.mark.parametrize("seed", range(400))
+@pytest.mark.parametrize("seed", seeds(400))
 def test_on_a_fat_tree_it_is_as_if_all_rates_were_filled_at_every_event(seed):
     rng = np.random.default_rng(seed)
     work = arrivals(rng, int(rng.integers(20, 120)), 16)
@@ -111,7 +116,7 @@ def test_on_a_fat_tree_it_is_as_if_all_rates_were_filled_at_every_event(seed):
     hold_against(rng, work, engine, Filling(work, links[0], 1000.0 * shares), links)
 
 
-@pytest.mark.parametrize("seed", range(100))
+@pytest.mark.parametrize("seed", seeds(100))
 def test_sprayed_flows_have_the_rates_of_all_their_paths(seed):
     rng = np.random.default_rng(seed)
     state = LinkState(FatTree(4))

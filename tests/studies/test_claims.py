@@ -20,6 +20,7 @@ def test_the_data_says_it(claim):
     assert (claims.ROOT / "results" / claim["data"]).suffix == ".csv"
 
 
+@pytest.mark.slow
 def test_the_command_lists_each_with_its_data_and_its_command():
     done = run(claims)
     # A page that somebody edits has numbers to read again: `hedera claims` fails then, and names them.
@@ -70,6 +71,7 @@ def test_rows_that_do_not_go_together_are_refused(small):
         claims.fault_of(claim | {"over": "scheme=b;seconds>1"}, root)
 
 
+@pytest.mark.slow
 def test_the_section_and_the_picture_are_what_is_kept():
     assert claims.unsaid(claims.ROOT) == []
 
@@ -82,6 +84,7 @@ def test_an_invalid_run_in_virtual_time_has_no_second_try(tmp_path):
     assert "tried" not in told
 
 
+@pytest.mark.slow
 def test_a_section_of_other_runs_is_found_and_written_again(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "results").mkdir()

@@ -33,6 +33,7 @@ def other(spelled, draws):
     return spelled[:place] + draws.choice([d for d in "123456789" if d != spelled[place]]) + spelled[place + 1 :]
 
 
+@pytest.mark.slow
 def test_each_of_fifty_numbers_that_change_is_noticed(documents):
     """One at a time, drawn from all pages; figure9.md's made part is held against its sweep by `claims.unsaid`."""
     draws = random.Random(83)

@@ -197,6 +197,7 @@ def test_what_is_no_network_is_one_sentence(text, suffix, words):
         made(text, suffix)
 
 
+@pytest.mark.slow  # as many are made as there may be
 def test_too_many_shortest_paths_are_refused_and_not_all_made():
     """Layers of 15 switches, each joined to all of the next: 15^6 ways between the ends, which are never listed."""
     layers = [["s"], *([f"n{row}x{n}" for n in range(15)] for row in range(6)), ["t"]]

@@ -1,11 +1,11 @@
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.commands import ROOT
 from tests.refused import refused
 from topos.fattree import FatTree
 from topos.network import NonBlocking
@@ -155,7 +155,6 @@ def test_the_control_network_reads_the_same_file(write):
 
 # --- functions of the user's own ---
 
-ROOT = Path(__file__).parents[2]
 RING = ROOT / "docs/examples/ring.py"
 
 

@@ -4,9 +4,9 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest, chisquare
 
 from tests.refused import refused
 from topos.fattree import FatTree
@@ -74,7 +74,7 @@ def test_staggered_probabilities(edge, pod):
     tree = FatTree(48)
     counts = places(draw(f"staggered:{edge},{pod}", tree, 7), tree)
     for count, probability in zip(counts, (edge, pod, 1 - edge - pod), strict=True):
-        assert binomtest(int(count), tree.num_hosts, min(max(probability, 0), 1)).pvalue > 0.001
+        assert scipy.stats.binomtest(int(count), tree.num_hosts, min(max(probability, 0), 1)).pvalue > 0.001
 
 
 @given(n=st.integers(1, 15), seed=st.integers(0, 999))
@@ -89,7 +89,7 @@ def test_each_outcome_is_drawn_equally_often(spec, hosts, outcomes):
     """All derangements of four, and the receivers of the first hosts."""
     seen = Counter(tuple(draw(spec, hosts, seed).dst[:4].tolist()) for seed in range(3600))
     assert len(seen) == outcomes
-    assert chisquare(list(seen.values())).pvalue > 0.001
+    assert scipy.stats.chisquare(list(seen.values())).pvalue > 0.001
 
 
 def test_staggered_chooses_evenly_within_each_place():
@@ -98,7 +98,7 @@ def test_staggered_chooses_evenly_within_each_place():
     # Host 5 shares its edge switch with 4 and its pod with 6 and 7.
     expected = 3000 * np.array([0.5 / 12] * 4 + [0.2, 0, 0.15, 0.15] + [0.5 / 12] * 8)
     assert received[5] == 0
-    assert chisquare(np.delete(received, 5), np.delete(expected, 5)).pvalue > 0.001
+    assert scipy.stats.chisquare(np.delete(received, 5), np.delete(expected, 5)).pvalue > 0.001
 
 
 @given(seed=st.integers(0, 999), hosts=st.sampled_from([4, 5, 7, 16, 54, 128]))

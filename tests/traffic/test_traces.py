@@ -250,6 +250,7 @@ COMPUTING = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(COMPUTING, st.lists(st.integers(0, (1 << 64) - 1), min_size=100, max_size=100, unique=True))
 def test_what_is_encoded_is_read_back(tmp_path_factory, some, ids):
     nodes, waits = [], set()
@@ -262,6 +263,7 @@ def test_what_is_encoded_is_read_back(tmp_path_factory, some, ids):
     assert edges(found) == sorted(waits)
 
 
+@pytest.mark.slow
 @given(st.integers(2, 9), st.integers(1, 10**12))
 def test_an_all_reduce_is_our_ring_and_all_to_all_ours(tmp_path_factory, ranks, size):
     for what, ours in ((ALL_REDUCE, "ring"), (ALL_TO_ALL, "all-to-all")):

@@ -2,9 +2,9 @@ import itertools
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import kstest
 
 from tests.refused import refused
 from topos.fattree import FatTree
@@ -90,7 +90,7 @@ def test_the_load_is_what_was_asked_for():
     assert per_host.mean() == pytest.approx(40, rel=0.02)
     assert np.bincount(flows.src, minlength=16) == pytest.approx(len(flows) / 16, rel=0.1)
     gaps = np.diff(flows.start_s[flows.src == 5])
-    assert kstest(gaps, "expon", (0, 1 / (0.4 * 100e6 / 8 / 50_000))).pvalue > 0.001
+    assert scipy.stats.kstest(gaps, "expon", (0, 1 / (0.4 * 100e6 / 8 / 50_000))).pvalue > 0.001
     pairs = np.bincount(flows.src * 16 + flows.dst, minlength=256)
     assert (np.flatnonzero(pairs == 0) == np.arange(16) * 17).all(), "to every other host"
 

@@ -2,6 +2,7 @@ import pytest
 
 from record.errors import UnfitMachine
 from virtual import kernel
+from virtual.kernel import shipped
 
 
 @pytest.fixture(scope="session")
@@ -10,3 +11,11 @@ def linux():
         return kernel.kernel(print).linux
     except UnfitMachine as reason:
         pytest.skip(str(reason))
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A user's home, in which nothing is kept, and no kernel was named."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv(shipped.NAMED, raising=False)
+    return tmp_path

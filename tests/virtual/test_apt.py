@@ -20,6 +20,7 @@ def test_folders_that_the_system_has_as_links_move_to_where_those_lead(tmp_path,
     assert files == {"opt/x", "usr/sbin/ip", found}
 
 
+@pytest.mark.slow
 def test_a_package_is_fetched_where_its_files_are_gone_though_apt_has_it_installed():
     asked = ["dpkg-query", "-W", "-f", "${Version}", "util-linux"]
     installed = ran(*asked, check=True).stdout

@@ -20,12 +20,6 @@ with cache.locked(Path(sys.argv[1])):
 """
 
 
-@pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return tmp_path
-
-
 def test_folders_are_made_for_us_alone_and_others_are_not_believed(home, tmp_path):
     made = cache.folder("kernels")
     assert made == home / "hedera" / "virtual" / "kernels"

@@ -10,13 +10,6 @@ from virtual.kernel import build, shipped
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv(shipped.NAMED, raising=False)
-    return tmp_path
-
-
-@pytest.fixture
 def tested(home, monkeypatch):
     """How often a kernel was tested."""
     times = []

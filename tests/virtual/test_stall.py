@@ -11,8 +11,14 @@ from virtual.guest import Stall
 
 COMPUTES = "while True: pass"
 WAITS = "import time; time.sleep(600)"
-STARVED = "import time\nwhile True:\n    for _ in range(200_000): pass\n    time.sleep(0.1)"
-"""Has a tenth of a processor or less, as on a machine where others have the rest."""
+STARVED = """
+import time
+while True:
+    until = time.process_time() + 0.03
+    while time.process_time() < until: pass
+    time.sleep(0.1)
+"""
+"""Has a fifth of a processor or less, however fast that is, as on a machine where others have the rest."""
 
 
 @pytest.fixture

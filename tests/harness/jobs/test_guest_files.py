@@ -69,6 +69,7 @@ def test_the_code_of_guests_is_made_once_for_a_state_of_the_sources(tmp_path, mo
     assert (found[0] / guest_files.COMPILED).is_dir()
 
 
+@pytest.mark.slow
 def test_the_code_of_guests_has_the_same_sizes_wherever_a_user_keeps_it(tmp_path, monkeypatch):
     """The length of the path once was in it, and so two users had two results of one seed."""
     source = tmp_path / "sources" / "hedera" / "loop.py"

@@ -109,7 +109,7 @@ def test_two_at_once_boot_one_and_ctrl_c_lets_the_other_go_on():
         other = pool.submit(second)
         with pytest.raises(KeyboardInterrupt), originals.of(JOBS[0], interrupted):
             pass
-        assert other.result(10) is None
+        assert other.result(PATIENCE_S) is None
 
 
 def test_they_take_a_part_of_the_memory_at_most(monkeypatch):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -14,13 +15,14 @@ from record.errors import RunFailed
 from tests.commands import PATIENCE_S, alive, ran
 
 
-def test_leaving_the_block_ends_every_child():
+def test_leaving_the_block_ends_every_child(tmp_path):
     with pytest.raises(ZeroDivisionError), Children() as children:
         polite = children.spawn("sleep", ["sleep", "60"])
-        stubborn = children.spawn("stubborn", ["sh", "-c", "trap '' TERM; while :; do sleep 1; done"])
+        deaf = ["sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 1; done"]
+        stubborn = children.spawn("stubborn", deaf, output=tmp_path / "said")
         died = children.spawn("died", ["false"])
         died.wait()
-        time.sleep(0.2)
+        assert wait_until(lambda: (tmp_path / "said").read_text() == "deaf\n", PATIENCE_S)
         assert children.dead() == ["died (status 1)"]
         _ = 1 / 0
     assert polite.returncode == -signal.SIGTERM
@@ -33,7 +35,6 @@ def test_one_that_is_started_as_ctrl_c_comes_is_ended_too(monkeypatch):
     def interrupted(*words, **settings):
         started.append(start(*words, **settings))
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.01)
         return started[-1]
 
     monkeypatch.setattr(processes.subprocess, "Popen", interrupted)
@@ -50,8 +51,9 @@ def test_kill_9_of_the_harness_ends_its_children(tmp_path):
     )
     parent = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     pid = int(parent.stdout.readline())
-    time.sleep(0.3)  # the child ties itself to its parent before it becomes `sleep`
-    assert alive(pid)
+    # The child ties itself to its parent before it becomes `sleep`.
+    command = Path(f"/proc/{pid}/cmdline")
+    assert wait_until(lambda: command.read_bytes() == b"sleep\x0060\x00", PATIENCE_S)
     os.kill(parent.pid, signal.SIGKILL)
     parent.wait()
     parent.stdout.close()

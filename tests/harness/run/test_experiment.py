@@ -15,7 +15,7 @@ from harness.network.cpulimit import groups_left
 from harness.network.fabric import Bridge, Fabric, FabricOptions, OpenVSwitch
 from harness.network.machine import kernel_datapath, time_travels
 from harness.network.processes import Children, run_program, wait_until
-from plots.explorer import ways
+from plots.explorer import describe_paths
 from record.errors import RunFailed
 from record.run import read
 from simulator.config import Config
@@ -64,7 +64,9 @@ def test_switches_with_one_hash_use_half_of_the_cores_as_the_simulator_says(tmp_
     cores = [[change.core for change in flow.paths] for flow in run.flows]
     assert cores == [[core] for core in simulated.core.tolist()]
     assert {core for (core,) in cores} == {0, 3}, "by its i-th port both times"
-    assert ways(run).startswith("first paths by unsalted:destination; flows used 2 of 4 cores; acknowledgements")
+    assert describe_paths(run).startswith(
+        "first paths by unsalted:destination; flows used 2 of 4 cores; acknowledgements"
+    )
 
 
 def test_the_tcp_of_2010_is_asked_for(tmp_path, clean):

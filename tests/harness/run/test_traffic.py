@@ -51,7 +51,7 @@ def test_a_listening_socket_is_told_from_a_connected_one():
 
 
 SPEC = RunSpec("nonblocking", "shuffle:20000", seconds=3, link_mbps=10)
-COLLECTIVE = RunSpec("nonblocking", "ring:16,1600000", seconds=60, link_mbps=10)
+COLLECTIVE = RunSpec("nonblocking", "ring:16,1600000", seconds=PATIENCE_S, link_mbps=10)
 
 
 class LocalFabric:
@@ -111,6 +111,7 @@ def test_a_shuffle_takes_its_turns_and_ends_early(carry_out):
         assert all(flow.arrived.bytes == 20_000 == flow.report.total.bytes for flow in flows)
 
 
+@pytest.mark.slow
 def test_arrivals_come_when_they_are_drawn_and_the_end_cuts_off(carry_out):
     spec = replace(SPEC, traffic="poisson:fixed:100000,0.5 + stride:1", scale_sizes=False)
     run, failed = carry_out(spec)
@@ -129,7 +130,9 @@ def test_arrivals_come_when_they_are_drawn_and_the_end_cuts_off(carry_out):
 @pytest.mark.parametrize(
     ("spec", "to_it", "from_it"),
     [
-        (replace(SPEC, traffic="stride:1"), "2 to 3 (", "3 to 4 (not started)"),
+        pytest.param(
+            replace(SPEC, traffic="stride:1"), "2 to 3 (", "3 to 4 (not started)", marks=pytest.mark.slow
+        ),  # flows that last send all that a processor can
         (replace(COLLECTIVE, traffic="ring:4,400000", compute_s=1.0, seconds=4), "2 to 3 (", "3 to 0 (not started)"),
     ],
 )

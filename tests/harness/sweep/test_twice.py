@@ -13,7 +13,7 @@ SCHEDULER = "class Mine:\n    def __init__(self, tree, rng, options): pass\n    
 
 
 @pytest.fixture
-def sweep(tmp_path, capsys):
+def sweep(tmp_path, capsys, undrawn):
     """A sweep of one trial in a folder, with all that the user sees of it; each run has another rate."""
     rates = iter(range(1, 100))
 

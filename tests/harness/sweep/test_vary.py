@@ -15,7 +15,8 @@ from harness.verdict.result import failed_run
 from plots.stored_sweep import load_sweep
 from record import run as record
 from record.spec import GUESTS_TCP
-from tests.harness.test_cli import asked, assert_one_sentence
+from tests.commands import asked
+from tests.harness.test_cli import assert_one_sentence
 
 SWEEP = ("sweep", 1, 5, "--patterns", "stride:4", "--schemes", "ecmp", "--time", "virtual", "--results")
 

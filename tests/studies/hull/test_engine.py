@@ -73,6 +73,7 @@ def long_flows(count, seconds=0.5, settle_ns=300_000_000, **port):
     return built
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 8])
 def test_long_dctcp_flows_hold_the_queue_at_k_and_fill_the_link_fairly(count):
     """DCTCP keeps the queue near K whatever N is (SIGCOMM '10, section 3.3)."""
@@ -87,6 +88,7 @@ def test_long_dctcp_flows_hold_the_queue_at_k_and_fill_the_link_fairly(count):
     assert shares.sum() ** 2 / (count * (shares**2).sum()) > 0.95  # Jain
 
 
+@pytest.mark.slow
 def test_the_smallest_windows_make_a_step_of_two_packets_for_each_flow():
     """Above what two segments of each flow fill, every flow adds just these two to the queue (Figure 1b)."""
     queues = []
@@ -131,6 +133,7 @@ def test_only_data_is_marked():
     assert marked["switch>client"] == -(-(10**6) // 950)
 
 
+@pytest.mark.slow
 def test_the_same_scenario_gives_the_same_bytes():
     built = long_flows(3, phantom={"drain_bps": 950e6, "threshold_bytes": 1000})
     built["pacer"] = {

@@ -8,11 +8,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 
+from harness.network.processes import wait_until
 from studies.hull import packets
 from studies.hull.packets import _ARRAYS, Result, Task, kept_or_run, load, parse, save
 from studies.hull.scenario import LARGE, LARGE_BYTES, SCHEMES, Experiment, Parameters
@@ -174,11 +174,9 @@ class TestWithEngine:
             while not engine:
                 engine = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
             os.kill(caller.pid, signal.SIGKILL)
-        deadline = time.monotonic() + PATIENCE_S
-        while os.path.exists(f"/proc/{engine}") and time.monotonic() < deadline:
-            time.sleep(0.1)
-        assert not os.path.exists(f"/proc/{engine}")
+        assert wait_until(lambda: not os.path.exists(f"/proc/{engine}"), PATIENCE_S)
 
+    @pytest.mark.slow
     def test_the_orders_of_the_report_come_out(self):
         """Short runs already order the schemes: latency falls from TCP to HULL, and large files pay for it."""
         found = {scheme: packets.run(Experiment(scheme, "dynamic", load=0.5, seconds=2)) for scheme in SCHEMES}
@@ -188,6 +186,7 @@ class TestWithEngine:
         assert found["hull"].large_ms.mean() > found["dctcp-30k"].large_ms.mean()
         assert all(each.unfinished == 0 for each in found.values())
 
+    @pytest.mark.slow
     def test_a_pacer_behind_the_queue_makes_small_files_wait_for_large_ones(self):
         """As in the authors' ns-2: the price of a 1,500-byte threshold that the report found (docs/hull.md)."""
         slowest = []
@@ -197,6 +196,7 @@ class TestWithEngine:
             slowest.append(np.percentile(packets.run(experiment).small_us, 99))
         assert slowest[1] > 2 * slowest[0]
 
+    @pytest.mark.slow
     def test_a_pacer_keeps_large_files_and_lets_queries_go(self):
         """What the report says of its pacer: most associations of queries end early, of 10 MB hardly one."""
         counts = packets.run(Experiment("hull", "search", load=0.2, seconds=1)).counts
@@ -241,6 +241,7 @@ def completion_s(starts_s, server, bits, link_bps):
     return np.array(took)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("built")
 def test_large_files_share_the_link_as_a_fluid_would():
     """DCTCP keeps the link full and divides it evenly: 10 MB files complete as under processor sharing."""

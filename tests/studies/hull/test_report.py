@@ -14,10 +14,10 @@ from record.output import read_csv
 from studies.hull.packets import NotInstalled
 from studies.hull.report import PUBLISHED, _of_static_flows, by_seed, cell, figure_1, hull, reductions, within
 from studies.hull.scenario import SCHEMES
+from tests.commands import ROOT
 from tests.studies.hull.scenes import scene
 from tests.studies.hull.test_packets import result
 
-ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "docs" / "hull.md", ROOT / "docs" / "notes" / "hull.md"]
 PAGE = " ".join(" ".join(page.read_text(encoding="utf-8") for page in PAGES).split())
 COMPARED = (
@@ -78,6 +78,7 @@ def test_a_run_in_words_and_as_json(tmp_path):
     assert several["fct_900B_us_samples"] > found["fct_900B_us_samples"]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("built")
 def test_table_2_as_json_csv_and_picture(tmp_path):
     arguments = ["--share", 0.012, "--seeds", 1, "--jobs", 2, "--results", tmp_path, "--out", tmp_path, "--json"]
@@ -95,6 +96,7 @@ def test_table_2_as_json_csv_and_picture(tmp_path):
     assert len(read_csv(tmp_path / "table2_reductions.csv")) == 2 * 3 * 2 * 3 * 4
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("built")
 def test_one_scheme_one_variant_and_a_drain_rate_that_is_the_tables(tmp_path):
     """95 % is what Table I has, and static flows have 90 %, unless it is asked for."""

@@ -15,6 +15,7 @@ from traffic.collectives import collective as graph_of
 KEPT = Path(__file__).parents[3] / "results/collectives/collectives.csv"
 
 
+@pytest.mark.slow
 def test_a_quick_table_and_its_figure(tmp_path):
     found = run_json(collective, "table", "--quick", "--seeds", "1", "--jobs", "1", "--out", tmp_path)
     assert {row["scheme"] for row in found} >= {"nonblocking", "ecmp", "ecmp-x4", "planned", "spray", "hedera-sa"}

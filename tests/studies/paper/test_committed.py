@@ -66,17 +66,22 @@ def figure_9_of(seeds, wanted):
     )
 
 
+def slow(*case):
+    """One that computes for a second or more."""
+    return pytest.param(*case, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(
     ("name", "cells", "compute"),
     [
-        (
+        slow(
             "figure3.csv",
             {"model": "worst link"},
             lambda: part(
                 described(figures.figure_3, 48, 1, 5), "figure3", lambda case: case.model == "worst link", 0.0
             ),
         ),
-        (
+        slow(
             "figure9_simulated.csv",
             {"matrix": "stride8", "scheme": "ecmp"},
             lambda: figure_9_of(10, lambda task: task.traffic == "published:stride8"),
@@ -85,10 +90,10 @@ def figure_9_of(seeds, wanted):
         ("figure10_k32.csv", *figure_10_of("maxmin", "randbij", "ecmp")),
         ("figure11_k16.csv", {"seed": "2", "scheme": "nonblocking"}, partial(figure_11_again, "nonblocking")),
         ("figure11_k16.csv", {"seed": "2", "scheme": "ecmp"}, partial(figure_11_again, "ecmp")),
-        ("flows_per_host_k4.csv", {"flows_per_host": "12"}, flows_again),
+        slow("flows_per_host_k4.csv", {"flows_per_host": "12"}, flows_again),
         ("explain_ecmp.csv", TREE, lambda: predicted("explain_ecmp")),
         ("explain_ecmp_fits.csv", TREE, lambda: predicted("explain_ecmp_fits")),
-        (  # rows of other readings are of revision 98ceff6
+        slow(  # rows of other readings are of revision 98ceff6
             "explain_gff.csv",
             {"matrix": "randx4", "reading": "as read"},
             lambda: part(
@@ -98,7 +103,7 @@ def figure_9_of(seeds, wanted):
                 12_000.0,
             ),
         ),
-        (
+        slow(
             "explain_sa_patterns.csv",
             {"k": "4"},
             lambda: part(
@@ -108,7 +113,7 @@ def figure_9_of(seeds, wanted):
                 1.0,
             ),
         ),
-        (
+        slow(
             "table3.csv",
             {"interval_s": "5"},
             lambda: described(tables.table_3, "16", "1000", "5", ("aimd", "maxmin"), 3, 3, 60.0, 0.01).compute(in_turn)[

@@ -1,5 +1,6 @@
 """Load against slowdown."""
 
+import pytest
 from matplotlib.axes import Axes
 
 from studies.paper import completion_by_load
@@ -9,6 +10,7 @@ from tests.studies.commands import is_png, run, run_json
 QUICK = ("-k", 4, "--seconds", 1.2, "--tick", 0.001, "--loads", "0.6,0.2", "--jobs", 1)
 
 
+@pytest.mark.slow
 def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, monkeypatch):
     monkeypatch.setattr(completion_by_load, "MAX_UPDATES", 200_000)
     options = (*QUICK, "--out", tmp_path)
@@ -35,6 +37,7 @@ def test_one_load_is_a_picture_of_every_class_and_statistic(tmp_path, monkeypatc
     assert {x[0] for x, _ in named if x} == {0, 1}, "side by side"
 
 
+@pytest.mark.slow
 def test_seeds_are_rows_of_their_own_and_a_table_of_percentiles(tmp_path):
     options = (*QUICK[:-2], "--schemes", "ecmp", "--loads", "0.5", "--out", tmp_path, "--jobs", 1)
     found = run_json(completion, *options, "--seeds", 3)

@@ -78,6 +78,7 @@ def test_figure_3_has_both_models_and_the_papers_two_numbers(tmp_path):
         assert row["lowest_percent"] <= row["loss_percent"] <= row["highest_percent"]
 
 
+@pytest.mark.slow
 def test_figure_9_holds_every_matrix_against_its_published_bar(tmp_path):
     found = run_json(figure_9, "--simulated", "--seeds", 1, "--tick", 0.02, "--jobs", 1, "--out", tmp_path)
     assert len(found) == len(rows(tmp_path / "figure9_simulated.csv")) == 20 * 5
@@ -94,6 +95,7 @@ def test_figure_9_holds_every_matrix_against_its_published_bar(tmp_path):
     assert is_png(tmp_path / "figure9_simulated.png")
 
 
+@pytest.mark.slow
 def test_figure_10_has_every_pattern_scheme_and_engine(tmp_path):
     done = run(figure_10, *SHORT_10, "--iterations", 1000, "--seeds", 3, "--out", tmp_path)
     assert done.exit_code == 0, done.output

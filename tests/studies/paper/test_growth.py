@@ -8,6 +8,7 @@ from tests.studies.commands import is_png, rows, run_json
 QUICK = ("--seconds", 0.3, "--loads", "0.6", "--seeds", 3, "--jobs", 1, "--schemes", "ecmp,hedera-sa,nonblocking")
 
 
+@pytest.mark.slow
 def test_networks_of_two_sizes_beside_each_other(tmp_path):
     found = run_json(completion_growth, *QUICK, "-k", "4,6", "--out", tmp_path)
     assert len(found) == 2 * 3 * 3 * 4, "networks, schemes, seeds, size classes"

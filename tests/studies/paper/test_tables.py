@@ -26,6 +26,7 @@ def test_growth_is_found_in_what_grows_so():
     assert tables.growth(made) == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 def test_table_1_measures_both_placements(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "SIZES", (16,))
     monkeypatch.setattr(tables, "FLOWS_PER_HOST", (1, 8))
