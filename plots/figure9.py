@@ -31,7 +31,7 @@ from plots.pictures import empty, save
 from plots.published import MAYBE_PUBLISHED_ECMP, everything, families, family, published_bars
 from plots.stored_sweep import Sweep
 from plots.style import DASHES, EXPECTED_ORDER, INK, INVALID, MUTED, colour, house_style, label, rounded, short
-from plots.summary import FEWEST, Summary, frame_of, in_all_trials, summarise, whiskers
+from plots.summary import Summary, frame_of, in_all_trials, summarise, whisker_meaning, whiskers
 from record.published import CAPACITY_MBPS
 from record.run import Run
 from topos.wire import payload_share
@@ -91,7 +91,7 @@ def conditions(runs: Sequence[Run]) -> str:
     """What the runs of a picture were, and what its bars and whiskers are."""
     trials = len({run.trial for run in runs})
     bars = "one trial" if trials == 1 else f"bar: median of {trials} trials"
-    bars += ", whisker: 95 % interval of the mean" if trials >= FEWEST else ""
+    bars += f", whisker: {meaning}" if (meaning := whisker_meaning(trials)) else ""
     return f"{network_and_time(runs)}; {bars}"
 
 

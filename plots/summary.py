@@ -33,9 +33,9 @@ WINDOWS = {
     "before_median_ratio": "before the failure",
     "after_median_ratio": "after it",
 }
-FEWEST = 3
-"""From so many trials on there is an interval: with two trials t is 12.7, and the interval depends on normality
-alone."""
+FEWEST, ENOUGH = 3, 10
+"""From the first number of trials on there is an interval: with two trials t is 12.7, and the interval depends on
+normality alone. From the second on there are percentiles of the trials."""
 COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials", "median_mbps", "p5_mbps", "p95_mbps",
     "median_ratio", "p5_ratio", "p95_ratio", "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",
@@ -136,17 +136,26 @@ def _bars(tries: Any) -> Any:
 
 
 def whiskers(values: Any) -> Any:
-    """The ends ``low`` and ``high`` of the whisker of each group of a grouped series of trials' values: Student's 95 %
-    interval of their mean; none of fewer than FEWEST trials."""
+    """The ends ``low`` and ``high`` of the whisker of each group of a grouped series of trials' values: the 5th and
+    95th percentile of ENOUGH trials or more; of fewer Student's 95 % interval of their mean; none of fewer than FEWEST.
+    """
     from pandas import DataFrame
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-    # A whisker means the same for any number of trials, and the same as in tables of differences and in pictures of
-    # options: how well the mean is known. Percentiles of trials would say how much they scatter, and three trials have
-    # no 5th percentile. summary.csv has both (p5, p95).
+    # Percentiles are what the paper's readers expect of many trials, but three trials have no 5th percentile: lines from
+    # the lowest to the highest of them would look as sure as those of fifty. So a picture says which of the two it has.
     number, mean = values.count(), values.mean()
     half = (stdtrit(number - 1, 0.975) * values.sem()).where(number >= FEWEST)
-    return DataFrame({"low": mean - half, "high": mean + half})
+    few = number < ENOUGH
+    low, high = (mean - half).where(few, values.quantile(0.05)), (mean + half).where(few, values.quantile(0.95))
+    return DataFrame({"low": low, "high": high})
+
+
+def whisker_meaning(trials: int) -> str:
+    """What `whiskers` gives for a bar of so many trials, in words; empty if nothing."""
+    if trials < FEWEST:
+        return ""
+    return "5th to 95th percentile" if trials >= ENOUGH else "95 % interval of the mean"
 
 
 @lru_cache(SWEEPS_KEPT)
