@@ -142,8 +142,8 @@ def whiskers(values: Any) -> Any:
     from pandas import DataFrame
     from scipy.special import stdtrit  # type: ignore[import-untyped]
 
-    # Of many trials readers expect percentiles, but three trials have no 5th one: lines from the lowest to the highest of
-    # them would look as sure as those of fifty. So a picture says which of the two it has.
+    # Of many trials readers expect percentiles, but three trials have no 5th one. Lines from the lowest to the highest
+    # of them would look as sure as those of fifty, so a picture says which of the two it has.
     number, mean = values.count(), values.mean()
     half = (stdtrit(number - 1, 0.975) * values.sem()).where(number >= FEWEST)
     few = number < ENOUGH
