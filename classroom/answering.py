@@ -201,7 +201,7 @@ def main() -> None:
         os.dup2(2, 1)  # the code's output must not be taken for answers
         # What it prints would stay in a buffer, which is lost when the process is ended, or ends without Python's own
         # end: so each line is written at once.
-        sys.stdout = open(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115
+        sys.stdout = os.fdopen(1, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
         tell({})  # all is ready
         request = requests.read()
         requests.close()

@@ -1,5 +1,6 @@
 """What tests/conftest.py sees to."""
 
+import os
 import sys
 
 import pytest
@@ -10,7 +11,10 @@ from tests.commands import ROOT, ran
 def pytest_on(folder, body):
     """What pytest says of a file of tests."""
     (folder / "test_it.py").write_text(body)
-    return ran(sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", folder, cwd=ROOT)
+    # These tests may run in a worker of several. The pytest that they start is none.
+    alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+    words = (sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", folder)
+    return ran(*words, cwd=ROOT, env=alone)
 
 
 @pytest.mark.parametrize(

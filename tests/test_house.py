@@ -81,6 +81,7 @@ PRIVATE = {
     "virtual.results": "beside a folder that it has opened, by a function of the caller's",
     "plots.printable_figure": "into memory",
     "plots.summary": "columns of a table",
+    "studies.study": "columns of a table",
     "controllers.driver": "in a run's own folder",
     "hedera.compiled": "a cache of the user's own, private to them",
     **dict.fromkeys(("virtual.cache", "virtual.guest", "virtual.apt", "virtual.kernel"), "below the user's own cache"),

@@ -43,7 +43,7 @@ STALLED_S = 300.0
 seconds, or real seconds if it neither computes nor waits for a processor (`Stall`)."""
 REPORT_EVERY_S, LOOK_EVERY_S = 0.1, 5.0
 IDLE_SHARE = 0.002
-"""A guest that goes on computes, or waits for a processor, for more of the time; one that hangs does neither."""
+"""A guest that goes on computes for more of the time than this, or is ready to; one that hangs does neither."""
 WORDS = re.compile(rb"x86_64\0((?:(?!x86_64\0).)+?)(\0[A-Za-z_]\w*=[^\0]*)*\0[^\0]+\0{9}\Z", re.DOTALL)
 """The end of a process's stack: platform, words (1), environment, path, zeros."""
 COMPUTING_US = 1000
@@ -494,7 +494,6 @@ class Stall:
     _looked_s = float("-inf")
     _moved_s = 0.0
     _used_s: Mapping[int, float] = field(default_factory=dict)
-    _waited_s: float = 0.0
 
     def look(self, simulated_s: float) -> str | None:
         """A sentence if the guest, whose clock is now at ``simulated_s``, hangs; else None."""
@@ -503,16 +502,16 @@ class Stall:
             return None
         self._looked_s = now
         used = used_s(self.session)
-        # A guest that is niced, beside many that are not, computes for less than a thousandth of the time.
-        waited = sum(map(_waited_for_processor_s, used))
         if simulated_s > self._simulated_s:
-            self._simulated_s, self._moved_s, self._used_s, self._waited_s = simulated_s, now, used, waited
+            self._simulated_s, self._moved_s, self._used_s = simulated_s, now, used
             return None
         computed, passed = sum(used.values()) - sum(self._used_s.values()), now - self._moved_s
         stands = f"the guest's clock has stood at {simulated_s:.0f} s"
         if computed > self.stalled_s:
             return f"{stands} while it computed for {computed:.0f} s{self.where()}: it hangs"
-        if passed > self.stalled_s and max(computed, waited - self._waited_s) < IDLE_SHARE * passed:
+        # A guest that is niced, beside many processes that are not, hardly computes; but it is ready to.
+        idle = computed < IDLE_SHARE * passed and not any(map(_is_runnable, used))
+        if passed > self.stalled_s and idle:
             return f"{stands} for {passed:.0f} s, and it did not compute: it hangs"
         return None
 
@@ -536,13 +535,12 @@ def used_s(number: int, field: int = 3) -> dict[int, float]:
     return used
 
 
-def _waited_for_processor_s(pid: int) -> float:
-    """Seconds for which a process was ready to run and had no processor; 0 if the kernel does not say so."""
+def _is_runnable(pid: int) -> bool:
+    """If a process runs, or is ready to run and waits for a processor."""
     try:
-        # ns that it ran, ns that it waited (Documentation/scheduler/sched-stats.rst).
-        return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) * 1e-9
-    except (OSError, IndexError):
-        return 0.0
+        return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0] == "R"
+    except OSError:
+        return False  # the process has ended meanwhile
 
 
 def command_line(pid: int) -> str:

@@ -557,7 +557,7 @@ answers = max(filter(regular, range(3, 20)))
         "b'9' * 900_000 + b'\\n'",
         "b'x' * (4 << 20)",
         'b\'{"values": {"demand": [[1], [1, 2]]}}\\n\'',
-        "b'{\"touched\": 5}\\n'",
+        "b'{\"changed_inputs\": 5}\\n'",
         "b'\"\"\\n'",
     ],
 )
@@ -592,7 +592,7 @@ FORGED = {
     "cores of NaN": forged(values="{**fields['values'], 'core': [float('nan')] * 32}"),
     "a matrix": forged(values="{**fields['values'], 'core_of': [[0, 0]] * 8}"),
     "text": forged(values="{**fields['values'], 'core': ['x'] * 32}"),
-    "inputs it was not given": forged(touched="['\x1b[2J' * 1000]"),
+    "inputs it was not given": forged(changed_inputs="['\x1b[2J' * 1000]"),
     "something else than arrays": forged(values="'none'"),
     "an error of a megabyte": forged(error="'x' * 900_000", line="2**63"),
 }

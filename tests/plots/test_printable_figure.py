@@ -116,7 +116,7 @@ def test_a_reports_pictures_for_print_are_beside_its_own(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--format", "jpg"], "one of png, svg, pdf, separated by commas; not 'jpg'"),
+        (["--format", "jpg"], "one of png, svg, pdf for pictures and tex for tables, separated by commas; not 'jpg'"),
         (["--width", "0.5in"], "from 2 to 24 inches"),
         (["--width", "wide"], "as 3.3in, 84mm or 240pt; not 'wide'"),
     ],
