@@ -1,5 +1,4 @@
 import contextlib
-import os
 import subprocess
 import sys
 import time
@@ -7,6 +6,7 @@ import time
 import pytest
 
 from tests.commands import PATIENCE_S
+from virtual import guest
 from virtual.guest import Stall
 
 COMPUTES = "while True: pass"
@@ -55,11 +55,11 @@ def test_one_that_is_starved_does_not(session):
     assert looked(Stall(session(STARVED), 1.5), 4) is None
 
 
-def test_one_that_others_leave_no_processor_does_not(session):
-    processor = min(os.sched_getaffinity(0))
-    busy, idle = session(COMPUTES), session(COMPUTES)
-    for pid in (busy, idle):
-        os.sched_setaffinity(pid, {processor})
-    # Three thousandths of a processor beside one of the others, and less beside more.
-    os.sched_setscheduler(idle, os.SCHED_IDLE, os.sched_param(0))
-    assert looked(Stall(idle, 1.5), 6) is None
+def test_one_that_others_leave_no_processor_does_not(session, monkeypatch):
+    """It is ready to run all the time. That it has had no processor is pretended: how to take it all depends on the
+    machine's scheduler."""
+    pid = session(COMPUTES)
+    while sum(guest.used_s(pid).values()) < 0.1:  # it has begun
+        time.sleep(0.05)
+    monkeypatch.setattr(guest, "used_s", lambda number: {number: 0.0})
+    assert looked(Stall(pid, 1.5), 4) is None
