@@ -84,19 +84,27 @@ class Check:
         return f"{'weak' if self.weakness else 'NO  '} {self.name} ({self.section})\n       {self.words}{example}"
 
 
+def with_first(checks: Sequence[Check]) -> list[tuple[Check, Check, int]]:
+    """Each check with the first one that fails by the same words, and how many more fail so; a check that passes, and
+    the first itself, stand beside themselves."""
+    number = Counter(check.words for check in checks if not check.passed)
+    first: dict[str, Check] = {}
+    firsts = [check if check.passed else first.setdefault(check.words, check) for check in checks]
+    return [
+        (check, before, 0 if check.passed else number[check.words] - 1)
+        for check, before in zip(checks, firsts, strict=True)
+    ]
+
+
 def listed(checks: Sequence[Check]) -> str:
     """The findings as text: what is wrong with several checks is said once, with their number."""
-    number = Counter(check.words for check in checks if not check.passed)
-    first: dict[str, str] = {}
     texts = []
-    for check in checks:
-        before = first.setdefault(check.words, check.name)
-        if check.passed or before == check.name:
-            more = number[check.words] - 1
-            texts.append(f"{check}\n       {_so_fail(more)}" if more > 0 else str(check))
+    for check, before, more in with_first(checks):
+        if before is check:
+            texts.append(f"{check}\n       {_so_fail(more)}" if more else str(check))
         else:
             label = "weak" if check.weakness else "NO  "
-            texts.append(f"{label} {check.name} ({check.section})\n       as for: {before}")
+            texts.append(f"{label} {check.name} ({check.section})\n       as for: {before.name}")
     return "\n".join(texts)
 
 

@@ -15,7 +15,7 @@ from textwrap import indent
 from typing import Any, NamedTuple
 
 from classroom.cases import FIGURE, NO_FLOWS, ONE_PASS, ORDER, cases, quality_cases
-from classroom.checks import MOVES, RULES, Check, earned, measurable, measured, run_checks
+from classroom.checks import MOVES, RULES, Check, earned, measurable, measured, run_checks, with_first
 from classroom.intake import HandIn
 from classroom.sandbox import Place, closed, unclosed
 from classroom.submission import NAMES, SCHEDULER, Budget, Code, Start, Submission, Unfit
@@ -83,12 +83,10 @@ class Grade:
                 shown.append(Line(part, file, 0.0, POINTS[part], f"{file} was not handed in."))
                 continue
             each = POINTS[part] / sum(check.worth for check in checks)
-            number = Counter(check.words for check in checks if not check.passed)
-            first: dict[str, Check] = {}
-            for check, points in zip(checks, earned(checks, *UNTOUCHED.get(part, ())), strict=True):
-                before = first.setdefault(check.words, check)
-                if check.passed or before is check:
-                    feedback = _feedback(check, points > 0, also=number[check.words] - 1)
+            worth = earned(checks, *UNTOUCHED.get(part, ()))
+            for (check, before, more), points in zip(with_first(checks), worth, strict=True):
+                if before is check:
+                    feedback = _feedback(check, points > 0, also=more)
                 else:
                     feedback = f"As for {file}: {before.name}."
                     feedback += "" if check.section == before.section else f"\nRead again: {check.section}."

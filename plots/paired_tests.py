@@ -18,25 +18,20 @@ does not survive the correction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from rich.markup import escape
 
 from hedera.schemes import CONTROL
 from plots.published import published_share
 from plots.stored_sweep import Sweep
-from plots.style import EXPECTED_ORDER, rounded, scheme_order
-from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, in_all_trials, pattern_order
-from record.output import plain_table
+from plots.style import EXPECTED_ORDER, scheme_order
+from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, half_width, in_all_trials, pattern_order
 from traffic.flowfile import file_of_own
-
-if TYPE_CHECKING:
-    from rich.table import Table
 
 LEVEL = 0.05
 SUPPORTED, ALONE, UNSUPPORTED, SILENT = "supported", "alone", "not supported", "nothing can be said"
@@ -236,19 +231,6 @@ def difference_rows(pairs: Iterable[Pair], *, patterns: bool = True, **labels: A
     return rows
 
 
-def difference_table(title: str, rows: Sequence[Mapping[str, Any]]) -> Table:
-    """For a terminal: `difference_rows`."""
-    words = sum(isinstance(value, str) for value in rows[0].values())
-    table = plain_table(title, *(name.replace("_", " ") for name in rows[0]), left=words)
-    for row in rows:
-        table.add_row(*(escape(_cell(value)) for value in row.values()))
-    return table
-
-
-def _cell(value: float | str | None) -> str:
-    return "" if value is None else rounded(value) if isinstance(value, float) else str(value)
-
-
 def _compare(rates: Any, first: str, second: str) -> Pair:
     if not {first, second} <= set(rates.columns):
         return Pair(first, second, (), mean_interval(None, []), 0)
@@ -277,11 +259,11 @@ def mean_interval(pattern: str | None, differences: Sequence[float]) -> MeanInte
     if np.ptp(differences) == 0:  # no spread: certain, unless all are zero
         p = float(mean == 0)
         return MeanInterval(pattern, n, mean, mean, mean, p, p)
-    from scipy.special import stdtr, stdtrit  # type: ignore[import-untyped]
+    from scipy.special import stdtr  # type: ignore[import-untyped]
 
     error = np.std(differences, ddof=1) / np.sqrt(n)
     p = float(2 * stdtr(n - 1, -abs(mean) / error))
-    half = float(stdtrit(n - 1, 1 - LEVEL / 2) * error)
+    half = float(half_width(n, error))
     return MeanInterval(pattern, n, mean, mean - half, mean + half, p, p)
 
 

@@ -23,7 +23,18 @@ from plots import completion_times, explorer, figure9, paired_tests, published, 
 from plots.local_paths import local_path_remover
 from plots.pictures import files_written
 from plots.stored_sweep import Sweep, settings_of
-from plots.style import colour, house_style, image, label, option_name, scheme_order, seeds_text, setting_text, short
+from plots.style import (
+    colour,
+    house_style,
+    image,
+    label,
+    option_name,
+    scheme_order,
+    seeds_text,
+    setting_text,
+    short,
+    table,
+)
 from plots.summary import FEWEST, WINDOWS, summarise
 from record.completion_times import CLASSES
 from record.files import write_whole
@@ -65,7 +76,6 @@ def write_all(sweep: Sweep) -> list[Path]:
 
 def _write_tables(sweep: Sweep, path: Path) -> Path:
     """The bars, and how schemes differ over all patterns, as LaTeX, without places of this machine."""
-    clean = local_path_remover(sweep.tries)
     _, bars = summary.table(sweep)
     compared = paired_tests.compare_all(sweep)
     pairs = paired_tests.comparisons_of_interest(compared)
@@ -73,13 +83,11 @@ def _write_tables(sweep: Sweep, path: Path) -> Path:
     if pairs:
         rows = paired_tests.difference_rows(pairs, patterns=False)
         title = "Differences in Mb/s on the wire over all patterns, paired by seed, with 95 % intervals"
-        tables.append(paired_tests.difference_table(title, rows))
+        tables.append(table(title, rows))
     runs = sweep.runs
     emulators = ", ".join(sorted({run.emulated_by for run in runs}))
     made = f"{figure9.network_and_time(runs)}, seeds {seeds_text(run.seed for run in runs)}, emulator {emulators}."
-    write_latex(path, tables, made)
-    write_whole(path, clean(path.read_text(encoding="utf-8")))
-    return path
+    return write_latex(path, tables, made, local_path_remover(sweep.tries))
 
 
 def _for_print(sweep: Sweep) -> list[Path]:

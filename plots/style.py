@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from markupsafe import Markup, escape
 
@@ -19,6 +19,7 @@ from traffic.flowfile import file_of_own
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from rich.table import Table
 
 COLOURS = {
     "nonblocking": "#8a8a8a",
@@ -159,6 +160,31 @@ def option_name(setting: str) -> str:
 def rounded(value: float, digits: int = 4) -> str:
     """So many digits, and from 1,000 on all before the point."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
+
+
+def table(title: str, rows: Sequence[Mapping[str, Any]], *names: str) -> Table:
+    """For a terminal: these columns of the rows, in this order; all if none is named."""
+    from rich.markup import escape as plain
+
+    from record.output import plain_table
+
+    names = names or tuple(rows[0])
+    words = sum(isinstance(rows[0][name], str) for name in names)
+    filled = plain_table(title, *(name.replace("_", " ") for name in names), left=words)
+    for row in rows:
+        filled.add_row(*(plain(_cell(row[name])) for name in names))
+    return filled
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return rounded(value)
+    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def in_seeds(seeds: int) -> str:
+    """What the intervals are over, for the title of a table."""
+    return f"{seeds} seeds, 95 % intervals" if seeds > 2 else f"{seeds} seed{'s' * (seeds > 1)}"
 
 
 def seeds_text(seeds: Iterable[int]) -> str:

@@ -135,17 +135,24 @@ def _bars(tries: Any) -> Any:
     return bars.assign(no_bar_text=np.where(only_short, "NOT JUDGED", "INVALID"))
 
 
+def half_width(number: Any, error: Any) -> Any:
+    """Half of Student's 95 % interval of means of ``number`` values, which have these standard ``error``s: numbers,
+    arrays or series."""
+    from scipy.special import stdtrit  # type: ignore[import-untyped]
+
+    return stdtrit(number - 1, 0.975) * error
+
+
 def whiskers(values: Any) -> Any:
     """The ends ``low`` and ``high`` of the whisker of each group of a grouped series of trials' values: the 5th and
     95th percentile of ENOUGH trials or more; of fewer Student's 95 % interval of their mean; none of fewer than FEWEST.
     """
     from pandas import DataFrame
-    from scipy.special import stdtrit  # type: ignore[import-untyped]
 
     # Of many trials readers expect percentiles, but three trials have no 5th one. Lines from the lowest to the highest
     # of them would look as sure as those of fifty, so a picture says which of the two it has.
     number, mean = values.count(), values.mean()
-    half = (stdtrit(number - 1, 0.975) * values.sem()).where(number >= FEWEST)
+    half = half_width(number, values.sem()).where(number >= FEWEST)
     few = number < ENOUGH
     low, high = (mean - half).where(few, values.quantile(0.05)), (mean + half).where(few, values.quantile(0.95))
     return DataFrame({"low": low, "high": high})

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,9 +54,12 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         raise ValueError(f"{path} cannot be read: {error}") from None
 
 
-def write_latex(path: Path, tables: Sequence[Table], notes: str = "") -> Path:
+def write_latex(
+    path: Path, tables: Sequence[Table], notes: str = "", clean: Callable[[str], str] = lambda text: text
+) -> Path:
     """Write tables of `plain_table` as LaTeX, each a float with the rules of the package booktabs. Its caption is the
-    table's title and then ``notes``: what a reader of a paper needs to know of the numbers."""
+    table's title and then ``notes``: what a reader of a paper needs to know of the numbers. ``clean``: takes this
+    machine's places out of the text."""
     from pandas import DataFrame
     from rich.text import Text
 
@@ -75,7 +78,7 @@ def write_latex(path: Path, tables: Sequence[Table], notes: str = "") -> Path:
                 column_format=alignment, hrules=True, position="htbp", position_float="centering", caption=caption
             )
         )
-    write_whole(path, "\n".join(parts))
+    write_whole(path, clean("\n".join(parts)))
     return path
 
 

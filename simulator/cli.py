@@ -120,6 +120,7 @@ def _traffic(config: Config) -> str:
 def _trials(config: Config, trials: int, as_json: bool) -> Any:
     """Some runs, each with a seed of its own: means and Student's intervals over seeds."""
     from plots.completion_times import PERCENTILES, in_words, over_seeds, percentiles
+    from plots.style import in_seeds
     from record.output import conclude
     from record.tasks import run_tasks
     from simulator.driver import simulate
@@ -141,7 +142,7 @@ def _trials(config: Config, trials: int, as_json: bool) -> Any:
         runs = [result.as_json() for result in results]
         click.echo(json.dumps({**same, "trials": trials, **means, "completion": by_class, "runs": runs}))
         return results
-    over = f"{trials} seeds, 95 % intervals" if trials > 2 else f"{trials} seeds"
+    over = in_seeds(trials)
     if (collective := results[0].collective()) is not None:
         ended = sum(row["completion_s"] is not None for row in rows)
         after = f", after {in_words(mean, 'completion_s')} s" * bool(ended)
@@ -159,7 +160,8 @@ def _trials(config: Config, trials: int, as_json: bool) -> Any:
 def _against(config: Config, against: str, hash: str | None, trials: int, as_json: bool) -> Any:
     """The scheme and others, each simulated with the same seeds: what each reached, and how the scheme differs."""
     from plots.completion_times import in_words, over_seeds
-    from plots.paired_tests import compare_schemes, difference_rows, difference_table
+    from plots.paired_tests import compare_schemes, difference_rows
+    from plots.style import in_seeds, table
     from record.output import conclude, plain_table
     from record.tasks import run_tasks
     from simulator.driver import simulate
@@ -172,8 +174,7 @@ def _against(config: Config, against: str, hash: str | None, trials: int, as_jso
         replace(config, scheme=name, seed=config.seed + n) for name in (config.scheme, *others) for n in range(trials)
     ]
     results = run_tasks(f"{len(configs)} simulations  {config.traffic}", simulate, configs)
-    over = f"{trials} seeds, 95 % intervals" if trials > 2 else f"{trials} seed{'s' * (trials > 1)}"
-    click.echo(f"{_traffic(config)}, {over}", err=as_json)
+    click.echo(f"{_traffic(config)}, {in_seeds(trials)}", err=as_json)
     means = plain_table("means", "measure", "scheme", "mean", left=2)
     rows: list[dict[str, Any]] = []
     for measure, values in _measures(results).items():
@@ -183,7 +184,7 @@ def _against(config: Config, against: str, hash: str | None, trials: int, as_jso
             means.add_row(measure, str(scheme), in_words(mean, measure))
         pairs = compare_schemes(values, [(config.scheme, other) for other in others])
         rows += difference_rows(pairs, patterns=False, measure=measure)
-    conclude(rows, [means, difference_table("differences, paired by seed", rows)], [], as_json)
+    conclude(rows, [means, table("differences, paired by seed", rows)], [], as_json)
     return results
 
 

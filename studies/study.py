@@ -20,9 +20,10 @@ import click
 import numpy as np
 
 from plots import files_written
-from plots.paired_tests import MeanInterval, compare_schemes, difference_rows, difference_table, mean_interval, pairs_of
-from plots.style import rounded
-from plots.summary import FEWEST
+from plots.paired_tests import MeanInterval, compare_schemes, difference_rows, mean_interval, pairs_of
+from plots.style import in_seeds as in_seeds
+from plots.style import table as table
+from plots.summary import FEWEST, half_width
 from record.options import (
     OUT,
     Command,
@@ -36,7 +37,7 @@ from record.options import (
     seeds_option,
     to_write,
 )
-from record.output import conclude, plain_table, write_csv, write_latex
+from record.output import conclude, write_csv, write_latex
 from record.progress import quiet_option
 from record.tasks import run_tasks
 from topos.arrays import Float64
@@ -207,11 +208,9 @@ def interval(values: Iterable[Any]) -> MeanInterval:
 def half_interval(deviation: Float64, seeds: int) -> Float64:
     """Half of Student's 95 % interval of means over seeds, from their standard deviations (of all seeds, as NumPy has
     it; any shape); 0 with fewer than FEWEST seeds."""
-    from scipy.special import stdtrit  # type: ignore[import-untyped]
-
     if seeds < FEWEST:
         return np.zeros_like(deviation)
-    return np.asarray(stdtrit(seeds - 1, 0.975) * deviation / np.sqrt(seeds - 1))
+    return np.asarray(half_width(seeds, deviation / np.sqrt(seeds - 1)))
 
 
 def means(rows: Sequence[Row], name: str, *columns: str) -> list[Row]:
@@ -229,22 +228,6 @@ def compared(case: str, paper: float | None, values: Iterable[float]) -> Row:
     return {"case": case, "paper": paper, "ours": ours.mean, "from": ours.low, "to": ours.high}
 
 
-def table(title: str, rows: Sequence[Row], *names: str) -> Table:
-    """For a terminal: these columns of the rows, in this order; all if none is named."""
-    names = names or tuple(rows[0])
-    words = sum(isinstance(rows[0][name], str) for name in names)
-    filled = plain_table(title, *(name.replace("_", " ") for name in names), left=words)
-    for row in rows:
-        filled.add_row(*(_cell(row[name]) for name in names))
-    return filled
-
-
-def _cell(value: object) -> str:
-    if isinstance(value, float):
-        return rounded(value)
-    return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
-
-
 def scheme_differences(rows: Iterable[Row], value: str, pattern: str) -> Table:
     """For a terminal: how each two schemes differ in the mean over patterns, paired by seed. ``value`` and ``pattern``:
     the columns of ``rows`` that hold what was measured and under which pattern; they have ``scheme`` and ``seed``."""
@@ -254,14 +237,7 @@ def scheme_differences(rows: Iterable[Row], value: str, pattern: str) -> Table:
     values = frame.pivot(index=["pattern", "trial"], columns="scheme", values=value)
     pairs = compare_schemes(values, pairs_of(values.columns))
     unit = "points" if value.startswith("percent") else value.rpartition("_")[2].replace("mbps", "Mb/s")
-    return difference_table(
-        f"Differences in {unit}, means over patterns, paired by seed", difference_rows(pairs, patterns=False)
-    )
-
-
-def in_seeds(seeds: int) -> str:
-    """What the intervals are over, for the title of a table."""
-    return f"{seeds} seeds, 95 % intervals" if seeds > 2 else f"{seeds} seed{'s' * (seeds > 1)}"
+    return table(f"Differences in {unit}, means over patterns, paired by seed", difference_rows(pairs, patterns=False))
 
 
 def number_list(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:

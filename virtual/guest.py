@@ -510,8 +510,7 @@ class Stall:
         if computed > self.stalled_s:
             return f"{stands} while it computed for {computed:.0f} s{self.where()}: it hangs"
         # A guest that is niced, beside many processes that are not, hardly computes; but it is ready to.
-        idle = computed < IDLE_SHARE * passed and not any(map(_is_runnable, used))
-        if passed > self.stalled_s and idle:
+        if passed > self.stalled_s and computed < IDLE_SHARE * passed and not any(map(_is_runnable, used)):
             return f"{stands} for {passed:.0f} s, and it did not compute: it hangs"
         return None
 

@@ -184,8 +184,8 @@ def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> 
             click.echo(sentence, err=True)
     rows = comparison.rows()
     if pictures().latex:
-        notes = comparison.remove_local_paths(" ".join(_sentences(comparison)))
-        files.append(write_latex(out / "compare.tex", [_means(comparison, rows)], notes))
+        tables, notes = [_means(comparison, rows)], " ".join(_sentences(comparison))
+        files.append(write_latex(out / "compare.tex", tables, notes, comparison.remove_local_paths))
     conclude(rows, [_means(comparison, rows), *map(escape, _sentences(comparison))], files, as_json)
 
 
