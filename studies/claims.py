@@ -5,7 +5,8 @@ numbers and the picture of docs/figure9.md, made from the sweep that is kept.
 the CSV file below results/ (``data``) and the ``command`` that makes it; and the number itself, ``value`` as it is
 spelled. It is taken from a ``column`` in the rows that fulfil ``where`` (``scheme=ecmp;seconds>10``), divided row by
 row by what is ``over`` (another column, or as many other rows), in a ``unit`` (`UNITS`), and then summed up (``of``:
-mean, min, max or total). ``tolerance``: by how much another run may differ; none: the digits that are spelled.
+mean, min, max, total, or low and high, the ends of Student's 95 % interval of the mean). ``tolerance``: by how much
+another run may differ; none: the digits that are spelled.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from record.output import read_csv, write_csv
 from record.published import CAPACITY_MBPS
 from record.run import ARCHIVE, Run
 from studies import document_numbers
-from studies.study import grouped
+from studies.study import grouped, interval
 from topos.arrays import Float64
 
 ROOT = Path(__file__).parents[1]
@@ -49,7 +50,20 @@ UNITS: dict[str, Callable[[Float64, Float64], Float64]] = {
 }
 """What two numbers come to: their ratio, as it is, in percent, or in percent more than one, less than one, or either;
 or their difference in points."""
-_SUMMED: dict[str, Callable[[Float64], float]] = {"mean": np.mean, "min": np.min, "max": np.max, "total": np.mean}
+
+
+def _ends(seeds: Float64) -> tuple[float, float]:
+    """The two ends of Student's 95 % interval of the mean. Raises ValueError with so few values that there is none."""
+    mean_over_seeds = interval(seeds)
+    if mean_over_seeds.low is None or mean_over_seeds.high is None:
+        raise ValueError(f"{len(seeds)} values have no interval")
+    return mean_over_seeds.low, mean_over_seeds.high
+
+
+_SUMMED: dict[str, Callable[[Float64], float]] = {
+    "mean": np.mean, "min": np.min, "max": np.max, "total": np.mean,
+    "low": lambda seeds: _ends(seeds)[0], "high": lambda seeds: _ends(seeds)[1],
+}  # fmt: skip
 _COMPARED = {"=": operator.eq, ">": operator.gt, "<": operator.lt}
 
 

@@ -37,8 +37,10 @@ def test_the_command_lists_each_with_its_data_and_its_command():
 def small(tmp_path):
     """A project of one document and one file of data."""
     (tmp_path / "results").mkdir()
-    (tmp_path / "results/data.csv").write_text("scheme,seconds,x,y\na,1,2,4\na,2,3,4\nb,1,4,\nb,2,6,\nc,1,1250,\n")
-    (tmp_path / "page.md").write_text("It has 2.5 of\nthem, or 62.5 %, and 1,250 of those.")
+    (tmp_path / "results/data.csv").write_text(
+        "scheme,seconds,x,y\na,1,2,4\na,2,3,4\nb,1,4,\nb,2,6,\nc,1,1250,\nd,1,1,\nd,2,2,\nd,3,3,\n"
+    )
+    (tmp_path / "page.md").write_text("It has 2.5 of\nthem, or 62.5 %, and 1,250 of those; of three -0.48 to 4.48.")
     words = {"claim": "Few", "said": "page.md", "words": "It has 2.5 of them, or 62.5 %", "data": "data.csv"}
     return tmp_path, {**words, "column": "x", "where": "scheme=a", "of": "mean", "over": "", "unit": "", "value": "2.5",
                       "tolerance": "", "command": "hedera"}  # fmt: skip
@@ -56,6 +58,10 @@ def small(tmp_path):
         ({"words": "It has 2.6 of them"}, "page.md does not say"),
         ({"words": "or 62.5 %"}, "have no 2.5"),
         ({"words": "1,250 of those", "value": "1250", "where": "scheme=c"}, ""),
+        # Student's t of two degrees of freedom is 4.303, so three seeds of 1, 2 and 3 have 2 and 2.48 on either side.
+        ({"words": "of three -0.48 to 4.48", "value": "-0.48", "where": "scheme=d", "of": "low"}, ""),
+        ({"words": "of three -0.48 to 4.48", "value": "4.48", "where": "scheme=d", "of": "high"}, ""),
+        ({"words": "of three -0.48 to 4.48", "value": "4.48", "where": "scheme=d", "of": "mean"}, "has 2"),
     ],
 )
 def test_what_is_wrong_with_a_claim(small, other, told):
