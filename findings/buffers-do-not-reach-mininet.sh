@@ -26,7 +26,7 @@ debs() { # packages with exact versions, and what they need and this machine lac
 }
 case $release in debian12 | debian13) ;; *) cannot "needs Debian 12 or 13" ;; esac
 py=/usr/bin/python3
-"$py" -c "import pip, setuptools" 2>"$tmp/pip" || debs python3-pip python3-setuptools
+"$py" -c "import setuptools, pip" 2>"$tmp/pip" || debs python3-pip python3-setuptools
 [ -x $py ] || py=$tmp/usr/bin/python3
 export PYTHONPATH=$tmp/py:$tmp/usr/lib/python3/dist-packages
 # of Mininet its classes alone: no network is made
