@@ -6,7 +6,7 @@
 # Seen: rates and delays are there; no link has a max_queue_size, and nothing is said: buffers are kept by one name in a
 # topology and looked for by another.
 # Why it matters: the queues are then Mininet's and the kernel's own, 1,000 packets, 1.2 s at 10 Mb/s: what was planned
-# as shallow buffers has no losses but delays a thousand times the paths' own. Add max_queue_size to each link oneself.
+# as shallow buffers loses nothing, and waits hundreds of times longer than its paths are. Add max_queue_size oneself.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()
