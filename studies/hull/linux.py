@@ -41,6 +41,7 @@ def require(parameters: Parameters) -> None:
         ("idle_ms", "Linux takes its retransmission timeout"),
         ("whole_cuts", "Linux cuts by whole segments anyway"),
         ("prr", "Linux's windows fall over a round trip anyway"),
+        ("growth_anew", "Linux's windows grow so anyway"),
         ("jitter_us", "our guests' switches delay no packet by chance"),
     ):
         if getattr(parameters, name) != getattr(plain, name):

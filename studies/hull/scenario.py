@@ -59,6 +59,9 @@ class Parameters:
     prr: Annotated[
         bool, described("ns-3: a cut window falls over a round trip (RFC 6937), as Linux's always does; else at once.")
     ] = False
+    growth_anew: Annotated[
+        bool, described("ns-3: a cut takes what DCTCP's window had of its next segment, too, as Linux's always does.")
+    ] = False
     mark_kb: Annotated[
         Annotated[float, Meta(ge=0)] | None, described("K, marking threshold of DCTCP (default: the scheme's), KB.")
     ] = None
@@ -414,7 +417,7 @@ def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
     if chosen.pacer and p.pacers:
         behind = {"behind": True} if p.pacer_behind else {}
         built["pacer"] = {**PACER, "queue_packets": p.port_queue_packets, **behind}
-    built["tcp"] |= {name: True for name in ("large_segments", "whole_cuts", "prr") if getattr(p, name)}
+    built["tcp"] |= {name: True for name in ("large_segments", "whole_cuts", "prr", "growth_anew") if getattr(p, name)}
     if not p.tail_loss_probes:
         built["tcp"]["tail_loss_probes"] = False
     if p.jitter_us:

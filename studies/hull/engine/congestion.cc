@@ -112,6 +112,11 @@ Dctcp::GetTypeId()
                           "A mark takes whole segments off the window, rounded down",
                           BooleanValue(false),
                           MakeBooleanAccessor(&Dctcp::m_wholeCuts),
+                          MakeBooleanChecker())
+            .AddAttribute("GrowthAnew",
+                          "A cut takes what the window had of its next segment, too",
+                          BooleanValue(false),
+                          MakeBooleanAccessor(&Dctcp::m_growthAnew),
                           MakeBooleanChecker());
     return tid;
 }
@@ -128,6 +133,8 @@ Dctcp::Dctcp(const Dctcp& other)
       WindowBounds(other),
       m_leastSegments(other.m_leastSegments),
       m_wholeCuts(other.m_wholeCuts),
+      m_growthAnew(other.m_growthAnew),
+      m_acked(other.m_acked),
       m_lastAlpha(other.m_lastAlpha)
 {
     TraceConnectWithoutContext("CongestionEstimate", MakeCallback(&Dctcp::Estimated, this));
@@ -152,9 +159,25 @@ Dctcp::IncreaseWindow(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
     Cap(tcb);
 }
 
+void
+Dctcp::CongestionAvoidance(Ptr<TcpSocketState> tcb, uint32_t segmentsAcked)
+{
+    if (!m_growthAnew)
+    {
+        TcpDctcp::CongestionAvoidance(tcb, segmentsAcked);
+        return;
+    }
+    // As ns-3's, whose own count no cut resets.
+    const uint32_t window = std::max(tcb->m_cWnd.Get() / tcb->m_segmentSize, 1U);
+    m_acked += segmentsAcked;
+    tcb->m_cWnd += m_acked / window * tcb->m_segmentSize;
+    m_acked %= window;
+}
+
 uint32_t
 Dctcp::GetSsThresh(Ptr<const TcpSocketState> tcb, uint32_t bytesInFlight)
 {
+    m_acked = 0;
     const bool loss = m_timeout || tcb->m_congState == TcpSocketState::CA_RECOVERY;
     uint32_t wanted = loss ? tcb->m_cWnd.Get() / 2 : TcpDctcp::GetSsThresh(tcb, bytesInFlight);
     if (m_wholeCuts && !loss)

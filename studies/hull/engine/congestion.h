@@ -49,8 +49,8 @@ class Reno : public ns3::TcpNewReno, public WindowBounds
 /**
  * ns-3's DCTCP (RFC 8257) with a smallest window (without one, a window below two segments waits for timers),
  * and with the answer to a loss that RFC 8257 asks for (section 3.5): that of TCP, half. ns-3 answers losses as
- * it answers marks, and keeps windows of a thousand segments. If so wished it cuts as Linux does, which counts windows
- * in segments: a cut of less than one is none.
+ * it answers marks, and keeps windows of a thousand segments. If so wished it does as Linux, which counts windows in
+ * segments: a cut of less than one is none, and with any cut the count towards the next segment begins anew.
  */
 class Dctcp : public ns3::TcpDctcp, public WindowBounds
 {
@@ -79,12 +79,15 @@ class Dctcp : public ns3::TcpDctcp, public WindowBounds
 
   protected:
     void NotifyConstructionCompleted() override;
+    void CongestionAvoidance(ns3::Ptr<ns3::TcpSocketState> tcb, uint32_t segmentsAcked) override;
 
   private:
     void Estimated(uint32_t markedBytes, uint32_t ackedBytes, double alpha);
 
     uint32_t m_leastSegments{2};
     bool m_wholeCuts{false};
+    bool m_growthAnew{false};
+    uint32_t m_acked{0}; //!< segments since the window grew or was cut
     double m_lastAlpha{1};
     bool m_timeout{false};
 };

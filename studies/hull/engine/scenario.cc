@@ -80,6 +80,7 @@ ReadTcp(const json& in)
     tcp.sack = in.at("sack");
     tcp.wholeCuts = in.value("whole_cuts", false);
     tcp.prr = in.value("prr", false);
+    tcp.growthAnew = in.value("growth_anew", false);
     if (tcp.variant != "reno" && tcp.variant != "dctcp")
     {
         Refuse("there is no TCP variant " + tcp.variant + "; there are reno and dctcp");

@@ -35,8 +35,9 @@ struct Scenario
         double g{0.0625};
         double startAlpha{1};
         bool sack{false};
-        bool wholeCuts{false}; //!< DCTCP cuts by whole segments, rounded down
-        bool prr{false};       //!< a cut takes a round trip
+        bool wholeCuts{false};  //!< DCTCP cuts by whole segments, rounded down
+        bool prr{false};        //!< a cut takes a round trip
+        bool growthAnew{false}; //!< a cut takes what DCTCP's window had of its next segment
     };
 
     struct Connection

@@ -95,6 +95,7 @@ Simulation::Configure() const
     Config::SetDefault("packets::Dctcp::Idle", TimeValue(NanoSeconds(tcp.idleNs)));
     Config::SetDefault("packets::Dctcp::LeastSegments", UintegerValue(tcp.leastSegments));
     Config::SetDefault("packets::Dctcp::WholeCuts", BooleanValue(tcp.wholeCuts));
+    Config::SetDefault("packets::Dctcp::GrowthAnew", BooleanValue(tcp.growthAnew));
     Config::SetDefault("ns3::TcpDctcp::DctcpShiftG", DoubleValue(tcp.g));
     Config::SetDefault("ns3::TcpDctcp::DctcpAlphaOnInit", DoubleValue(tcp.startAlpha));
 }

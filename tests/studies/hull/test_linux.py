@@ -47,6 +47,7 @@ def test_ports_and_tcp_are_those_of_the_scenario():
         ("--min-rto", "10us"),
         ("--whole-cuts", None),
         ("--prr", None),
+        ("--growth-anew", None),
     ],
 )
 def test_what_linux_has_no_setting_for_is_refused_in_words(option, value):

@@ -99,6 +99,23 @@ TEST_CASE("cuts of whole segments are rounded down, as Linux's")
     CHECK(dctcp->GetSsThresh(tcb, 0) == 9 * 950); // 0.9 of one
 }
 
+TEST_CASE("what a window has of its next segment goes with a cut, as Linux's, if so wished")
+{
+    for (const bool wished : {true, false})
+    {
+        auto dctcp = CreateObject<packets::Dctcp>();
+        dctcp->SetAttribute("GrowthAnew", BooleanValue(wished));
+        auto tcb = State(20);
+        dctcp->IncreaseWindow(tcb, 19);
+        CHECK(tcb->m_cWnd.Get() == 20 * 950);
+        dctcp->GetSsThresh(tcb, 0);
+        dctcp->IncreaseWindow(tcb, 1);
+        CHECK(tcb->m_cWnd.Get() == (wished ? 20 : 21) * 950);
+        dctcp->IncreaseWindow(tcb, 19);
+        CHECK(tcb->m_cWnd.Get() == 21 * 950);
+    }
+}
+
 TEST_CASE_TEMPLATE("windows stay within the largest", Variant, packets::Reno, packets::Dctcp)
 {
     auto variant = CreateObject<Variant>();
