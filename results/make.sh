@@ -32,6 +32,7 @@ hedera table 2 results/table2 --out results/table2
 hedera hull table 2 --variants conforming --out results/hull
 hedera hull table 2 --engine linux --quick --seeds 3 --variants conforming --out results/hull/linux
 hedera hull table 2 --engine linux --quick --seeds 3 --schemes tcp --no-sack --variants conforming --out results/hull/linux/no-sack
+hedera hull table 2 --engine linux --quick --seeds 3 --schemes tcp --no-tail-loss-probes --variants conforming --out results/hull/linux/no-probes
 hedera hull figure 1 --engine linux --seconds 1 --seeds 5 --variants conforming --out results/hull/linux
 hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.2 --seeds 3 --schemes dctcp-6k-pacer,hull --variants conforming --out results/hull/linux
 hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.5 --seeds 3 --schemes hull --large-segments --variants conforming --out results/hull/far/large-segments
