@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import pairwise
 from pathlib import Path
 
-from plots.pictures import empty, save
+from plots.pictures import create_figure, save
 from plots.printable_figure import PrintableFigure
 from plots.style import INK, INVALID, MUTED, colour, house_style
 from topos.fattree import FatTree
@@ -34,7 +34,7 @@ def places() -> dict[str, tuple[float, float]]:
 
 def draw() -> PrintableFigure:
     at = places()
-    figure = empty(11, 3.2)
+    figure = create_figure(11, 3.2)
     for axes, cores, title in zip(
         figure.subplots(1, 2),
         (HASHED, PLACED),

@@ -273,8 +273,8 @@ def differences(
     """
     from pandas import DataFrame
 
-    from plots.paired_tests import compare_schemes, difference_rows, pairs_of
-    from plots.stored_sweep import settings_of
+    from plots.paired_tests import compare_schemes, list_pairs, make_difference_rows
+    from plots.stored_sweep import select_settings
     from record.run import Run
 
     rows, settings = [], set()
@@ -283,7 +283,7 @@ def differences(
             if not result.valid:
                 continue
             of_result = {"pattern": result.pattern, "trial": result.seed, "scheme": result.scheme}
-            settings.add(repr(settings_of(result)))
+            settings.add(repr(select_settings(result)))
         else:
             config = result.config
             of_result = {"pattern": config.traffic, "trial": config.seed, "scheme": config.scheme}
@@ -295,7 +295,7 @@ def differences(
     if not rows or frame.scheme.nunique() < 2:
         raise UserMistake("there are no valid results of two schemes to compare")
     values = frame.pivot_table("value", ["pattern", "trial"], "scheme")
-    return DataFrame(difference_rows(compare_schemes(values, pairs_of(frame.scheme))))
+    return DataFrame(make_difference_rows(compare_schemes(values, list_pairs(frame.scheme))))
 
 
 def plot(result: Run | Result | VariedSweep, width: str | float | None = None) -> Figure:
@@ -312,16 +312,16 @@ def plot(result: Run | Result | VariedSweep, width: str | float | None = None) -
     width_in = None if width is None else inches(width)
     with house_style():
         if isinstance(result, Run):
-            figure = rates.figure([result])
+            figure = rates.draw_figure([result])
         elif isinstance(result, Result):
             config = result.config
-            figure = rates.simulated_rate_figure(
+            figure = rates.draw_simulated_rates(
                 config.scheme, result.mbps_per_second, result.capacity_mbps, config.window_s
             )
         else:
             figure = result.plot()
     if width_in is not None:
-        figure.for_print(width_in)
+        figure.lay_out_for_print(width_in)
     return figure
 
 

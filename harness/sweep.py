@@ -22,8 +22,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from harness.jobs import Carrier, Guests, Planned, UnderWay, carry_out
 from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
-from plots import Sweep, load_sweep, short
-from plots.style import setting_text
+from plots import Sweep, load_sweep, shorten_pattern
+from plots.style import format_setting
 from record.errors import UserMistake, one_line
 from record.files import read_json, remove_partial, write_whole
 from record.progress import notebook_bar, quiet
@@ -118,7 +118,7 @@ def plan_parts(
         else:
             traffic = [TrafficSpec(pattern, spec.flows_per_host, spec.keep) for pattern in patterns]
         name = (
-            carry_out.slug("-".join(f"{option}_{setting_text(value)}" for option, value in values.items()))
+            carry_out.slug("-".join(f"{option}_{format_setting(value)}" for option, value in values.items()))
             if values
             else ""
         )
@@ -292,7 +292,8 @@ class Shown:
 
     def look(self, under_way: UnderWay) -> None:
         words = [
-            f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: {carry_out.stage_words(*stage)}"
+            f"{shorten_pattern(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: "
+            + carry_out.stage_words(*stage)
             for job, stage in under_way.items()
         ]
         self._bar.update(self._task, description=escape("; ".join(words)))
@@ -308,7 +309,7 @@ class Shown:
             if self._fill:
                 self._fill(self._total - len(self._unfinished))
         spec = planned.spec
-        text = f"{escape(short(spec.traffic)):28} {escape(spec.scheme):14} trial {spec.trial}  "
+        text = f"{escape(shorten_pattern(spec.traffic)):28} {escape(spec.scheme):14} trial {spec.trial}  "
         rate = run.payload_mbps  # as in the table and the picture
         if run.lost:
             text += "           lost"
@@ -333,14 +334,14 @@ def show(part: Part, sweep: Sweep) -> None:
 
     if part.values:
         print(", ".join(f"{option} {value}" for option, value in part.values.items()))
-    print(summary.show(sweep, paired_tests.in_a_sentence(sweep)), flush=True)
+    print(summary.show(sweep, paired_tests.describe_significance(sweep)), flush=True)
     if sweep.mixture:
         print(sweep.mixture)
     if sweep.runs:
         print(f"pictures and tables: {sweep.folder / report.FOLDER}/")
     print(f"the page: {sweep.folder / report.PAGE}")
     for job, run in _not_valid(part):
-        run_name = f"{short(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
+        run_name = f"{shorten_pattern(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
         print(f"{run.verdict}: {run_name}: {run.reasons[0]}", file=sys.stderr)
 
 

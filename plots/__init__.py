@@ -7,25 +7,36 @@ over time (`plots.rates`), of several sweeps (`plots.compare_sweeps`).
 
 import logging
 
-from plots.pictures import files_written, picture
+from plots.pictures import list_written_files, picture
 from plots.stored_sweep import Sweep, load_sweep
-from plots.style import DASHES, INK, MUTED, colour, colours, label, logarithmic, scheme_label, scheme_order, short
+from plots.style import (
+    DASHES,
+    INK,
+    MUTED,
+    assign_colours,
+    colour,
+    label,
+    label_scheme,
+    order_schemes,
+    set_logarithmic,
+    shorten_pattern,
+)
 
 __all__ = [
     "DASHES",
     "INK",
     "MUTED",
     "Sweep",
+    "assign_colours",
     "colour",
-    "colours",
-    "files_written",
     "label",
+    "label_scheme",
+    "list_written_files",
     "load_sweep",
-    "logarithmic",
+    "order_schemes",
     "picture",
-    "scheme_label",
-    "scheme_order",
-    "short",
+    "set_logarithmic",
+    "shorten_pattern",
 ]  # fmt: skip
 
 # Matplotlib warns that a font cache cannot be kept, and fontTools tells of every table of a font in a PDF.

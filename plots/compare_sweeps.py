@@ -26,11 +26,11 @@ from markupsafe import escape
 from hedera.schemes import CONTROL
 from plots import figure9, pictures, style
 from plots.export import run_rows
-from plots.local_paths import local_path_remover
-from plots.paired_tests import MeanInterval, mean_interval, over_patterns
-from plots.stored_sweep import Sweep, load_sweep, mixture
-from plots.style import Value, option_name, scheme_order, setting_text, short
-from plots.summary import BAR, FEWEST, by_scheme, csv_text, frame_of, pattern_order, summarise
+from plots.local_paths import make_local_path_remover
+from plots.paired_tests import MeanInterval, average_over_patterns, estimate_mean
+from plots.stored_sweep import Sweep, describe_mixture, load_sweep
+from plots.style import Value, format_setting, name_option, order_schemes, shorten_pattern
+from plots.summary import BAR, FEWEST, average_by_scheme, format_csv, make_frame, order_patterns, summarise
 from record.files import write_whole
 
 if TYPE_CHECKING:
@@ -76,12 +76,14 @@ class VariedSweep:
         rows = []
         for sweep, values in self.parts:
             if sweep.runs:
-                for row in by_scheme(summarise(sweep).frame).itertuples():
+                for row in average_by_scheme(summarise(sweep).frame).itertuples():
                     counts = {"valid runs": f"{row.valid_trials} of {row.tries}"}
                     share = "" if row.patterns == 0 else f"{row.median_ratio:.1%}"
-                    setting_texts = {option: setting_text(value) for option, value in values.items()}
-                    rows.append({**setting_texts, "scheme": short(row.Index), "share of the control": share, **counts})
-        words = style.image(self.plot().content("svg"), repr(self)[1:-1]) if rows else ""
+                    setting_texts = {option: format_setting(value) for option, value in values.items()}
+                    rows.append(
+                        {**setting_texts, "scheme": shorten_pattern(row.Index), "share of the control": share, **counts}
+                    )
+        words = style.embed_image(self.plot().content("svg"), repr(self)[1:-1]) if rows else ""
         return f"<p>{escape(repr(self)[1:-1])}</p>{notebook.table(rows) if rows else ''}{words}"
 
     def to_frame(self) -> Any:
@@ -93,23 +95,23 @@ class VariedSweep:
     def plot(self) -> PrintableFigure:
         """The picture of all, as a matplotlib figure: share against value, or the bars if nothing is varied."""
         with style.house_style():
-            return by_value(self.parts) if self.parts[0][1] else figure9.figures(self.parts[0][0])[0]
+            return draw_by_value(self.parts) if self.parts[0][1] else figure9.draw_figures(self.parts[0][0])[0]
 
     def write(self) -> list[Path]:
         """Write the table of all, with the varied options before the columns of summary.csv, and their picture."""
         lines: list[str] = []
         for sweep, values in self.parts:
-            head, *rows = csv_text(sweep).splitlines()
+            head, *rows = format_csv(sweep).splitlines()
             lines = lines or [f"{','.join(values)},{head}"]
-            lines += [f"{','.join(map(setting_text, values.values()))},{row}" for row in rows]
+            lines += [f"{','.join(map(format_setting, values.values()))},{row}" for row in rows]
         write_whole(self.folder / "summary.csv", "\n".join(lines) + "\n")
         with style.house_style():
-            figure = by_value(self.parts)
+            figure = draw_by_value(self.parts)
             written = pictures.save(figure, self.folder / "by-value", ("png", "svg")) if figure else []
         return [self.folder / "summary.csv", *written]
 
 
-def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
+def draw_by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     """A figure with each scheme's share against the value of the option that has most; the others have a panel for
     each value. None where no sweep has a valid run."""
     from pandas import concat
@@ -118,7 +120,7 @@ def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     if not swept:
         return None
     tries = [
-        frame_of(sweep).assign(part=part, capacity_mbps=sweep.runs[0].capacity_mbps)
+        make_frame(sweep).assign(part=part, capacity_mbps=sweep.runs[0].capacity_mbps)
         for part, (sweep, _) in enumerate(swept)
     ]
     rows = concat(tries, ignore_index=True)
@@ -127,7 +129,7 @@ def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
         rows = rows[rows.scheme != CONTROL]
     groups = rows.set_index(["pattern", "trial"]).groupby(["part", "scheme"])
     shares = groups["ratio" if of_control else "of_links"]
-    means = {key: mean for key, of_scheme in shares if (mean := over_patterns(of_scheme)[0]).pairs}
+    means = {key: mean for key, of_scheme in shares if (mean := average_over_patterns(of_scheme)[0]).pairs}
     if not means:
         return None
     shown = {part: swept[part][1] for part, _ in means}
@@ -136,17 +138,17 @@ def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     along = max(choices, key=lambda option: len(choices[option]))
     panels: dict[str, dict[Value, int]] = {}
     for part, values in shown.items():
-        rest = ", ".join(f"{option} {setting_text(value)}" for option, value in values.items() if option != along)
+        rest = ", ".join(f"{option} {format_setting(value)}" for option, value in values.items() if option != along)
         panels.setdefault(rest, {})[values[along]] = part
-    figure = pictures.empty(max(4.8, 3.4 * len(panels) + 0.8), 3.6)
+    figure = pictures.create_figure(max(4.8, 3.4 * len(panels) + 0.8), 3.6)
     fields = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
-    schemes = scheme_order(scheme for _, scheme in means)
+    schemes = order_schemes(scheme for _, scheme in means)
     for ax, (title, points) in zip(fields, panels.items(), strict=True):
         series = {
             scheme: {value: means[part, scheme] for value, part in points.items() if (part, scheme) in means}
             for scheme in schemes
         }
-        _panel(ax, series, choices[along])
+        _draw_panel(ax, series, choices[along])
         ax.set(xlabel=along, title=title)
     fields[0].set_ylabel("share of the control" if of_control else "share of all hosts' links")
     trials = max(mean.pairs for mean in means.values())
@@ -159,7 +161,7 @@ def by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     return figure
 
 
-def _panel(ax: Any, series: Mapping[str, Mapping[Value, MeanInterval]], choices: Sequence[Value]) -> None:
+def _draw_panel(ax: Any, series: Mapping[str, Mapping[Value, MeanInterval]], choices: Sequence[Value]) -> None:
     """The points of each scheme, by the value of the option."""
     from matplotlib.transforms import ScaledTranslation
 
@@ -172,7 +174,7 @@ def _panel(ax: Any, series: Mapping[str, Mapping[Value, MeanInterval]], choices:
         ax.minorticks_off()
     room = 0.08 * (high - low) or 0.5
     ax.set_xlim(*((low / 1.2, high * 1.2) if logarithmic else (low - room, high + room)))
-    ax.set_xticks(list(place.values()), [short(setting_text(value)) for value in choices])
+    ax.set_xticks(list(place.values()), [shorten_pattern(format_setting(value)) for value in choices])
     highest = max(mean.high or mean.mean or 0.0 for means in series.values() for mean in means.values())
     # An interval of few trials may reach far above 1. It is cut off there, or it would press all points flat.
     ax.set_ylim(0, 1.05 * min(max(1.0, highest), 1.25))
@@ -186,7 +188,7 @@ def _panel(ax: Any, series: Mapping[str, Mapping[Value, MeanInterval]], choices:
             [place[value] for value in means], [mean.mean for mean in means.values()],
             yerr=[0.0 if mean.low is None else (mean.mean or 0.0) - mean.low for mean in means.values()],
             color=style.colour(scheme), linestyle="-" if numbers else "", linewidth=1.4, marker="o", markersize=4,
-            elinewidth=0.9, capsize=2, label=short(scheme), transform=ax.transData + aside,
+            elinewidth=0.9, capsize=2, label=shorten_pattern(scheme), transform=ax.transData + aside,
         )  # fmt: skip
 
 
@@ -223,7 +225,7 @@ class Comparison:
             patterns = means[(means.scheme == scheme) & (means.folder == folder)].set_index("pattern")
             points = patterns.difference_points.dropna()
             largest = None if points.empty else points.abs().idxmax()
-            mean = mean_interval(None, runs.groupby("seed").difference_points.mean().dropna().tolist())
+            mean = estimate_mean(None, runs.groupby("seed").difference_points.mean().dropna().tolist())
             rows.append(
                 {
                     "scheme": scheme,
@@ -249,26 +251,30 @@ def compare(folders: Sequence[Path]) -> Comparison:
     from pandas import concat
 
     sweeps = _read(folders)
-    rows = concat([frame_of(sweep).assign(folder=name) for name, sweep in sweeps.items()], ignore_index=True)
+    rows = concat([make_frame(sweep).assign(folder=name) for name, sweep in sweeps.items()], ignore_index=True)
     rows = rows[rows.counts]
     others = rows[rows.scheme != CONTROL]
-    patterns, schemes = (_in_every_folder({name: others[others.folder == name] for name in sweeps}, of) for of in BAR)
-    left_out = [f"not run in every folder: {_few(alone)}" for _, alone in (patterns, schemes) if alone]
+    patterns, schemes = (_split_by_presence({name: others[others.folder == name] for name in sweeps}, of) for of in BAR)
+    left_out = [f"not run in every folder: {_list_some(alone)}" for _, alone in (patterns, schemes) if alone]
     rows = rows[rows.pattern.isin(patterns[0]) & rows.scheme.isin([*schemes[0], CONTROL])]
     shares = rows.ratio.notna().groupby([rows[column] for column in (*BAR, "seed")]).transform("sum")
     # Only where all folders have a valid share of this pattern, scheme and seed is the same experiment compared.
     rows = rows.assign(everywhere=shares == len(sweeps))
-    paired = _paired(rows[rows.everywhere & (rows.scheme != CONTROL)], next(iter(sweeps)))
-    settings = {name: _settings(sweep, set(paired[BAR].itertuples(index=False))) for name, sweep in sweeps.items()}
+    paired = _compare_paired(rows[rows.everywhere & (rows.scheme != CONTROL)], next(iter(sweeps)))
+    settings = {
+        name: _collect_settings(sweep, set(paired[BAR].itertuples(index=False))) for name, sweep in sweeps.items()
+    }
     first, *further = settings.values()
     differ = [name for name in first if any(values[name] != first[name] for values in further)]
-    conditions = {folder: {option_name(name): values[name] for name in differ} for folder, values in settings.items()}
-    alike = {option_name(name): value for name, value in first.items() if name not in differ}
-    mixed = mixture(run for sweep in sweeps.values() for run in sweep.runs).rstrip(".")
-    uncounted = [note for name, sweep in sweeps.items() for note in _notes(name, sweep, rows[rows.folder == name])]
+    conditions = {folder: {name_option(name): values[name] for name in differ} for folder, values in settings.items()}
+    alike = {name_option(name): value for name, value in first.items() if name not in differ}
+    mixed = describe_mixture(run for sweep in sweeps.values() for run in sweep.runs).rstrip(".")
+    uncounted = [
+        note for name, sweep in sweeps.items() for note in _note_left_out(name, sweep, rows[rows.folder == name])
+    ]
     invalid = (~rows.valid).groupby([rows.scheme, rows.folder]).sum().to_dict()
     notes = tuple(filter(None, [mixed, *left_out, *uncounted]))
-    clean = local_path_remover(run for sweep in sweeps.values() for run in sweep.tries)
+    clean = make_local_path_remover(run for sweep in sweeps.values() for run in sweep.tries)
     emulators = {run.emulated_by for sweep in sweeps.values() for run in sweep.runs}
     return Comparison(conditions, paired, invalid, alike, notes, tuple(sorted(emulators)), clean)
 
@@ -280,7 +286,7 @@ def _read(folders: Sequence[Path]) -> dict[str, Sweep]:
     if len({folder.resolve() for folder in folders}) < len(folders):
         raise ValueError("a folder is given twice")
     sweeps, sizes = {}, {}
-    for name, folder in zip(_names(folders), folders, strict=True):
+    for name, folder in zip(_name_folders(folders), folders, strict=True):
         sweeps[name] = sweep = load_sweep(folder)
         if not sweep.runs:
             why = "".join(f": {file.path} {file.reason}" for file in sweep.skipped[:1])
@@ -294,7 +300,7 @@ def _read(folders: Sequence[Path]) -> dict[str, Sweep]:
     return sweeps
 
 
-def _names(folders: Sequence[Path]) -> list[str]:
+def _name_folders(folders: Sequence[Path]) -> list[str]:
     """What folders are called in tables and on pages, which others read: their last part, and of folders that share it
     as many parts below the current folder as tell them apart, or else their places in the order given."""
     here = Path.cwd().resolve()
@@ -305,39 +311,39 @@ def _names(folders: Sequence[Path]) -> list[str]:
     names = []
     for number, own in enumerate(parts):
         others = [each for other, each in enumerate(parts) if other != number]
-        ends = ("/".join(own[-length:]) for length in range(1, len(own) + 1) if not _ends_with(others, own[-length:]))
+        ends = ("/".join(own[-length:]) for length in range(1, len(own) + 1) if not _has_ending(others, own[-length:]))
         names.append(next(ends, f"{own[-1]} ({number + 1})"))
     return [name if name.isprintable() else ascii(name) for name in names]
 
 
-def _ends_with(names: Iterable[tuple[str, ...]], end: tuple[str, ...]) -> bool:
+def _has_ending(names: Iterable[tuple[str, ...]], end: tuple[str, ...]) -> bool:
     return any(name[-len(end) :] == end for name in names)
 
 
-def _in_every_folder(rows: Mapping[str, Any], column: str) -> tuple[set[str], set[str]]:
+def _split_by_presence(rows: Mapping[str, Any], column: str) -> tuple[set[str], set[str]]:
     """The patterns or schemes that every folder has, and the others; ValueError if there are none. ``rows``: by folder,
     without the control."""
     names = {folder: set(group[column]) for folder, group in rows.items()}
     common = set.intersection(*names.values())
     if not common:
         subject = "scheme but the control" if column == "scheme" else column
-        each = "; ".join(f"{folder} has {_few(has)}" for folder, has in names.items())
+        each = "; ".join(f"{folder} has {_list_some(has)}" for folder, has in names.items())
         raise ValueError(f"no {subject} is in every folder: {each}")
     return common, set.union(*names.values()) - common
 
 
-def _paired(rows: Any, first: str) -> Any:
+def _compare_paired(rows: Any, first: str) -> Any:
     """The lines ``paired`` of a `Comparison`."""
     if rows.empty:
         raise ValueError("no pattern has a valid run of a scheme and of the control of the same seed in every folder")
     points = 100 * (rows.ratio - rows.groupby([*BAR, "seed"]).ratio.transform("first"))
     rows = rows.assign(difference_points=points.where(rows.folder != first))
-    names = [*scheme_order(rows.scheme), *pattern_order(rows.pattern)]
+    names = [*order_schemes(rows.scheme), *order_patterns(rows.pattern)]
     order = {name: place for place, name in enumerate(names)}
     return rows.sort_values(["scheme", "pattern"], key=lambda column: column.map(order), kind="stable")
 
 
-def _settings(sweep: Sweep, bars: Collection[tuple[str, str]]) -> dict[str, Value]:
+def _collect_settings(sweep: Sweep, bars: Collection[tuple[str, str]]) -> dict[str, Value]:
     """The settings of the runs of these patterns and schemes, by their names in run.json, except those that belong to
     the pattern. Several values are joined into one text."""
     values: dict[str, dict[Value, None]] = {}
@@ -346,13 +352,13 @@ def _settings(sweep: Sweep, bars: Collection[tuple[str, str]]) -> dict[str, Valu
             for name, value in run.settings.items():
                 values.setdefault(name, {})[value] = None
     return {
-        name: next(iter(several)) if len(several) == 1 else ", ".join(sorted(map(setting_text, several)))
+        name: next(iter(several)) if len(several) == 1 else ", ".join(sorted(map(format_setting, several)))
         for name, several in values.items()
         if name not in OF_THE_PATTERN
     }
 
 
-def _notes(name: str, sweep: Sweep, rows: Any) -> list[str]:
+def _note_left_out(name: str, sweep: Sweep, rows: Any) -> list[str]:
     """Sentences on the runs of a folder that do not count, and on the files that were left out."""
     reasons = np.select(
         [~rows.valid, rows.ratio.isna(), ~rows.everywhere],
@@ -370,7 +376,7 @@ def _notes(name: str, sweep: Sweep, rows: Any) -> list[str]:
     return [f"{name}: {sentence}" for sentence in sentences]
 
 
-def _few(names: Iterable[str]) -> str:
-    shown = [short(name) for name in pattern_order(names)]
+def _list_some(names: Iterable[str]) -> str:
+    shown = [shorten_pattern(name) for name in order_patterns(names)]
     more = len(shown) - _MAX_NAMED
     return ", ".join(shown[:_MAX_NAMED] or ["none"]) + (f" and {more} more" if more > 0 else "")

@@ -13,11 +13,11 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from plots.compare_sweeps import Comparison
-from plots.paired_tests import mean_interval
-from plots.pictures import empty, save
-from plots.report import page_templates
-from plots.style import DASHES, INK, MUTED, house_style, image, label, setting_text, short
-from plots.summary import pattern_order
+from plots.paired_tests import estimate_mean
+from plots.pictures import create_figure, save
+from plots.report import load_page_templates
+from plots.style import DASHES, INK, MUTED, embed_image, format_setting, house_style, label, shorten_pattern
+from plots.summary import order_patterns
 from record.files import write_whole
 from record.options import Pictures, drawing
 
@@ -34,40 +34,40 @@ _MOST_IN = 13.0
 def write(comparison: Comparison, out: Path, page: bool) -> list[Path]:
     """Write the pictures, in the formats that were asked for, and the page, into a folder; return the files."""
     with house_style():
-        made = {NAME: bars(comparison), f"{NAME}-differences": differences(comparison)}
+        made = {NAME: draw_bars(comparison), f"{NAME}-differences": draw_differences(comparison)}
         files = [file for name, figure in made.items() for file in save(figure, out / name)]
     if page:
         files.append(out / PAGE)
-        write_whole(out / PAGE, comparison.remove_local_paths(html(comparison)))  # a page is sent to others
+        write_whole(out / PAGE, comparison.remove_local_paths(render_html(comparison)))  # a page is sent to others
     return files
 
 
-def html(comparison: Comparison) -> str:
+def render_html(comparison: Comparison) -> str:
     """The page, with pictures of its own, whatever was asked for."""
     with house_style(), drawing(Pictures()):
-        charts = bars(comparison).content("svg"), differences(comparison).content("svg")
+        charts = draw_bars(comparison).content("svg"), draw_differences(comparison).content("svg")
     rows = comparison.rows()
     settings: dict[str, dict[str, str]] = {}
     for folder, differing in comparison.conditions.items():
         for option, value in differing.items():
-            settings.setdefault(option, {})[folder] = setting_text(value)
+            settings.setdefault(option, {})[folder] = format_setting(value)
     folders = list(comparison.conditions)
-    alike = [(option, setting_text(value)) for option, value in comparison.alike.items() if value not in (None, ())]
+    alike = [(option, format_setting(value)) for option, value in comparison.alike.items() if value not in (None, ())]
     return (
-        page_templates()
+        load_page_templates()
         .get_template("comparison.html")
         .render(
             name=", ".join(folders),
             folders=folders,
             differing=settings,
             rows=rows,
-            by_pattern=_by_pattern(comparison),
+            by_pattern=_average_by_pattern(comparison),
             alike=alike,
             notes=comparison.notes,
-            bars=image(
+            bars=embed_image(
                 charts[0], "Shares of the control by pattern, scheme and folder; the table below has the numbers"
             ),
-            differences=image(
+            differences=embed_image(
                 charts[1], "Differences to the first folder by scheme, with intervals; the table has them"
             ),
             palette=[],
@@ -76,7 +76,7 @@ def html(comparison: Comparison) -> str:
     )
 
 
-def _by_pattern(comparison: Comparison) -> list[dict[str, Any]]:
+def _average_by_pattern(comparison: Comparison) -> list[dict[str, Any]]:
     """A row for each scheme and pattern: the mean share in each folder, in the order of folders."""
     means = comparison.paired.groupby(["scheme", "pattern", "folder"], sort=False).ratio.mean()
     rows: dict[tuple[str, str], dict[str, float]] = {}
@@ -85,15 +85,15 @@ def _by_pattern(comparison: Comparison) -> list[dict[str, Any]]:
     return [{"scheme": scheme, "pattern": pattern, "shares": shares} for (scheme, pattern), shares in rows.items()]
 
 
-def bars(comparison: Comparison) -> PrintableFigure:
+def draw_bars(comparison: Comparison) -> PrintableFigure:
     """A panel for each scheme; in it a group of bars for each pattern, one for each folder."""
     folders = list(comparison.conditions)
     paired = comparison.paired
     schemes = list(dict.fromkeys(paired.scheme))
-    patterns = pattern_order(paired.pattern)
+    patterns = order_patterns(paired.pattern)
     # As wide as its bars need: with many patterns a page's width, beyond which bars become thin instead.
     width_in = min(_MOST_IN, max(5.0, 1.2 + _PATTERN_IN * len(patterns) * max(1.0, len(folders) / 2)))
-    figure = empty(width_in, 0.9 + _PANEL_IN * len(schemes))
+    figure = create_figure(width_in, 0.9 + _PANEL_IN * len(schemes))
     fields = figure.subplots(len(schemes), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     width, has_intervals = 0.8 / len(folders), False
     for axes, scheme in zip(fields, schemes, strict=True):
@@ -101,7 +101,7 @@ def bars(comparison: Comparison) -> PrintableFigure:
         for number, folder in enumerate(folders):
             runs = paired[(paired.scheme == scheme) & (paired.folder == folder)]
             by_pattern = {pattern: list(group.ratio) for pattern, group in runs.groupby("pattern")}
-            shown = [(place, mean_interval(None, by_pattern[p])) for place, p in enumerate(patterns) if p in by_pattern]
+            shown = [(place, estimate_mean(None, by_pattern[p])) for place, p in enumerate(patterns) if p in by_pattern]
             at = [place - 0.4 + (number + 0.5) * width for place, _ in shown]
             shade = _COLOURS[number % len(_COLOURS)]
             axes.bar(at, [mean.mean or 0.0 for _, mean in shown], 0.92 * width, color=shade, label=folder)
@@ -109,7 +109,7 @@ def bars(comparison: Comparison) -> PrintableFigure:
             has_intervals |= bool(known)
             if known:
                 axes.vlines([x for x, _ in known], [m.low for _, m in known], [m.high for _, m in known], INK, lw=0.9)
-        axes.set_title(short(scheme))
+        axes.set_title(shorten_pattern(scheme))
         axes.grid(axis="y")
         axes.set_ylabel("share of the control")
     fields[-1].set_xticks(range(len(patterns)), [label(p) for p in patterns], rotation=40, ha="right")
@@ -120,23 +120,23 @@ def bars(comparison: Comparison) -> PrintableFigure:
     return figure
 
 
-def differences(comparison: Comparison) -> PrintableFigure:
+def draw_differences(comparison: Comparison) -> PrintableFigure:
     """A row for each scheme: the mean difference of each folder to the first, in points, and its interval."""
     first, *others = comparison.conditions
     rows = [row for row in comparison.rows() if row["folder"] != first]
     schemes = list(dict.fromkeys(row["scheme"] for row in rows))
-    figure = empty(6.4, 1.2 + 0.22 * len(schemes) * (1 + len(others)))
+    figure = create_figure(6.4, 1.2 + 0.22 * len(schemes) * (1 + len(others)))
     axes = figure.subplots()
     axes.axvline(0, color=INK, linewidth=0.9, linestyle=DASHES)
     for number, folder in enumerate(others, start=1):
         own = [row for row in rows if row["folder"] == folder]
         at = [schemes.index(row["scheme"]) + (number - (len(others) + 1) / 2) * 0.7 / len(others) for row in own]
-        ends = _ends(own)
+        ends = _measure_intervals(own)
         axes.errorbar(
             [row["difference_points"] for row in own], at, xerr=ends, fmt="o", markersize=4, elinewidth=1, capsize=2,
             color=_COLOURS[number % len(_COLOURS)], label=folder,
         )  # fmt: skip
-    axes.set_yticks(range(len(schemes)), [short(scheme) for scheme in schemes])
+    axes.set_yticks(range(len(schemes)), [shorten_pattern(scheme) for scheme in schemes])
     axes.set_ylim(len(schemes) - 0.4, -0.6)
     axes.set_xlabel(f"points of the control more than {first}")
     axes.grid(axis="x")
@@ -145,7 +145,7 @@ def differences(comparison: Comparison) -> PrintableFigure:
     return figure
 
 
-def _ends(rows: Sequence[dict[str, Any]]) -> list[list[float]]:
+def _measure_intervals(rows: Sequence[dict[str, Any]]) -> list[list[float]]:
     """The lengths of intervals to the left and to the right; 0 where there is none."""
     known = [(row["low_points"], row["difference_points"], row["high_points"]) for row in rows]
     return [

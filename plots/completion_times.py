@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec.structs import asdict
 
-from plots.paired_tests import ALL_TRIES, VALID, mean_interval
-from plots.pictures import files_written, picture
-from plots.style import colour, label, logarithmic, rounded, scheme_order
+from plots.paired_tests import ALL_TRIES, VALID, estimate_mean
+from plots.pictures import list_written_files, picture
+from plots.style import colour, format_number, label, order_schemes, set_logarithmic
 from plots.summary import as_csv
 from record.completion_times import CLASSES, STATISTICS
 from record.output import plain_table
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 COLUMNS = ("pattern", "scheme", "size_class", "over", "left_out", "runs", "flows", "cut_off", *STATISTICS)
 
 
-def rows(sweep: Sweep) -> list[dict[str, Any]]:
+def make_rows(sweep: Sweep) -> list[dict[str, Any]]:
     """A row (COLUMNS) for each pattern, class and scheme, in the order of tables; none without such traffic. Times
     are medians over the valid runs, or (see ``over``) over all tries whatever their verdict, of which ``left_out``
     are not valid; ``flows`` and ``cut_off`` are totals."""
@@ -49,7 +49,7 @@ def rows(sweep: Sweep) -> list[dict[str, Any]]:
     orders = {
         "pattern": list(dict.fromkeys(run.pattern for run in sweep.runs)),
         "size_class": list(CLASSES),
-        "scheme": scheme_order(run.scheme for run in sweep.runs),
+        "scheme": order_schemes(run.scheme for run in sweep.runs),
         "over": [VALID, ALL_TRIES],
     }
     frame = concat(parts)[list(COLUMNS)]
@@ -60,7 +60,9 @@ def rows(sweep: Sweep) -> list[dict[str, Any]]:
 PERCENTILES = {"median_s": "median ms", "p95_s": "95th ms", "p99_s": "99th ms"}
 
 
-def over_seeds(rows: Sequence[dict[str, Any]], statistics: Iterable[str], *columns: str) -> list[dict[str, Any]]:
+def average_over_seeds(
+    rows: Sequence[dict[str, Any]], statistics: Iterable[str], *columns: str
+) -> list[dict[str, Any]]:
     """The means over seeds of these statistics: a row for each size class with flows and values of ``columns``, which
     has Student's 95 % interval as ``low_...`` and ``high_...`` (None with fewer than three seeds), and the totals of
     ``flows`` and ``cut_off``. A statistic that a seed does not have (None) is left out of its mean."""
@@ -74,39 +76,39 @@ def over_seeds(rows: Sequence[dict[str, Any]], statistics: Iterable[str], *colum
         totals = {name: sum(row[name] for row in group) for name in ("flows", "cut_off")}
         means = dict(zip((*columns, "size_class"), key, strict=True)) | {"seeds": len(group)} | totals
         for name in statistics:
-            mean = mean_interval(None, [row[name] for row in group if row[name] is not None])
+            mean = estimate_mean(None, [row[name] for row in group if row[name] is not None])
             means |= {name: mean.mean, f"low_{name}": mean.low, f"high_{name}": mean.high}
         by_group.append(means)
     return by_group
 
 
-def percentiles(title: str, rows: Sequence[dict[str, Any]], *columns: str) -> Table:
-    """For a terminal: rows of `over_seeds` of PERCENTILES, each with its interval."""
+def make_percentile_table(title: str, rows: Sequence[dict[str, Any]], *columns: str) -> Table:
+    """For a terminal: rows of `average_over_seeds` of PERCENTILES, each with its interval."""
     names = [name for name in (*columns, "size_class") if any(row[name] is not None for row in rows)]
     headings = (*(name.replace("_", " ") for name in names), "flows", "cut off", *PERCENTILES.values())
     table = plain_table(title, *headings, left=len(names))
     for row in rows:
         group = ["" if row[name] is None else str(row[name]) for name in names]
         counts = [f"{row[name]:,}" for name in ("flows", "cut_off")]
-        table.add_row(*group, *counts, *(in_words(row, name, 1000) for name in PERCENTILES))
+        table.add_row(*group, *counts, *(format_interval(row, name, 1000) for name in PERCENTILES))
     return table
 
 
-def in_words(row: dict[str, Any], name: str, times: float = 1.0) -> str:
+def format_interval(row: dict[str, Any], name: str, times: float = 1.0) -> str:
     """A mean with its interval, where it has them, times a factor, in three digits."""
     ends = [row[f"{bound}{name}"] for bound in ("", "low_", "high_")]
-    mean, low, high = ("" if end is None else rounded(times * end, 3) for end in ends)
+    mean, low, high = ("" if end is None else format_number(times * end, 3) for end in ends)
     return f"{mean} ({low} to {high})" if low else mean
 
 
-def csv_text(sweep: Sweep) -> str:
-    """`rows` as CSV."""
+def format_csv(sweep: Sweep) -> str:
+    """`make_rows` as CSV."""
     from pandas import DataFrame
 
-    return as_csv(DataFrame(rows(sweep), columns=COLUMNS), "%.6g")
+    return as_csv(DataFrame(make_rows(sweep), columns=COLUMNS), "%.6g")
 
 
-def completed(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:
+def accumulate_completions(flows: Sequence[FlowRecord]) -> tuple[Float64, Float64]:
     """The completion times of flows, sorted, and the share of all flows complete by each time: float64 (done,) both.
     The last share is below 1 if some flows were cut off."""
     completion_s = np.sort([flow.completion_s for flow in flows if flow.completion_s is not None])
@@ -122,16 +124,16 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
         for axes, pattern in zip(figure.subplots(len(patterns), 1, squeeze=False)[:, 0], patterns, strict=True):
             of_pattern = [run for run in shown if run.pattern == pattern]
             cut_off = False
-            for scheme in scheme_order(run.scheme for run in of_pattern):
+            for scheme in order_schemes(run.scheme for run in of_pattern):
                 flows = (flow for run in of_pattern if run.scheme == scheme for flow in run.flows)
                 sized = [flow for flow in flows if flow.size_bytes is not None]
-                completion_s, share = completed(sized)
+                completion_s, share = accumulate_completions(sized)
                 # Flows that the run's end cut off count among all flows, so that the curve does not promise that they
                 # end.
                 cut_off |= completion_s.size < len(sized)
                 if completion_s.size:
                     axes.plot(completion_s, share, color=colour(scheme), lw=1.3, label=scheme)
-            logarithmic(axes, "x")
+            set_logarithmic(axes, "x")
             axes.set_ylim(0, 1.02)
             axes.set_title(label(pattern) + "; where a curve ends below 1, the run's end cut flows off" * cut_off)
             axes.set_ylabel("flows complete")
@@ -139,4 +141,4 @@ def draw(runs: Sequence[Run], path: Path) -> list[Path]:
             if axes.lines:
                 axes.legend(loc="lower right")
         axes.set_xlabel("seconds since the flow began")
-    return files_written(path)
+    return list_written_files(path)

@@ -17,7 +17,7 @@ import numpy as np
 
 from hedera.schemes import CONTROL, hash_of_scheme
 from plots.stored_sweep import Sweep
-from plots.style import short
+from plots.style import shorten_pattern
 from record.run import FlowRecord, Round, Rule, Run
 from topos.arrays import Float64
 from topos.fattree import FatTree
@@ -43,35 +43,35 @@ class Stage(NamedTuple):
     mbps: tuple[float, ...]
 
 
-def tree_of(runs: Sequence[Run]) -> FatTree | None:
+def find_tree(runs: Sequence[Run]) -> FatTree | None:
     """The fat-tree of these runs, which have one network. None when they have another network, or one too large to
     draw."""
     spec = runs[0].spec
     return FatTree(spec.k) if spec.topology is None and spec.k <= MAX_K else None
 
 
-def rounds_shown(run: Run) -> tuple[Round, ...]:
+def select_rounds(run: Run) -> tuple[Round, ...]:
     return tuple(r for r in run.rounds if 0 < r.t < run.spec.seconds)
 
 
-def stages(run: Run) -> tuple[Stage, ...]:
+def split_into_stages(run: Run) -> tuple[Stage, ...]:
     """The run cut at its rounds: before the first, after the first, and so on. One stage without rounds.
 
     A change of path belongs to the round that made it: it is logged when its rules are installed, at the end of that
     round.
     """
-    rounds = rounds_shown(run)
+    rounds = select_rounds(run)
     times = [0.0, *(r.t for r in rounds), run.spec.seconds]
     # After this time only the next round changes paths; a flow may also get its first path this late.
     settled = [*(r.began for r in rounds), math.inf]
-    rates = mean_rates(run.flows, times)
+    rates = average_rates(run.flows, times)
     return tuple(
-        Stage(begin, end, tuple(_core(flow, moment) for flow in run.flows), tuple(mbps))
+        Stage(begin, end, tuple(_find_core(flow, moment) for flow in run.flows), tuple(mbps))
         for (begin, end), moment, mbps in zip(pairwise(times), settled, rates.tolist(), strict=True)
     )
 
 
-def mean_rates(flows: Sequence[FlowRecord], times: Sequence[float]) -> Float64:
+def average_rates(flows: Sequence[FlowRecord], times: Sequence[float]) -> Float64:
     """The mean rate of each flow between each two times, from its rates per second: float64 (times - 1, flows).
 
     A second that one of the times cuts in two is left out if whole seconds remain, because half of it used another
@@ -90,15 +90,15 @@ def mean_rates(flows: Sequence[FlowRecord], times: Sequence[float]) -> Float64:
     return rates
 
 
-def _core(flow: FlowRecord, moment: float) -> int | None:
+def _find_core(flow: FlowRecord, moment: float) -> int | None:
     return next((path.core for path in reversed(flow.paths) if path.t < moment), None)
 
 
-def explorer(sweep: Sweep) -> dict[str, Any]:
+def collect_explorer_data(sweep: Sweep) -> dict[str, Any]:
     """Everything that the page's script needs of a sweep with runs, as data for JSON. ``links`` has the two ends of
     each directed link, by its id; a run's ``links`` has its measured rates in that order (null: not stored)."""
     runs, spec = sweep.runs, sweep.runs[0].spec
-    tree = tree_of(runs)
+    tree = find_tree(runs)
     ports = sending_ports(tree) if tree else ()
     controls = {(run.pattern, run.trial): i for i, run in enumerate(runs) if run.scheme == CONTROL}
     return {
@@ -108,7 +108,7 @@ def explorer(sweep: Sweep) -> dict[str, Any]:
         "links": [list(link_ends(tree, link)) for link in range(num_links(tree))] if tree else [],
         "hosts": list(tree.hosts) if tree else [],
         "cores": [tree.core_name(core) for core in range(tree.num_cores)] if tree else [],
-        "names": {run.pattern: short(run.pattern) for run in runs},
+        "names": {run.pattern: shorten_pattern(run.pattern) for run in runs},
         "runs": [
             {"file": str(file.relative_to(sweep.folder)), "control": controls.get((run.pattern, run.trial))}
             | _run(run, tree, ports)
@@ -119,7 +119,7 @@ def explorer(sweep: Sweep) -> dict[str, Any]:
 
 def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]:
     # A page carries every run of a sweep, so whatever can be left out or rounded is.
-    cut = stages(run) if len(run.flows) <= MAX_FLOWS else ()
+    cut = split_into_stages(run) if len(run.flows) <= MAX_FLOWS else ()
     measured = [_round(run.links.get(port)) for port in ports] if run.scheme != CONTROL else []
     streams = [run.ack_streams.get(port, 0.0) for port in ports] if run.scheme != CONTROL and run.ack_streams else []
     return {
@@ -132,7 +132,9 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "reasons": list(run.reasons),
         "remarks": list(run.remarks),
         "ways": describe_paths(run),
-        "rules": [[rule.rule, rule.passed, rule.measured, _limit(rule), rule.why_not or ""] for rule in run.rules],
+        "rules": [
+            [rule.rule, rule.passed, rule.measured, _describe_limit(rule), rule.why_not or ""] for rule in run.rules
+        ],
         "mbps": _round(run.bisection_mbps),
         "payload": _round(run.payload_mbps),
         "maxmin": _round(run.maxmin_mbps),
@@ -142,13 +144,13 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
         "total": [round(rate, 2) for rate in run.rates.total_mbps],
         "idle": [[round(t, 1), round(idle, 1)] for t, idle in zip(run.cpu.t, run.cpu.idle_percent, strict=True)],
         "rounds": [
-            [round(r.t, 3), r.large, r.changed, r.polled_ms, r.compute_ms, r.install_ms] for r in rounds_shown(run)
+            [round(r.t, 3), r.large, r.changed, r.polled_ms, r.compute_ms, r.install_ms] for r in select_rounds(run)
         ],
         "links": measured if any(rate is not None for rate in measured) else [],
         "acks": [round(stream, 2) for stream in streams],
         "flows": len(run.flows),
         "stages": [[round(s.begin, 3), round(s.end, 3), [round(rate, 2) for rate in s.mbps]] for s in cut],
-        "paths": _paths(run, cut, tree),
+        "paths": _list_paths(run, cut, tree),
     }
 
 
@@ -161,7 +163,7 @@ def _describe_first_paths(run: Run) -> str:
         words.append(f"first paths by the switches, which hash the {hash.fields} as Open vSwitch does")
     elif hash is not None:
         words.append(f"first paths by {hash}")
-    tree = tree_of([run])
+    tree = find_tree([run])
     paths = [
         [change.core for change in flow.paths]
         for flow in run.flows
@@ -182,7 +184,7 @@ def describe_paths(run: Run) -> str:
 def _describe_acknowledgements(run: Run) -> str:
     """How acknowledgements went back, and how many flows' a link between switches carried at most, in words; empty
     where no path of theirs is known."""
-    tree = tree_of([run])
+    tree = find_tree([run])
     if tree is None or run.scheme == CONTROL or not run.ack_streams:
         return ""
     by_port = zip(sending_ports(tree), (link_ends(tree, link) for link in range(num_links(tree))), strict=True)
@@ -191,12 +193,12 @@ def _describe_acknowledgements(run: Run) -> str:
     return f"acknowledgements went back {route}, those of {most:.3g} flows on one link between switches at most"
 
 
-def _limit(rule: Rule) -> str:
+def _describe_limit(rule: Rule) -> str:
     most = "" if rule.maximum is None else f"at most {rule.maximum:g}"
     return most if rule.minimum is None else f"at least {rule.minimum:g}"
 
 
-def _paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[Any]]:
+def _list_paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[Any]]:
     """For each flow: source, destination, and (stage from which it holds, core, directed links) for each path."""
     if run.scheme == CONTROL:
         return [[flow.src, flow.dst, []] for flow in run.flows[:MAX_FLOWS]]
@@ -239,13 +241,13 @@ Line = tuple[float, float, float, float]
 
 def draw_tree(tree: FatTree) -> tuple[list[Node], list[Line]]:
     """The nodes of a fat-tree, and its lines by directed link id (`topos.links`)."""
-    nodes = _nodes(tree)
+    nodes = _place_nodes(tree)
     by_name = {node.name: node for node in nodes}
     apart = min(_APART, 0.16 * WIDTH / tree.num_hosts)
-    return nodes, [_line(by_name, *link_ends(tree, link), apart) for link in range(num_links(tree))]
+    return nodes, [_place_line(by_name, *link_ends(tree, link), apart) for link in range(num_links(tree))]
 
 
-def _nodes(tree: FatTree) -> list[Node]:
+def _place_nodes(tree: FatTree) -> list[Node]:
     column = WIDTH / tree.num_hosts
     x: dict[str, float] = {}
     for host, name in enumerate(tree.hosts):
@@ -265,7 +267,7 @@ def _nodes(tree: FatTree) -> list[Node]:
     return nodes
 
 
-def _line(nodes: Mapping[str, Node], source: str, target: str, apart: float) -> Line:
+def _place_line(nodes: Mapping[str, Node], source: str, target: str, apart: float) -> Line:
     """A line between the edges of two boxes, shifted to the right of its own direction."""
     a, b = nodes[source], nodes[target]
     down = math.copysign(0.5, b.y - a.y)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from plots import paired_tests, summary
-from plots.local_paths import local_path_remover
-from plots.published import published_share
-from plots.rates import traced
+from plots.local_paths import make_local_path_remover
+from plots.published import find_published_share
+from plots.rates import find_traced
 from plots.stored_sweep import Sweep, load_sweep
-from plots.summary import as_csv, published_k
+from plots.summary import as_csv, find_published_k
 from record.files import find_files, write_whole
 from record.run import ARCHIVE, CONNECTIONS, MAX_BYTES, QUEUES, FlowRecord, Run, decode, pack
 from traffic.user_files import read_regular
@@ -36,16 +36,16 @@ def export(folder: Path, to: Path) -> list[Path]:
     if not sweep.runs:
         why = f": {sweep.skipped[0].path} {sweep.skipped[0].reason}" if sweep.skipped else ""
         raise ValueError(f"{folder} has no run (run.json) to export{why}")
-    flows = _csv(flow_rows(sweep), (*RUN_COLUMNS, *FLOW_COLUMNS))
-    tables = {"runs.csv": _csv(run_rows(sweep)), "flows.csv": flows}
-    folders = [place for place, _ in traced(sweep)]
+    flows = _format_csv(make_flow_rows(sweep), (*RUN_COLUMNS, *FLOW_COLUMNS))
+    tables = {"runs.csv": _format_csv(run_rows(sweep)), "flows.csv": flows}
+    folders = [place for place, _ in find_traced(sweep)]
     for name in (QUEUES, CONNECTIONS) if folders else ():
         from pandas import concat, read_csv
 
         tables[name] = as_csv(
             concat(read_csv(each / name).assign(run=str(each.relative_to(folder))) for each in folders)
         )
-    clean = local_path_remover(sweep.tries)
+    clean = make_local_path_remover(sweep.tries)
     return _write(to, {name: clean(text) for name, text in tables.items()})
 
 
@@ -64,18 +64,18 @@ def keep(folder: Path, to: Path) -> list[Path]:
     # The runs are kept as they are in their files, unreadable ones and repeated tries included: whoever doubts a bar
     # finds all that was measured.
     contents = {str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}
-    clean = local_path_remover(_decoded(contents.values()))
+    clean = make_local_path_remover(_decode_runs(contents.values()))
     documents = {clean(name): clean(content.decode()).encode() for name, content in contents.items()}
     tables = {
-        "summary.csv": summary.csv_text,
-        "differences.csv": paired_tests.csv_text,
-        "seeds.csv": paired_tests.seeds_csv,
+        "summary.csv": summary.format_csv,
+        "differences.csv": paired_tests.format_csv,
+        "seeds.csv": paired_tests.format_seeds_csv,
     }
     texts = {name: clean(csv_text(sweep)) for name, csv_text in tables.items()}
     return _write(to, {ARCHIVE: pack(documents), SETTINGS: clean(settings.decode()), **texts})
 
 
-def _decoded(contents: Iterable[bytes]) -> Iterator[Run]:
+def _decode_runs(contents: Iterable[bytes]) -> Iterator[Run]:
     """The runs that can be read. The archive takes the others, too."""
     for content in contents:
         with suppress(ValueError):
@@ -91,21 +91,21 @@ def _write(to: Path, files: Mapping[str, str | bytes]) -> list[Path]:
 def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
     """A row per run. ``share_of_control``: of the control of the same pattern and trial, if both are valid;
     ``published_share``: the paper's number for such a bar, if it has one."""
-    rows = summary.frame_of(sweep)
+    rows = summary.make_frame(sweep)
     shares = rows[rows.counts].ratio
     for file, run, share in zip(sweep.files, sweep.runs, shares, strict=True):
         yield {
             **_run_columns(sweep, file, run),
             "bisection_mbps": run.bisection_mbps,
             "share_of_control": share,
-            "published_share": published_share(run.pattern, run.scheme, published_k(run)),
+            "published_share": find_published_share(run.pattern, run.scheme, find_published_k(run)),
             "payload_mbps": run.payload_mbps,
             "maxmin_mbps": run.maxmin_mbps,
             "capacity_mbps": run.capacity_mbps,
             "window_from_s": run.window_s[0],
             "window_to_s": run.window_s[1],
             "flows": len(run.flows),
-            "moves": sum(map(_moves, run.flows)),
+            "moves": sum(map(_count_moves, run.flows)),
             "dropped_packets": sum(run.queue_drops.values()),
             "started": run.started.isoformat() if run.started else None,
             "reasons": "; ".join(run.reasons),
@@ -113,13 +113,13 @@ def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
         }
 
 
-def flow_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
+def make_flow_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
     """A row per flow of every run. ``moves``: how often it went to another core; cores are counted from 0."""
     for file, run in zip(sweep.files, sweep.runs, strict=True):
         run_columns = _run_columns(sweep, file, run)
         for number, flow in enumerate(run.flows):
             first, last = (flow.paths[0].core, flow.paths[-1].core) if flow.paths else (None, None)
-            paths = {"first_core": first, "last_core": last, "moves": _moves(flow)}
+            paths = {"first_core": first, "last_core": last, "moves": _count_moves(flow)}
             measured = {name: getattr(flow, name) for name in FLOW_COLUMNS if hasattr(flow, name)}
             yield {**run_columns, "flow": number, "start_s": flow.start, **measured, **paths}
 
@@ -129,11 +129,11 @@ def _run_columns(sweep: Sweep, file: Path, run: Run) -> dict[str, Any]:
     return dict(zip(RUN_COLUMNS, (folder, run.pattern, run.scheme, run.trial, run.seed, run.verdict), strict=True))
 
 
-def _moves(flow: FlowRecord) -> int:
+def _count_moves(flow: FlowRecord) -> int:
     return sum(before.core != after.core for before, after in pairwise(flow.paths))
 
 
-def _csv(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...] | None = None) -> str:
+def _format_csv(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...] | None = None) -> str:
     """The rows as CSV, of these ``columns`` alone if they are named. Missing values are empty cells; several values in
     a cell have blanks between them."""
     from pandas import DataFrame

@@ -1,7 +1,7 @@
 """The paper's Figure 9 from our runs, as two pictures: by family of patterns, and pattern by pattern.
 
-A bar is the median of the valid trials, with a whisker (`plots.summary.whiskers`). A published bar stands beside ours
-as an outline.
+A bar is the median of the valid trials, with a whisker (`plots.summary.compute_whiskers`). A published bar stands
+beside ours as an outline.
 
 By family, which is drawn where all patterns are published ones and some families have several: shares of the control.
 A bar is the mean over patterns of medians over trials, and its whisker is of the trials' means over those patterns that
@@ -27,11 +27,29 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.pictures import empty, save
-from plots.published import MAYBE_PUBLISHED_ECMP, everything, families, family, published_bars
+from plots.pictures import create_figure, save
+from plots.published import MAYBE_PUBLISHED_ECMP, find_published_bars, list_families, make_overall_family, name_family
 from plots.stored_sweep import Sweep
-from plots.style import DASHES, EXPECTED_ORDER, INK, INVALID, MUTED, colour, house_style, label, rounded, short
-from plots.summary import Summary, frame_of, in_all_trials, summarise, whisker_meaning, whiskers
+from plots.style import (
+    DASHES,
+    EXPECTED_ORDER,
+    INK,
+    INVALID,
+    MUTED,
+    colour,
+    format_number,
+    house_style,
+    label,
+    shorten_pattern,
+)
+from plots.summary import (
+    Summary,
+    compute_whiskers,
+    describe_whiskers,
+    make_frame,
+    select_patterns_of_all_trials,
+    summarise,
+)
 from record.published import CAPACITY_MBPS
 from record.run import Run
 from topos.wire import payload_share
@@ -78,24 +96,26 @@ def draw(sweep: Sweep, path: Path) -> list[Path]:
     Raises ValueError when there is no run."""
     with house_style():
         paths = (path, path.with_name(f"{path.name}-patterns"))
-        drawn = zip(figures(sweep), paths, strict=False)
+        drawn = zip(draw_figures(sweep), paths, strict=False)
         return [file for figure, place in drawn for file in save(figure, place, ("png", "svg"))]
 
 
-def figures(sweep: Sweep) -> list[PrintableFigure]:
+def draw_figures(sweep: Sweep) -> list[PrintableFigure]:
     """The pictures, in the house's style: by family where that is drawn, and pattern by pattern."""
-    return [by_family(sweep), by_pattern(sweep)] if has_families(summarise(sweep)) else [by_pattern(sweep)]
+    return (
+        [draw_by_family(sweep), draw_by_pattern(sweep)] if has_families(summarise(sweep)) else [draw_by_pattern(sweep)]
+    )
 
 
-def conditions(runs: Sequence[Run]) -> str:
+def describe_conditions(runs: Sequence[Run]) -> str:
     """What the runs of a picture were, and what its bars and whiskers are."""
     trials = len({run.trial for run in runs})
     bars = "one trial" if trials == 1 else f"bar: median of {trials} trials"
-    bars += f", whisker: {meaning}" if (meaning := whisker_meaning(trials)) else ""
-    return f"{network_and_time(runs)}; {bars}"
+    bars += f", whisker: {meaning}" if (meaning := describe_whiskers(trials)) else ""
+    return f"{describe_network_and_time(runs)}; {bars}"
 
 
-def network_and_time(runs: Sequence[Run]) -> str:
+def describe_network_and_time(runs: Sequence[Run]) -> str:
     """The network of these runs, their links' rate, and how long each lasts."""
     spec = runs[0].spec
     time = " of virtual time" if spec.time == "virtual" else ""
@@ -104,7 +124,7 @@ def network_and_time(runs: Sequence[Run]) -> str:
     return f"{network}, links of {spec.link_mbps:g} Mb/s, {spec.seconds:g} s{time} per run"
 
 
-def _bars(ax: Axes, series: Series, places: Mapping[str, float], width: float) -> None:
+def _draw_bars(ax: Axes, series: Series, places: Mapping[str, float], width: float) -> None:
     """The bars of those patterns or families that have a place: ours filled, with whiskers; published ones outlined."""
     shown = [(x, series.bars[name]) for name, x in places.items() if name in series.bars]
     style: dict[str, Any] = {"color": colour(series.scheme), "linewidth": 0}
@@ -125,27 +145,31 @@ def has_families(summary: Summary) -> bool:
     """Whether all patterns are published ones, some families have several, and there are shares of the control."""
     published = all(pattern.startswith("published:") for pattern in summary.patterns)
     shares = summary.frame[summary.frame.scheme != CONTROL].median_ratio
-    return published and len(set(map(family, summary.patterns))) < len(summary.patterns) and bool(shares.notna().any())
+    return (
+        published
+        and len(set(map(name_family, summary.patterns))) < len(summary.patterns)
+        and bool(shares.notna().any())
+    )
 
 
-def by_family(sweep: Sweep) -> PrintableFigure:
+def draw_by_family(sweep: Sweep) -> PrintableFigure:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     summary = summarise(sweep)
-    groups = [group for group in families(summary) if group.means] + [everything(summary)]
+    groups = [group for group in list_families(summary) if group.means] + [make_overall_family(summary)]
     # The published picture has one static scheme, ECMP. Which of ours it is like is open (docs/ecmp.md), so the two
     # candidates are shown, and the other static schemes are in the picture by pattern alone.
     left_out = {scheme for scheme in EXPECTED_ORDER if not scheme.startswith("hedera-")}.difference(_HELD_AGAINST)
     static = [scheme for scheme in _HELD_AGAINST if scheme in summary.schemes]
     schemes = [*static, *(scheme for scheme in summary.schemes if scheme not in left_out.union(static))]
-    figure = empty(1.2 * len(groups) + 0.8, 3.8)
+    figure = create_figure(1.2 * len(groups) + 0.8, 3.8)
     ax = figure.subplots()
     top = max(
         mean[source] or 0.0 for group in groups for mean in group.means.values() for source in ("ours", "published")
     )
     ax.set(xlim=(-0.5, len(groups) - 0.5), ylim=(0, 1.06 * max(top, 1.0)), ylabel="share of the control")
-    names = [short(group.name).replace("(", "\n(") for group in groups[:-1]]
+    names = [shorten_pattern(group.name).replace("(", "\n(") for group in groups[:-1]]
     ax.set_xticks(range(len(groups)), [*names, "mean of all"])
     ax.tick_params(axis="x", length=0)
     ax.grid(axis="y")
@@ -153,7 +177,7 @@ def by_family(sweep: Sweep) -> PrintableFigure:
     ax.axvspan(len(groups) - 1.5, len(groups) - 0.5, color="#f2f2f2", linewidth=0, zorder=0)
     # Each scheme has two slots, ours and the published one, so that the same colour stands side by side. Where nothing
     # is published the second slot stays empty, and groups stay aligned.
-    width, ends = 0.84 / (2 * len(schemes)), _whiskers(sweep)
+    width, ends = 0.84 / (2 * len(schemes)), _compute_whiskers(sweep)
     for number, scheme in enumerate(schemes):
         means = {group.name: group.means[scheme] for group in groups if scheme in group.means}
         ours = {name: Spread(mean["ours"], *ends.get((name, scheme), (0.0, 0.0))) for name, mean in means.items()}
@@ -162,12 +186,12 @@ def by_family(sweep: Sweep) -> PrintableFigure:
         for series in (Series(scheme, False, ours), Series(scheme, True, theirs if beside else {})):
             aside = width * (2 * number + 0.5 + series.published) - 0.42
             places = {group.name: place + aside for place, group in enumerate(groups)}
-            _bars(ax, series, places, width * 0.88)
+            _draw_bars(ax, series, places, width * 0.88)
             if mean := series.bars.get("all"):
                 ax.text(places["all"], 0.02, f"{mean.height:.0%}", ha="center", rotation=90, fontsize=8, zorder=5)
-    ax.set_title(f"{conditions(sweep.runs)}; means over patterns", fontsize=8.5, color=MUTED)
+    ax.set_title(f"{describe_conditions(sweep.runs)}; means over patterns", fontsize=8.5, color=MUTED)
     figure.suptitle("Bisection bandwidth", x=0.01, ha="left", fontsize=11.5, fontweight="bold")
-    entries: list[tuple[Any, str]] = [(Patch(facecolor=colour(scheme)), short(scheme)) for scheme in schemes]
+    entries: list[tuple[Any, str]] = [(Patch(facecolor=colour(scheme)), shorten_pattern(scheme)) for scheme in schemes]
     ecmp = f", its ECMP after {static[0]}" if static else ""
     entries.append((Patch(facecolor="white", edgecolor=INK), f"published (NSDI '10){ecmp}"))
     entries.append((Line2D([], [], color=INK, lw=0.9, ls=DASHES), "control"))
@@ -175,18 +199,18 @@ def by_family(sweep: Sweep) -> PrintableFigure:
     return figure
 
 
-def _whiskers(sweep: Sweep) -> dict[tuple[str, str], tuple[float, float]]:
+def _compute_whiskers(sweep: Sweep) -> dict[tuple[str, str], tuple[float, float]]:
     """The ends of whiskers by family (and of all) and scheme, where there are enough trials."""
     from pandas import concat
 
-    tries = frame_of(sweep)
+    tries = make_frame(sweep)
     rows = tries[tries.counts]
-    rows = concat([rows.assign(family=rows.pattern.map(family)), rows.assign(family="all")])
+    rows = concat([rows.assign(family=rows.pattern.map(name_family)), rows.assign(family="all")])
     groups = rows.set_index(["pattern", "trial"]).groupby(["family", "scheme"]).ratio
     # The whisker is of the mean over patterns, so the mean is taken within each trial before trials are compared:
     # patterns of one trial share its seed.
-    shares = groups.apply(lambda ratio: in_all_trials(ratio).mean())
-    ends = whiskers(shares.groupby(["family", "scheme"])).dropna()
+    shares = groups.apply(lambda ratio: select_patterns_of_all_trials(ratio).mean())
+    ends = compute_whiskers(shares.groupby(["family", "scheme"])).dropna()
     return {group: (low, high) for group, low, high in ends.itertuples(name=None)}
 
 
@@ -202,27 +226,27 @@ class Chart(NamedTuple):
     series: Sequence[Series]
 
 
-def by_pattern(sweep: Sweep) -> PrintableFigure:
+def draw_by_pattern(sweep: Sweep) -> PrintableFigure:
     from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     summary = summarise(sweep)
-    charts = [_chart(summary, "payload_mbps", summary.payload_capacity_mbps)]
+    charts = [_make_chart(summary, "payload_mbps", summary.payload_capacity_mbps)]
     if summary.frame.median_ratio.notna().any():
-        charts.insert(0, _chart(summary, "ratio", 1.0))
+        charts.insert(0, _make_chart(summary, "ratio", 1.0))
     rows = math.ceil(len(summary.patterns) / GROUPS_PER_ROW)
     per_row = math.ceil(len(summary.patterns) / rows)
     size = (max(_SIDE + _GROUP * per_row, 6.4), _HEAD + _ROW * rows * len(charts) * (1.2 if rows == 1 else 1))
-    figure = empty(*size, ConstrainedLayoutEngine(h_pad=0.06, hspace=0.03))
+    figure = create_figure(*size, ConstrainedLayoutEngine(h_pad=0.06, hspace=0.03))
     fields = figure.subplots(rows * len(charts), 1, squeeze=False)[:, 0]
     for number, chart in enumerate(charts):
-        _half(list(fields[number * rows : (number + 1) * rows]), summary, chart, per_row)
-    fields[0].set_title(fill(conditions(sweep.runs), round(14 * size[0])), fontsize=9, color=MUTED)
+        _draw_half(list(fields[number * rows : (number + 1) * rows]), summary, chart, per_row)
+    fields[0].set_title(fill(describe_conditions(sweep.runs), round(14 * size[0])), fontsize=9, color=MUTED)
     figure.suptitle("Bisection bandwidth", x=0.01, ha="left", fontsize=11.5, fontweight="bold")
-    _legend(figure, summary, charts)
+    _draw_legend(figure, summary, charts)
     return figure
 
 
-def _chart(summary: Summary, measure: str, whole: float) -> Chart:
+def _make_chart(summary: Summary, measure: str, whole: float) -> Chart:
     """The control has no bars among shares of itself; the published ECMP stands after the first and the last of our
     static schemes."""
     schemes = [scheme for scheme in summary.schemes if not (measure == "ratio" and scheme == CONTROL)]
@@ -235,7 +259,7 @@ def _chart(summary: Summary, measure: str, whole: float) -> Chart:
             if bar and (median := getattr(bar, f"median_{measure}")) is not None:
                 low, high = (getattr(bar, f"{end}_{measure}") for end in ("low", "high"))
                 ours[pattern] = Spread(median, median if low is None else low, median if high is None else high)
-            numbers = published_bars(pattern, summary.k)
+            numbers = find_published_bars(pattern, summary.k)
             if scheme in numbers:
                 of = numbers[CONTROL] if measure == "ratio" else _PUBLISHED_PAYLOAD_MBPS
                 # In Mb/s the published bar is scaled to our links, by what full links carry in payload: the height of
@@ -248,7 +272,7 @@ def _chart(summary: Summary, measure: str, whole: float) -> Chart:
     return Chart(measure, whole, series)
 
 
-def _half(fields: Sequence[Axes], summary: Summary, chart: Chart, per_row: int) -> None:
+def _draw_half(fields: Sequence[Axes], summary: Summary, chart: Chart, per_row: int) -> None:
     # A published bar is never cut off. A whisker of few trials may be very long: it is cut at 1.2 of the line, or all
     # bars would be flat.
     highest = chart.whole
@@ -270,14 +294,14 @@ def _half(fields: Sequence[Axes], summary: Summary, chart: Chart, per_row: int) 
         for i, series in enumerate(chart.series):
             places = {pattern: group + width * (i + 0.5 - len(chart.series) / 2) for group, pattern in enumerate(shown)}
             if not series.published:
-                _without_number(ax, summary, chart.whole, series, places, width)
-            _bars(ax, series, places, width * (0.74 if series.published else 0.9))
+                _mark_missing(ax, summary, chart.whole, series, places, width)
+            _draw_bars(ax, series, places, width * (0.74 if series.published else 0.9))
     fields[len(fields) // 2].set_ylabel(
         "share of the control" if chart.measure == "ratio" else "payload received (Mb/s)"
     )
 
 
-def _without_number(
+def _mark_missing(
     ax: Axes, summary: Summary, whole: float, series: Series, places: Mapping[str, float], width: float
 ) -> None:
     """In the place of a scheme's bars: what is drawn where there is no valid trial, or nothing was run; and a cross
@@ -297,8 +321,8 @@ def _without_number(
     ax.plot([places[p] for p in some], heights, **_SMALL_CROSS, zorder=7)
 
 
-def _legend(figure: PrintableFigure, summary: Summary, charts: Sequence[Chart]) -> None:
-    handles, labels = zip(*_entries(summary, charts), strict=True)
+def _draw_legend(figure: PrintableFigure, summary: Summary, charts: Sequence[Chart]) -> None:
+    handles, labels = zip(*_list_legend_entries(summary, charts), strict=True)
     for rows in range(1, len(handles) + 1):  # as few as the figure's width allows, filled evenly
         columns = -(-len(handles) // rows)
         legend = figure.legend(handles, labels, loc="outside lower center", ncols=columns, **_LEGEND)
@@ -307,13 +331,13 @@ def _legend(figure: PrintableFigure, summary: Summary, charts: Sequence[Chart]) 
         legend.remove()
 
 
-def _entries(summary: Summary, charts: Sequence[Chart]) -> Iterator[tuple[Any, str]]:
+def _list_legend_entries(summary: Summary, charts: Sequence[Chart]) -> Iterator[tuple[Any, str]]:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     for scheme in summary.schemes:
         yield Patch(facecolor=colour(scheme)), "nonblocking (control)" if scheme == CONTROL else scheme
-    levels = f"payload capacity {rounded(charts[-1].whole)} Mb/s"
+    levels = f"payload capacity {format_number(charts[-1].whole)} Mb/s"
     yield Line2D([], [], color=INK, lw=0.9, ls=DASHES), ("control; " if len(charts) > 1 else "") + levels
     published = [series.scheme for series in charts[-1].series if series.published]
     if published:

@@ -17,7 +17,7 @@ _PLACE = re.compile(r"(?:^|(?<=[:=,(\s]))(?P<folder>(?:/|~|\.\./)[^:,\0]*/|/|~/|
 """A path in a name, up to its last slash; ``:`` and ``,`` stand between the parts of traffic's and schemes' names."""
 
 
-def local_path_remover(runs: Iterable[Run]) -> Callable[[str], str]:
+def make_local_path_remover(runs: Iterable[Run]) -> Callable[[str], str]:
     """A function that takes these runs' folders out of a text: out of names, out of the names of runs' folders that
     were made of them (`harness.jobs.carry_out.slug`), and out of sentences. Two files of one name stay two."""
     folders: dict[str, dict[str, None]] = {}

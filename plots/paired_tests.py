@@ -27,10 +27,18 @@ from typing import Any
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.published import published_share
+from plots.published import find_published_share
 from plots.stored_sweep import Sweep
-from plots.style import EXPECTED_ORDER, scheme_order
-from plots.summary import FEWEST, SWEEPS_KEPT, as_csv, frame_of, half_width, in_all_trials, pattern_order
+from plots.style import EXPECTED_ORDER, order_schemes
+from plots.summary import (
+    FEWEST,
+    SWEEPS_KEPT,
+    as_csv,
+    compute_half_width,
+    make_frame,
+    order_patterns,
+    select_patterns_of_all_trials,
+)
 from traffic.flowfile import file_of_own
 
 LEVEL = 0.05
@@ -86,17 +94,17 @@ class Pair:
     common: int
 
 
-def in_a_sentence(sweep: Sweep) -> str:
+def describe_significance(sweep: Sweep) -> str:
     """Sentences on how many patterns each scheduler is significantly above BASE in, by valid runs and by all tries, and
     on how those of the user's own stand beside BASE and each of Hedera's that were run; empty if these were not run."""
     compared, of_tries = (
         {(pair.first, pair.second): pair for pair in compare_all(sweep, over)} for over in (VALID, ALL_TRIES)
     )
     static = [name for name in EXPECTED_ORDER if not name.startswith("hedera-")]
-    schemes = [scheme for scheme in scheme_order(run.scheme for run in sweep.runs) if scheme not in static]
+    schemes = [scheme for scheme in order_schemes(run.scheme for run in sweep.runs) if scheme not in static]
     schemes.sort(key=lambda scheme: not is_own(scheme))
     beside_base = [pair for scheme in schemes if (pair := compared.get((scheme, BASE))) and pair.patterns]
-    pairs = [compared.get((own, rival)) for own in filter(is_own, schemes) for rival in rivals(schemes)]
+    pairs = [compared.get((own, rival)) for own in filter(is_own, schemes) for rival in list_rivals(schemes)]
     beside_rivals = [pair for pair in pairs if pair and pair.patterns]
     rows = [row for pair in (*beside_base, *beside_rivals) for row in pair.patterns]
     if not rows:
@@ -109,27 +117,27 @@ def in_a_sentence(sweep: Sweep) -> str:
         )
     counts = []
     for pair in beside_base:
-        above, below, tested = _certain(pair.patterns)
-        all_above, all_below, all_tested = _certain(of_tries[pair.first, BASE].patterns)
+        above, below, tested = _count_certain(pair.patterns)
+        all_above, all_below, all_tested = _count_certain(of_tries[pair.first, BASE].patterns)
         counts.append(
             f"{pair.first} in {above} of {tested} patterns, below in {below} "
             f"(with invalid runs counted {all_above} and {all_below} of {all_tested})"
         )
-    sentences = [_overall(pair) for pair in beside_rivals]
+    sentences = [_describe_pair(pair) for pair in beside_rivals]
     if counts:
         test = f"valid trials paired by seed, Student's t, {LEVEL:.0%} with Holm's correction over patterns"
         sentences.insert(0, f"Above {BASE} for certain ({test}): {'; '.join(counts)}.")
     return " ".join(sentences)
 
 
-def _overall(pair: Pair) -> str:
+def _describe_pair(pair: Pair) -> str:
     """What the trials say of two schemes: in the mean over the patterns that both have in all trials, and pattern by
     pattern, as a mean may be that of one pattern alone."""
     row, names = pair.overall, f"{pair.first} minus {pair.second}"
     if row.mean is None or row.low is None:
         return f"{names} takes {FEWEST} valid trials of both with the same seeds; there are {row.pairs}."
     certain = "for certain" if row.low > 0 or (row.high or 0.0) < 0 else "which may be chance"
-    above, below, tested = _certain(pair.patterns)
+    above, below, tested = _count_certain(pair.patterns)
     return (
         f"{names}: {row.mean:+.1f} Mb/s on the wire in the mean of {pair.common} "
         f"{'pattern' if pair.common == 1 else 'patterns'}, 95 % interval {row.low:+.1f} to {row.high:+.1f}, {certain}; "
@@ -137,7 +145,7 @@ def _overall(pair: Pair) -> str:
     )
 
 
-def rivals(schemes: Iterable[str]) -> list[str]:
+def list_rivals(schemes: Iterable[str]) -> list[str]:
     """What a scheduler of the user's own is compared with: BASE, and all of Hedera's."""
     return [BASE, *(scheme for scheme in schemes if scheme.startswith("hedera-") and not is_own(scheme))]
 
@@ -147,30 +155,30 @@ def is_own(scheme: str) -> bool:
     return file_of_own(scheme) is not None
 
 
-def first_to_last(schemes: Iterable[str]) -> list[str]:
+def order_for_comparison(schemes: Iterable[str]) -> list[str]:
     """The order in which schemes are compared: the control, those of the user's own, others without a rank, and the
     ranked ones, the one expected to be best first."""
     place = {name: number for number, name in enumerate(EXPECTED_ORDER)}
     return sorted(set(schemes), key=lambda s: (s != CONTROL, place.get(s, -1), not is_own(s), s))
 
 
-def comparisons_of_interest(compared: Iterable[Pair]) -> list[Pair]:
+def select_comparisons(compared: Iterable[Pair]) -> list[Pair]:
     """Of all comparisons those that a reader asks for: the user's own schemes beside BASE and Hedera's, else all
     schemes beside BASE, else all; never the control, which does not compete."""
     pairs = [pair for pair in compared if pair.first != CONTROL and pair.patterns]
-    order = rivals(scheme_order(pair.second for pair in pairs))
+    order = list_rivals(order_schemes(pair.second for pair in pairs))
     # Who brings a scheduler asks how it stands beside ECMP and Hedera. All pairs of seven schemes would be 21 tables.
     with_rivals = [pair for rival in order for pair in pairs if is_own(pair.first) and pair.second == rival]
     return with_rivals or [pair for pair in pairs if pair.second == BASE] or pairs
 
 
-def _certain(rows: Sequence[MeanInterval]) -> tuple[int, int, int]:
+def _count_certain(rows: Sequence[MeanInterval]) -> tuple[int, int, int]:
     """In how many patterns the difference is supported, above and below zero, and how many were tested."""
     means = [row.mean or 0.0 for row in rows if row.verdict == SUPPORTED]
     return sum(mean > 0 for mean in means), sum(mean < 0 for mean in means), sum(row.p is not None for row in rows)
 
 
-def csv_text(sweep: Sweep) -> str:
+def format_csv(sweep: Sweep) -> str:
     """Every difference between two schemes, over valid runs and over all tries; the pattern ``all`` is over all
     patterns. Holm's correction is over all patterns of a pair of schemes; in rows ``all``, over all pairs."""
     from pandas import DataFrame
@@ -191,20 +199,20 @@ def csv_text(sweep: Sweep) -> str:
 
 @lru_cache(2 * SWEEPS_KEPT)
 def compare_all(sweep: Sweep, over: str = VALID) -> tuple[Pair, ...]:
-    """Every pair of schemes that were run, in the order of `first_to_last`: over VALID runs, or over ALL_TRIES that
-    have a number, with the median of each trial's tries."""
-    frame = frame_of(sweep)
+    """Every pair of schemes that were run, in the order of `order_for_comparison`: over VALID runs, or over ALL_TRIES
+    that have a number, with the median of each trial's tries."""
+    frame = make_frame(sweep)
     if over == VALID:
         frame = frame[frame.counts & frame.valid]
     # Of all tries a trial may have several. Their median makes one value of them: tries of one seed have the same flows
     # on the same paths, and so are no repetitions.
     rates = frame.pivot_table("mbps", ["pattern", "trial"], "scheme", aggfunc="median")
-    return compare_schemes(rates, pairs_of(run.scheme for run in sweep.runs))
+    return compare_schemes(rates, list_pairs(run.scheme for run in sweep.runs))
 
 
-def pairs_of(schemes: Iterable[str]) -> list[tuple[str, str]]:
-    """Every two of the schemes, in the order of `first_to_last`."""
-    return list(combinations(first_to_last(schemes), 2))
+def list_pairs(schemes: Iterable[str]) -> list[tuple[str, str]]:
+    """Every two of the schemes, in the order of `order_for_comparison`."""
+    return list(combinations(order_for_comparison(schemes), 2))
 
 
 def compare_schemes(values: Any, pairs: Iterable[tuple[str, str]]) -> tuple[Pair, ...]:
@@ -213,11 +221,11 @@ def compare_schemes(values: Any, pairs: Iterable[tuple[str, str]]) -> tuple[Pair
     compared = [_compare(values, first, second) for first, second in pairs]
     # Within a pair of schemes the tests are its patterns; the comparisons over all patterns are another family of
     # tests, one for each pair.
-    overall = holm([pair.overall for pair in compared])
+    overall = adjust_by_holm([pair.overall for pair in compared])
     return tuple(replace(pair, overall=row) for pair, row in zip(compared, overall, strict=True))
 
 
-def difference_rows(pairs: Iterable[Pair], *, patterns: bool = True, **labels: Any) -> list[dict[str, Any]]:
+def make_difference_rows(pairs: Iterable[Pair], *, patterns: bool = True, **labels: Any) -> list[dict[str, Any]]:
     """Of each pair of schemes a row for each pattern, if these are wanted, and one over ``all`` patterns that every
     trial has: the mean difference, its 95 % interval (None: fewer than FEWEST trials) and p as Holm's correction leaves
     it. ``labels``: columns before these."""
@@ -233,25 +241,25 @@ def difference_rows(pairs: Iterable[Pair], *, patterns: bool = True, **labels: A
 
 def _compare(rates: Any, first: str, second: str) -> Pair:
     if not {first, second} <= set(rates.columns):
-        return Pair(first, second, (), mean_interval(None, []), 0)
+        return Pair(first, second, (), estimate_mean(None, []), 0)
     differences = (rates[first] - rates[second]).dropna()
     by_trial = differences.unstack("trial")
-    rows = [mean_interval(p, by_trial.loc[p].dropna().tolist()) for p in pattern_order(by_trial.index)]
-    overall, common = over_patterns(differences)
-    return Pair(first, second, tuple(holm(rows)), overall, common)
+    rows = [estimate_mean(p, by_trial.loc[p].dropna().tolist()) for p in order_patterns(by_trial.index)]
+    overall, common = average_over_patterns(differences)
+    return Pair(first, second, tuple(adjust_by_holm(rows)), overall, common)
 
 
-def over_patterns(values: Any) -> tuple[MeanInterval, int]:
+def average_over_patterns(values: Any) -> tuple[MeanInterval, int]:
     """The mean, within each trial and then over trials, of a series by pattern and trial, over the patterns that all
     trials have; and the number of these."""
     # A pattern that lacks a trial would shift that trial's mean by its own level, which says nothing of the scheme.
-    common = in_all_trials(values)
-    return mean_interval(None, common.mean().dropna().tolist()), len(common)
+    common = select_patterns_of_all_trials(values)
+    return estimate_mean(None, common.mean().dropna().tolist()), len(common)
 
 
-def mean_interval(pattern: str | None, differences: Sequence[float]) -> MeanInterval:
-    """The mean of values or of paired differences, with Student's interval; the adjusted p equals p until `holm` raises
-    it."""
+def estimate_mean(pattern: str | None, differences: Sequence[float]) -> MeanInterval:
+    """The mean of values or of paired differences, with Student's interval; the adjusted p equals p until
+    `adjust_by_holm` raises it."""
     n = len(differences)
     mean = float(np.mean(differences)) if n else None
     if n < FEWEST or mean is None:
@@ -263,11 +271,11 @@ def mean_interval(pattern: str | None, differences: Sequence[float]) -> MeanInte
 
     error = np.std(differences, ddof=1) / np.sqrt(n)
     p = float(2 * stdtr(n - 1, -abs(mean) / error))
-    half = float(half_width(n, error))
+    half = float(compute_half_width(n, error))
     return MeanInterval(pattern, n, mean, mean - half, mean + half, p, p)
 
 
-def holm(rows: Sequence[MeanInterval]) -> list[MeanInterval]:
+def adjust_by_holm(rows: Sequence[MeanInterval]) -> list[MeanInterval]:
     """The rows with p adjusted for their number (Holm 1979); rows without a p stay as they are."""
     tested = sorted((row.p, i) for i, row in enumerate(rows) if row.p is not None)
     adjusted = list(rows)
@@ -283,7 +291,7 @@ def holm(rows: Sequence[MeanInterval]) -> list[MeanInterval]:
 # --- means over seeds ------------------------------------------------------------------------------------------
 
 
-def seeds_csv(sweep: Sweep) -> str:
+def format_seeds_csv(sweep: Sweep) -> str:
     """``seeds.csv`` of a published sweep, which the documents quote: what all trials say together of each scheme, and
     of how far it is beyond others. Values are averaged as differences are, with Student's interval (None: fewer than
     FEWEST trials), which is not corrected for their number. Completion times are of each pattern by itself.
@@ -295,34 +303,36 @@ def seeds_csv(sweep: Sweep) -> str:
     size class, in ms."""
     from pandas import DataFrame
 
-    values = DataFrame(_values(sweep), columns=["measure", "pattern", "trial", "scheme", "value"])
+    values = DataFrame(_list_measures(sweep), columns=["measure", "pattern", "trial", "scheme", "value"])
     groups = values.assign(group=values.pattern.where(values.measure.str.endswith("_ms"), "all"))
     rows = []
     for group, values_of_group in groups.groupby(["measure", "group"], sort=False):
         table = values_of_group.pivot(index=["pattern", "trial"], columns="scheme", values="value")
-        schemes = first_to_last(table.columns)
+        schemes = order_for_comparison(table.columns)
         for place, scheme in enumerate(schemes):
             for base in (None, *(base for base in BASES if base in schemes[place + 1 :])):
-                mean, patterns = over_patterns(table[scheme] if base is None else table[scheme] - table[base])
+                mean, patterns = average_over_patterns(table[scheme] if base is None else table[scheme] - table[base])
                 rows.append((*group, scheme, base, patterns, mean.pairs, mean.mean, mean.low, mean.high))
     return as_csv(DataFrame(rows, columns=SEEDS_COLUMNS), "%.5g")
 
 
-def _values(sweep: Sweep) -> Iterator[tuple[str, str, int, str, float]]:
+def _list_measures(sweep: Sweep) -> Iterator[tuple[str, str, int, str, float]]:
     """Every measure of every valid run, with its pattern, trial and scheme."""
     valid = [run for run in sweep.runs if run.valid]
     controls = {(run.pattern, run.trial): run for run in valid if run.scheme == CONTROL}
     for run in valid:
-        measured: dict[str, float | None] = {"of_links": _percent(run.payload_mbps, run.capacity_mbps)}
+        measured: dict[str, float | None] = {"of_links": _compute_percent(run.payload_mbps, run.capacity_mbps)}
         control = controls.get((run.pattern, run.trial))
         if control is not None and run.scheme != CONTROL:
-            measured["wire"] = _percent(run.bisection_mbps, control.bisection_mbps)
-            measured["payload"] = _percent(run.payload_mbps, control.payload_mbps)
-            published = published_share(run.pattern, run.scheme, run.spec.k)
+            measured["wire"] = _compute_percent(run.bisection_mbps, control.bisection_mbps)
+            measured["payload"] = _compute_percent(run.payload_mbps, control.payload_mbps)
+            published = find_published_share(run.pattern, run.scheme, run.spec.k)
             if published is not None and measured["wire"] is not None:
                 measured["from_published"] = abs(measured["wire"] - 100 * published)
             for name in TURNS if run.turns and control.turns else ():
-                measured[f"{name}_to_control"] = _percent(getattr(run.turns, name), getattr(control.turns, name))
+                measured[f"{name}_to_control"] = _compute_percent(
+                    getattr(run.turns, name), getattr(control.turns, name)
+                )
         measured |= {name: run.costs.get(name) for name in COSTS}
         for classed in run.completion:
             for name in COMPLETION if classed.mean_s is not None and classed.size_class != "all" else ():
@@ -332,5 +342,5 @@ def _values(sweep: Sweep) -> Iterator[tuple[str, str, int, str, float]]:
                 yield measure, run.pattern, run.trial, run.scheme, value
 
 
-def _percent(mbps: float | None, of: float | None) -> float | None:
+def _compute_percent(mbps: float | None, of: float | None) -> float | None:
     return 100 * mbps / of if mbps is not None and of else None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from plots.printable_figure import PrintableFigure
 
 
-def empty(width: float, height: float, layout: Any = "constrained") -> PrintableFigure:
+def create_figure(width: float, height: float, layout: Any = "constrained") -> PrintableFigure:
     """An empty figure, in inches."""
     from plots.printable_figure import PrintableFigure
 
@@ -28,8 +28,8 @@ def save(figure: PrintableFigure, path: Path, formats: Iterable[str] = ("png",))
     wanted = pictures()
     formats = wanted.formats or tuple(formats)
     if wanted.width_in is not None or "pdf" in formats:
-        figure.for_print(wanted.width_in)
-    files = files_written(path, formats)
+        figure.lay_out_for_print(wanted.width_in)
+    files = list_written_files(path, formats)
     for file, suffix in zip(files, formats, strict=True):
         write_whole(file, figure.content(suffix))
         # It is laid out by now. A second time would take as long, and might move something by a fraction of a point, so
@@ -38,7 +38,7 @@ def save(figure: PrintableFigure, path: Path, formats: Iterable[str] = ("png",))
     return files
 
 
-def files_written(path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
+def list_written_files(path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
     """The files that `save` writes."""
     stem = path.name.removesuffix(path.suffix) if path.suffix.lstrip(".") in FORMATS else path.name
     return [path.with_name(f"{stem}.{suffix}") for suffix in pictures().formats or formats]
@@ -50,7 +50,7 @@ def picture(path: Path, width: float, height: float, title: str = "", subtitle: 
     unless the command was asked for others); without a title it is saved as it is. The quiet line below the title
     stands on the first axes."""
     with house_style():
-        figure = empty(width, height)
+        figure = create_figure(width, height)
         yield figure
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=11.5, fontweight="bold", color=INK)

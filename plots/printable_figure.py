@@ -4,7 +4,7 @@ For print everything is laid out anew: text of 8 points, as many panels beside e
 them in as many columns as fit. The heading and the quiet line with the conditions go into the file's title, because a
 page has a caption. Colours get hatches (areas) and dashes and marks (lines), since grey does not keep them apart.
 
-Matplotlib takes a third of a second to import, and so does this module: `plots.pictures.empty` does it.
+Matplotlib takes a third of a second to import, and so does this module: `plots.pictures.create_figure` does it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _SETS = ("o", ".", "D", "s")
 
 class PrintableFigure(Figure):
     """A figure that is saved in the house's style, whoever saves it: text in a PDF or PostScript file is TrueType
-    (type 42), and the same numbers give the same file. ``caption``: what stood in the heading, after `for_print`."""
+    (type 42), and the same numbers give the same file. ``caption``: what stood in the heading, after `lay_out_for_print`."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -87,7 +87,7 @@ class PrintableFigure(Figure):
 
     # --- for print ------------------------------------------------------------------------------------------
 
-    def for_print(self, width_in: float | None) -> None:
+    def lay_out_for_print(self, width_in: float | None) -> None:
         """Lay the picture out anew, for a page, at this width; None: only have its colours kept apart in grey."""
         _keep_apart_in_grey(self)
         if width_in is None:
@@ -97,32 +97,34 @@ class PrintableFigure(Figure):
 
     def _lay_out(self, width_in: float) -> None:
         self._dots_per_inch = 300
-        self.caption = self._without_heading()
-        entries = self._without_legends()
+        self.caption = self._remove_heading()
+        entries = self._remove_legends()
         for text in self.findobj(Text):
             text.set_fontsize(POINTS)
         panels = [axes for axes in self.axes if axes.get_subplotspec() is not None]
         columns = _regrid(self, panels, width_in)
         for axes in panels:
             axes.tick_params(which="both", labelsize=POINTS)
-            axes.yaxis.label.set_text(_filled(axes.get_ylabel(), 24))
-            for text in _titles(axes):  # roughly: how wide the panel is, is not known before they have their places
-                text.set_text(_filled(text.get_text(), int((width_in / columns - 0.5) / _CHARACTER_IN)))
+            axes.yaxis.label.set_text(_wrap_lines(axes.get_ylabel(), 24))
+            for text in _reset_titles(
+                axes
+            ):  # roughly: how wide the panel is, is not known before they have their places
+                text.set_text(_wrap_lines(text.get_text(), int((width_in / columns - 0.5) / _CHARACTER_IN)))
         self.set_layout_engine("constrained", h_pad=0.03, w_pad=0.02)
         rows = -(-len(panels) // columns)
         high = min(max(_FLATNESS * width_in / columns, _LOWEST_IN), _HIGHEST_IN, max(_PAGE_IN / rows, 0.7))
         self.set_size_inches(width_in, rows * (high + 0.8) + 2.0)  # enough for what is beside the panels; see below
-        self._new_legend(entries, width_in)
+        self._add_legend(entries, width_in)
         for axes in panels:
-            _have_tick_labels_apart(self, axes)
+            _spread_tick_labels(self, axes)
             _fold_titles(axes)
-            _without_colliding(axes)
+            _remove_colliding(axes)
         for _ in range(2):  # what is beside the panels gets its room in addition
             self.draw_without_rendering()
             lowest = min(axes.get_position().height for axes in panels) * self.get_figheight()
             self.set_figheight(min(self.get_figheight() + rows * (high - lowest), 30.0))
 
-    def _without_heading(self) -> str:
+    def _remove_heading(self) -> str:
         """Take the heading and the quiet lines away, and give them back as a sentence or two."""
         parts = []
         if heading := self.get_suptitle():
@@ -147,7 +149,7 @@ class PrintableFigure(Figure):
             place("")
         return " ".join(" ".join(part.split()).rstrip(".") + "." for part in parts)
 
-    def _without_legends(self) -> list[tuple[Any, str]]:
+    def _remove_legends(self) -> list[tuple[Any, str]]:
         """Take all legends away, and give their entries, each label once. A legend's title belongs to the caption."""
         handle_of: dict[str, Any] = {}
         for _, handles, labels, title in self._entries:
@@ -165,7 +167,7 @@ class PrintableFigure(Figure):
                 inside.remove()
         return [(handle, label) for label, handle in handle_of.items()]
 
-    def _new_legend(self, entries: Sequence[tuple[Any, str]], width_in: float) -> None:
+    def _add_legend(self, entries: Sequence[tuple[Any, str]], width_in: float) -> None:
         """Below the panels, in as many columns as have room."""
         if not entries:
             return
@@ -240,7 +242,7 @@ def _regrid(figure: Figure, panels: Sequence[Axes], width_in: float) -> int:
     return columns
 
 
-def _titles(axes: Axes) -> Iterator[Text]:
+def _reset_titles(axes: Axes) -> Iterator[Text]:
     for name in ("title", "_left_title", "_right_title"):
         title: Text = getattr(axes, name)
         title.set_fontweight("normal")
@@ -251,18 +253,18 @@ def _titles(axes: Axes) -> Iterator[Text]:
 def _fold_titles(axes: Axes) -> None:
     """Put the panel's titles and the label below it on as many lines as they need at the width that it has."""
     room = axes.get_window_extent().width
-    for text in _titles(axes):
+    for text in _reset_titles(axes):
         lines, characters = text.get_text(), 60
         while lines and text.get_window_extent().width > room and characters > 8:
             characters -= 2
-            text.set_text(_filled(lines, characters))
+            text.set_text(_wrap_lines(lines, characters))
 
 
-def _filled(text: str, characters: int) -> str:
+def _wrap_lines(text: str, characters: int) -> str:
     return "\n".join(fill(line, max(characters, 8)) for line in text.splitlines())
 
 
-def _have_tick_labels_apart(figure: Figure, axes: Axes) -> None:
+def _spread_tick_labels(figure: Figure, axes: Axes) -> None:
     """Where the labels of an x axis overlap, words are turned, and of numbers every second goes."""
     figure.draw_without_rendering()
     labels = [label for label in axes.get_xticklabels() if label.get_text() and label.get_visible()]
@@ -286,7 +288,7 @@ def _overlap(labels: Iterable[Text]) -> bool:
     return any(a.x1 + 2 > b.x0 for a, b in pairwise(boxes))
 
 
-def _without_colliding(axes: Axes) -> None:
+def _remove_colliding(axes: Axes) -> None:
     """Take away the words among the data that lie upon each other."""
     boxes = [(text, text.get_window_extent()) for text in axes.texts if text.get_text()]
     for text, box in boxes:
@@ -319,11 +321,11 @@ def _keep_apart_in_grey(figure: PrintableFigure) -> None:
         return place.setdefault(name, len(place))
 
     legends = [entry for _, handles, _, _ in figure._entries for entry in handles]
-    for artist in [*_members(figure.axes), *legends]:
+    for artist in [*_list_members(figure.axes), *legends]:
         _mark(artist, place_of)
 
 
-def _members(panels: Iterable[Axes]) -> Iterator[Any]:
+def _list_members(panels: Iterable[Axes]) -> Iterator[Any]:
     for axes in panels:
         yield from (*axes.patches, *axes.lines, *axes.collections)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.style import short
+from plots.style import shorten_pattern
 from plots.summary import Summary
 from record.published import COLUMNS, FIGURE_9
 from record.run import Run
@@ -26,20 +26,20 @@ section 6.2 says that the testbed hashed destinations."""
 FEWEST_FOR_CORRELATION = 3
 
 
-def our_share(summary: Summary, pattern: str, scheme: str) -> float | None:
+def find_our_share(summary: Summary, pattern: str, scheme: str) -> float | None:
     """The median over trials of our share of the control; None where no trial has one."""
     bar = summary.bars.get((pattern, scheme))
     return bar.median_ratio if bar else None
 
 
-def published_share(pattern: str, scheme: str, k: int = _PUBLISHED_K) -> float | None:
+def find_published_share(pattern: str, scheme: str, k: int = _PUBLISHED_K) -> float | None:
     """The published share of the control that a scheme is compared with, whatever its hash; None where the paper has
     none."""
-    numbers, scheme = published_bars(pattern, k), scheme.partition("@")[0]
+    numbers, scheme = find_published_bars(pattern, k), scheme.partition("@")[0]
     return numbers[scheme] / numbers[CONTROL] if scheme in numbers else None
 
 
-def published_bars(pattern: str, k: int) -> Mapping[str, float]:
+def find_published_bars(pattern: str, k: int) -> Mapping[str, float]:
     """The published bars of a pattern, by scheme; empty if there are none. ``stride:4`` has the flows of
     ``published:stride4`` in a network of the testbed's size."""
     kind, _, name = pattern.partition(":")
@@ -69,7 +69,7 @@ def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) 
     from pandas import DataFrame
 
     patterns = summary.patterns if patterns is None else patterns
-    shares = [(p, our_share(summary, p, scheme), published_share(p, scheme, summary.k)) for p in patterns]
+    shares = [(p, find_our_share(summary, p, scheme), find_published_share(p, scheme, summary.k)) for p in patterns]
     rows = DataFrame(shares, columns=["pattern", "ours", "published"]).astype({"ours": float, "published": float})
     rows = rows.dropna().assign(difference=lambda both: both.ours - both.published)
     # Two points always lie on a line, and constant values have no correlation at all.
@@ -94,10 +94,10 @@ class Family:
     all_tries: dict[str, float]
 
 
-def family(pattern: str) -> str:
+def name_family(pattern: str) -> str:
     """The kind of a pattern: for a published one its name without the number, else the specification without a number
     that only gives its size (``stride:4`` is of kind ``drawn stride``)."""
-    name = short(pattern)
+    name = shorten_pattern(pattern)
     if pattern.startswith("published:"):
         if staggered := re.fullmatch(r"stag[0-9]+(\(.*\))", name):
             return "staggered" + staggered[1]
@@ -111,18 +111,18 @@ def family(pattern: str) -> str:
     return pattern if head == "file" else f"drawn {name}"
 
 
-def families(summary: Summary) -> list[Family]:
+def list_families(summary: Summary) -> list[Family]:
     kinds: dict[str, list[str]] = {}
     for pattern in summary.patterns:
-        kinds.setdefault(family(pattern), []).append(pattern)
-    return [_family(summary, kind, patterns) for kind, patterns in kinds.items()]
+        kinds.setdefault(name_family(pattern), []).append(pattern)
+    return [_make_family(summary, kind, patterns) for kind, patterns in kinds.items()]
 
 
-def everything(summary: Summary) -> Family:
-    return _family(summary, "all", summary.patterns)
+def make_overall_family(summary: Summary) -> Family:
+    return _make_family(summary, "all", summary.patterns)
 
 
-def _family(summary: Summary, name: str, patterns: Sequence[str]) -> Family:
+def _make_family(summary: Summary, name: str, patterns: Sequence[str]) -> Family:
     means, all_tries = {}, {}
     for scheme, bars in summary.frame[summary.frame.pattern.isin(patterns)].groupby("scheme", sort=False):
         tried, ours = bars.all_median_ratio.dropna(), bars.median_ratio.dropna()
@@ -144,7 +144,7 @@ def _family(summary: Summary, name: str, patterns: Sequence[str]) -> Family:
     return Family(name, patterns, means, all_tries)
 
 
-def bijective(runs: Sequence[Run], patterns: Sequence[str]) -> list[str]:
+def find_bijective(runs: Sequence[Run], patterns: Sequence[str]) -> list[str]:
     """The patterns in all of whose runs no host sends, or receives, more than one flow."""
     single: dict[str, bool] = {}
     for run in runs:

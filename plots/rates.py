@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hedera.schemes import CONTROL
-from plots.pictures import empty, save
-from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, scheme_order, short
+from plots.pictures import create_figure, save
+from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, order_schemes, shorten_pattern
 from record.options import pictures
 from record.progress import progress_bar
 from record.run import ARCHIVE, CONNECTIONS, QUEUES, Run
@@ -40,7 +40,7 @@ FULLEST = 5
 """So many ports have their queues drawn: those that hold the most on average."""
 
 
-def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
+def draw_sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
     """The pictures of a sweep by (pattern, trial), in ``folder``; each is drawn again only if a run of it is newer, or
     where a format or a width was asked for."""
     members: dict[tuple[str, int], dict[Path, Run]] = {}
@@ -51,7 +51,7 @@ def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
     formats_asked = pictures().asked
     # A layout for so many panels is made once and filled again and again. A picture for print is laid out anew instead,
     # and would spoil it.
-    laid_out = None if formats_asked else cache(_panels)
+    laid_out = None if formats_asked else cache(_create_panels)
     for (pattern, trial), runs in sorted(members.items()):
         name = re.sub(r"[^A-Za-z0-9.,_-]+", "_", pattern).strip("_.")[:200] or "pattern"
         file = files[pattern, trial] = folder / f"{name}-trial-{trial}.svg"
@@ -68,40 +68,40 @@ def sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
     with progress_bar("pictures of rates", len(to_draw)) if many else nullcontext(lambda done: None) as bar:
         for file, shown in to_draw.items():
             with house_style():
-                (drawn[file],) = save(figure(shown, laid_out), file, ("svg",))[:1]
+                (drawn[file],) = save(draw_figure(shown, laid_out), file, ("svg",))[:1]
             bar(len(drawn))
     return {key: drawn.get(file, file) for key, file in files.items()}
 
 
-def figure(runs: Sequence[Run], laid_out: PanelMaker | None = None) -> PrintableFigure:
+def draw_figure(runs: Sequence[Run], laid_out: PanelMaker | None = None) -> PrintableFigure:
     """A panel for each run of a trial; all panels have the same axes. The control is drawn in grey in every panel; it
     has a panel of its own only when it is the only run, or invalid. ``laid_out`` may give a figure drawn before: making
     the panels takes longer than drawing them."""
     control = next((run for run in runs if run.scheme == CONTROL), None)
-    order = scheme_order(run.scheme for run in runs)
+    order = order_schemes(run.scheme for run in runs)
     shown = [run for run in runs if run is not control or not run.valid] or list(runs)
     shown.sort(key=lambda run: (order.index(run.scheme), run.trial))
     # One scale for all panels, so that heights can be compared across them.
     ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in runs)
     end = max(max((run.window_s[1], *run.rates.t)) for run in runs)
-    drawing, panels = (laid_out or _panels)(len(shown))
+    drawing, panels = (laid_out or _create_panels)(len(shown))
     for ax, run in zip(panels, shown, strict=True):
         ax.set_xlim(0, end)
         ax.set_ylim(0, ceiling)
-        _panel(ax, run, control)
-    _legend(drawing, shown, control)
+        _draw_panel(ax, run, control)
+    _draw_legend(drawing, shown, control)
     return drawing
 
 
-def simulated_rate_figure(
+def draw_simulated_rates(
     scheme: str, mbps: Sequence[float], capacity_mbps: float, window_s: tuple[float, float]
 ) -> PrintableFigure:
     """The rate of all hosts in each second of a simulation, and what the links of all hosts carry."""
-    drawing = empty(*_LONE_PANEL)
+    drawing = create_figure(*_LONE_PANEL)
     ax = drawing.subplots()
     ax.axvspan(*window_s, color=_WINDOW, linewidth=0, zorder=0)
     ax.axhline(capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, label="capacity")
-    ax.plot(range(1, len(mbps) + 1), mbps, color=colour(scheme), linewidth=2, label=short(scheme))
+    ax.plot(range(1, len(mbps) + 1), mbps, color=colour(scheme), linewidth=2, label=shorten_pattern(scheme))
     ax.set(xlim=(0, len(mbps)), ylim=(0, 1.08 * max(capacity_mbps, *mbps)), xlabel="seconds", ylabel="received (Mb/s)")
     ax.set_title("shaded: measured", color=MUTED)
     ax.grid(axis="y")
@@ -109,7 +109,7 @@ def simulated_rate_figure(
     return drawing
 
 
-def _panels(count: int) -> tuple[PrintableFigure, list[Axes]]:
+def _create_panels(count: int) -> tuple[PrintableFigure, list[Axes]]:
     """Panels in rows of three, placed by hand: a layout engine would take longer than the drawing."""
     from matplotlib.ticker import MaxNLocator
 
@@ -118,7 +118,7 @@ def _panels(count: int) -> tuple[PrintableFigure, list[Axes]]:
     wide, high = _PANEL if columns > 1 else _LONE_PANEL
     width = _LEFT + columns * wide + (columns - 1) * _GAP[0] + _RIGHT
     height = _TOP + rows * high + (rows - 1) * _GAP[1] + _BOTTOM
-    figure = empty(width, height, None)
+    figure = create_figure(width, height, None)
     edges = {"left": _LEFT / width, "right": 1 - _RIGHT / width, "top": 1 - _TOP / height, "bottom": _BOTTOM / height}
     grid = figure.add_gridspec(rows, columns, wspace=_GAP[0] / wide, hspace=_GAP[1] / high, **edges)
     panels = [figure.add_subplot(grid[divmod(i, columns)]) for i in range(count)]
@@ -134,28 +134,28 @@ def _panels(count: int) -> tuple[PrintableFigure, list[Axes]]:
     return figure, panels
 
 
-def _panel(ax: Axes, run: Run, control: Run | None) -> None:
-    # The panel may have been filled before (`sheets`).
+def _draw_panel(ax: Axes, run: Run, control: Run | None) -> None:
+    # The panel may have been filled before (`draw_sheets`).
     for before in (*ax.lines, *ax.patches, *ax.collections, *ax.texts):
         before.remove()
     ax.set_facecolor("white" if run.valid else "#fdf1f2")
     if run.valid:
         ax.axvspan(*run.window_s, color=_WINDOW, linewidth=0, zorder=0)
     if run.failures and run.phases:
-        _failures(ax, run)
+        _draw_failures(ax, run)
     else:
         ax.axhline(run.capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
     for moved, height, width, color in ((True, 0.1, 1.5, INK), (False, 0.045, 0.7, MUTED)):
         if times := [r.t for r in run.rounds if (r.changed > 0) is moved]:
             ax.vlines(times, 0, height, color, linewidth=width, zorder=4, transform=ax.get_xaxis_transform())
     if control is not None and control is not run:
-        _line(ax, control, 1.3)
-    _line(ax, run, 2)
-    ax.set_title(_heading(run, control), fontweight="bold")
+        _draw_line(ax, control, 1.3)
+    _draw_line(ax, run, 2)
+    ax.set_title(_write_heading(run, control), fontweight="bold")
     ax.set_title("" if run.valid else run.verdict.upper(), loc="right", color=INVALID, fontweight="bold")
 
 
-def _failures(ax: Axes, run: Run) -> None:
+def _draw_failures(ax: Axes, run: Run) -> None:
     """What failed and when, the highest possible rate then, and how soon flows were moved."""
     end = ax.get_xlim()[1]
     edges = [0.0, *(phase.from_s for phase in run.phases[1:]), end]
@@ -174,21 +174,21 @@ def _failures(ax: Axes, run: Run) -> None:
             ax.text(failure.t + 0.01 * end, 0.12 * ax.get_ylim()[1], text, **style)
 
 
-def _line(ax: Axes, run: Run, width: float) -> None:
+def _draw_line(ax: Axes, run: Run, width: float) -> None:
     style = "-" if run.valid else (0, (2, 1.2))
     ax.plot(run.rates.t, run.rates.total_mbps, color=colour(run.scheme), linewidth=width, linestyle=style)
 
 
-def _heading(run: Run, control: Run | None) -> str:
+def _write_heading(run: Run, control: Run | None) -> str:
     if not run.valid or run.bisection_mbps is None:
-        return short(run.scheme)
-    text = f"{short(run.scheme)}   {run.bisection_mbps:.1f} Mb/s"
+        return shorten_pattern(run.scheme)
+    text = f"{shorten_pattern(run.scheme)}   {run.bisection_mbps:.1f} Mb/s"
     if control is None or control is run or not control.valid or not control.bisection_mbps:
         return text
     return f"{text}, {run.bisection_mbps / control.bisection_mbps:.0%} of control"
 
 
-def _legend(figure: PrintableFigure, runs: Sequence[Run], control: Run | None) -> None:
+def _draw_legend(figure: PrintableFigure, runs: Sequence[Run], control: Run | None) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -226,7 +226,7 @@ def _legend(figure: PrintableFigure, runs: Sequence[Run], control: Run | None) -
 # --- traces ----------------------------------------------------------------------------------------------------
 
 
-def traced(sweep: Sweep) -> Iterator[tuple[Path, Run]]:
+def find_traced(sweep: Sweep) -> Iterator[tuple[Path, Run]]:
     """The runs of a sweep that have traces, with their folders."""
     for path, run in zip(sweep.files, sweep.runs, strict=True):
         if (path.parent / QUEUES).is_file():
@@ -243,7 +243,7 @@ def draw_trace(folder: Path, run: Run, path: Path | None = None) -> Path:
         return file
     queues, connections = pd.read_csv(folder / QUEUES), pd.read_csv(folder / CONNECTIONS)
     with house_style():
-        drawing = empty(7.5, 7)
+        drawing = create_figure(7.5, 7)
         waiting, round_trip, window = drawing.subplots(3, sharex=True)
         times = connections.t.drop_duplicates()
         # A trace has lines only of ports where something waited: at all other looks nothing did.

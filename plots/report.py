@@ -20,20 +20,20 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from hedera.schemes import CONTROL
 from plots import completion_times, explorer, figure9, paired_tests, published, rates, summary
-from plots.local_paths import local_path_remover
-from plots.pictures import files_written
-from plots.stored_sweep import Sweep, settings_of
+from plots.local_paths import make_local_path_remover
+from plots.pictures import list_written_files
+from plots.stored_sweep import Sweep, select_settings
 from plots.style import (
     colour,
+    embed_image,
+    format_seeds,
+    format_setting,
     house_style,
-    image,
     label,
-    option_name,
-    scheme_order,
-    seeds_text,
-    setting_text,
-    short,
-    table,
+    make_table,
+    name_option,
+    order_schemes,
+    shorten_pattern,
 )
 from plots.summary import FEWEST, WINDOWS, summarise
 from record.completion_times import CLASSES
@@ -68,7 +68,7 @@ def write_all(sweep: Sweep) -> list[Path]:
     with drawing(Pictures()):
         files = _write_all(sweep)
     wanted = pictures()
-    printed = _for_print(sweep) if sweep.runs and wanted.asked else []
+    printed = _draw_for_print(sweep) if sweep.runs and wanted.asked else []
     if sweep.runs and wanted.latex:
         printed.append(_write_tables(sweep, sweep.folder / FOLDER / PRINT / "summary.tex"))
     return [*printed, *files]
@@ -76,31 +76,32 @@ def write_all(sweep: Sweep) -> list[Path]:
 
 def _write_tables(sweep: Sweep, path: Path) -> Path:
     """The bars, and how schemes differ over all patterns, as LaTeX, without places of this machine."""
-    _, bars = summary.table(sweep)
+    _, bars = summary.make_table(sweep)
     compared = paired_tests.compare_all(sweep)
-    pairs = paired_tests.comparisons_of_interest(compared)
+    pairs = paired_tests.select_comparisons(compared)
     tables = [bars]
     if pairs:
-        rows = paired_tests.difference_rows(pairs, patterns=False)
+        rows = paired_tests.make_difference_rows(pairs, patterns=False)
         title = "Differences in Mb/s on the wire over all patterns, paired by seed, with 95 % intervals"
-        tables.append(table(title, rows))
+        tables.append(make_table(title, rows))
     runs = sweep.runs
     emulators = ", ".join(sorted({run.emulated_by for run in runs}))
-    made = f"{figure9.network_and_time(runs)}, seeds {seeds_text(run.seed for run in runs)}, emulator {emulators}."
-    return write_latex(path, tables, made, local_path_remover(sweep.tries))
+    seeds = format_seeds(run.seed for run in runs)
+    made = f"{figure9.describe_network_and_time(runs)}, seeds {seeds}, emulator {emulators}."
+    return write_latex(path, tables, made, make_local_path_remover(sweep.tries))
 
 
-def _for_print(sweep: Sweep) -> list[Path]:
+def _draw_for_print(sweep: Sweep) -> list[Path]:
     out = sweep.folder / FOLDER / PRINT
     files = figure9.draw(sweep, out / "figure9")
     if any(run.valid and run.completion for run in sweep.runs):
         files += completion_times.draw(sweep.runs, out / "completion.png")
-    for place, run in rates.traced(sweep):
+    for place, run in rates.find_traced(sweep):
         trace = out / "-".join([*place.relative_to(sweep.folder).parts, "trace.svg"])
         rates.draw_trace(place, run, trace)
-        files += files_written(trace, ("svg",))
-    for file in rates.sheets(sweep, out / "rates").values():
-        files += files_written(file, ("svg",))
+        files += list_written_files(trace, ("svg",))
+    for file in rates.draw_sheets(sweep, out / "rates").values():
+        files += list_written_files(file, ("svg",))
     return files
 
 
@@ -110,33 +111,33 @@ def _write_all(sweep: Sweep) -> list[Path]:
     out = sweep.folder / FOLDER
     files = figure9.draw(sweep, out / "figure9")
     charts = [file.read_bytes() for file in files if file.suffix == ".svg"]
-    tables = {"summary.csv": summary.csv_text(sweep), "differences.csv": paired_tests.csv_text(sweep)}
+    tables = {"summary.csv": summary.format_csv(sweep), "differences.csv": paired_tests.format_csv(sweep)}
     if any(run.valid and run.completion for run in sweep.runs):
-        tables["completion.csv"] = completion_times.csv_text(sweep)
+        tables["completion.csv"] = completion_times.format_csv(sweep)
     for name, text in tables.items():
         write_whole(out / name, text)
         files.append(out / name)
     if "completion.csv" in tables:
         files += completion_times.draw(sweep.runs, out / "completion.png")
-    files += (rates.draw_trace(place, run) for place, run in rates.traced(sweep))
-    return [*files, *rates.sheets(sweep, out / "rates").values(), write_page(sweep, charts)]
+    files += (rates.draw_trace(place, run) for place, run in rates.find_traced(sweep))
+    return [*files, *rates.draw_sheets(sweep, out / "rates").values(), write_page(sweep, charts)]
 
 
 def write_page(sweep: Sweep, charts: Sequence[bytes] = (), unfinished: bool = False) -> Path:
     """Write ``report.html`` into the sweep's folder and return it; while the sweep is ``unfinished`` the page says so,
     and reloads itself. ``charts``: the pictures of `plots.figure9` as SVG, if they are drawn already."""
     with house_style():
-        context = _context(sweep, charts)
+        context = _collect_context(sweep, charts)
     context["reload_s"] = RELOADED_AFTER_S if unfinished else None
     page = sweep.folder / PAGE
     # The same runs give the same page, byte for byte, which tests and readers of a repository rely on: there is no date
     # of its making in it.
-    text = page_templates().get_template("report.html").render(context)
-    write_whole(page, local_path_remover(sweep.tries)(text))  # a page is sent to others
+    text = load_page_templates().get_template("report.html").render(context)
+    write_whole(page, make_local_path_remover(sweep.tries)(text))  # a page is sent to others
     return page
 
 
-def page_templates() -> Environment:
+def load_page_templates() -> Environment:
     """The templates of pages, with the filters that they use."""
     templates = Environment(
         loader=FileSystemLoader(Path(__file__).with_name("templates")),
@@ -146,10 +147,10 @@ def page_templates() -> Environment:
         undefined=StrictUndefined,
     )
     templates.filters |= {
-        "percent": _percent,
+        "percent": _format_percent,
         "points": lambda value: f"{100 * value:+.1f}".replace("-", "\u2212"),
         "signed": lambda value: f"{value:+.1f}".replace("-", "\u2212"),
-        "short": short,
+        "short": shorten_pattern,
         "label": label,
         "describe_paths": explorer.describe_paths,
         "ms": lambda value: f"{value:.3g}\u202fms",
@@ -158,11 +159,11 @@ def page_templates() -> Environment:
     return templates
 
 
-def _percent(value: float, digits: int = 0) -> str:
+def _format_percent(value: float, digits: int = 0) -> str:
     return f"{100 * value:.{digits}f}\u202f%"  # the narrow space does not break
 
 
-def _context(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
+def _collect_context(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
     runs = sweep.runs
     context = {
         "name": sweep.folder.resolve().name,
@@ -171,53 +172,53 @@ def _context(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
     if not runs:
         return context | {"summary": None, "palette": [], "completion": [], "overheads": [], "of_figure_9": []}
     schemes = summarise(sweep).schemes
-    names = Counter(map(short, schemes))
+    names = Counter(map(shorten_pattern, schemes))
     css = {scheme: f"s{number}" for number, scheme in enumerate(schemes)}
-    tree = explorer.tree_of(runs)
+    tree = explorer.find_tree(runs)
     return {
         **context,
         "runs": runs,
         "valid": sum(run.valid for run in runs),
         "CONTROL": CONTROL,
-        "settings": settings(runs),
-        "environment": environment(runs),
+        "settings": list_settings(runs),
+        "environment": list_environment(runs),
         "mixture": sweep.mixture,
         "days": sorted({run.started.date().isoformat() for run in runs if run.started}),
         "summary": summarise(sweep),
         "trials": sorted({run.trial for run in runs}),
         "palette": [(css[scheme], scheme, colour(scheme)) for scheme in schemes],
-        "named": lambda scheme: short(scheme) if names[short(scheme)] == 1 else scheme,
+        "named": lambda scheme: shorten_pattern(scheme) if names[shorten_pattern(scheme)] == 1 else scheme,
         "css": lambda scheme: css.get(scheme, "ink"),
         "css_pairs": list(css.items()),
-        **_bars(sweep, charts or [figure.content("svg") for figure in figure9.figures(sweep)]),
-        **_differences(sweep),
-        "overheads": overheads(runs),
-        **_completion(sweep),
-        **_verdicts(sweep),
-        "data": explorer.explorer(sweep),
+        **_collect_bars(sweep, charts or [figure.content("svg") for figure in figure9.draw_figures(sweep)]),
+        **_collect_differences(sweep),
+        "overheads": summarise_overheads(runs),
+        **_collect_completion(sweep),
+        **_collect_verdicts(sweep),
+        "data": explorer.collect_explorer_data(sweep),
         "fabric": explorer.draw_tree(tree) if tree else None,
         "fabric_size": (explorer.WIDTH, explorer.HEIGHT),
         "largest_k": explorer.MAX_K,
-        "patterns": list(_patterns(sweep)),
+        "patterns": list(_collect_patterns(sweep)),
     }
 
 
-def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
+def _collect_bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
     """All bars, and how they stand beside the published ones. ``charts``: the bars by family, if that is drawn, and
     all of them."""
     bars = summarise(sweep)
-    schemes = [scheme for scheme in paired_tests.first_to_last(bars.schemes) if scheme != CONTROL]
-    share = partial(published.published_share, k=bars.k)
+    schemes = [scheme for scheme in paired_tests.order_for_comparison(bars.schemes) if scheme != CONTROL]
+    share = partial(published.find_published_share, k=bars.k)
     of_figure_9 = [pattern for pattern in bars.patterns if pattern.startswith("published:")]
-    by_family = image(charts[0], "Bars by family and scheme; the table below has the numbers")
+    by_family = embed_image(charts[0], "Bars by family and scheme; the table below has the numbers")
     return {
         "headline": schemes,
-        "title": _title(sweep, schemes, len(of_figure_9)),
-        "families": published.families(bars),
-        "everything": published.everything(bars),
+        "title": _write_title(sweep, schemes, len(of_figure_9)),
+        "families": published.list_families(bars),
+        "everything": published.make_overall_family(bars),
         "published_share": share,
         "families_drawn": by_family if len(charts) > 1 else None,
-        "figure_9": image(charts[-1], "Bars by pattern and scheme; the numbers are in the table below"),
+        "figure_9": embed_image(charts[-1], "Bars by pattern and scheme; the numbers are in the table below"),
         "has_published": any(share(pattern, CONTROL) for pattern in bars.patterns),
         "matches": [each for scheme in schemes if len((each := published.match(bars, scheme)).rows)],
         "static": published.MAYBE_PUBLISHED_ECMP,
@@ -225,7 +226,7 @@ def _bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
     }
 
 
-def _title(sweep: Sweep, schemes: Sequence[str], of_figure_9: int) -> str:
+def _write_title(sweep: Sweep, schemes: Sequence[str], of_figure_9: int) -> str:
     """What the page is about: schemes of the user's own, the published figure, or whatever was run."""
     patterns = summarise(sweep).patterns
     subject = label(patterns[0]) if len(patterns) == 1 else f"{len(patterns)} traffic patterns"
@@ -236,7 +237,7 @@ def _title(sweep: Sweep, schemes: Sequence[str], of_figure_9: int) -> str:
     return f"{', '.join(summarise(sweep).schemes)} on {subject}"
 
 
-def _differences(sweep: Sweep) -> dict[str, Any]:
+def _collect_differences(sweep: Sweep) -> dict[str, Any]:
     of_tries = {
         (pair.first, pair.second, row.pattern): row
         for pair in paired_tests.compare_all(sweep, paired_tests.ALL_TRIES)
@@ -244,24 +245,24 @@ def _differences(sweep: Sweep) -> dict[str, Any]:
     }
     return {
         "comparisons": paired_tests.compare_all(sweep),
-        "of_interest": paired_tests.comparisons_of_interest(paired_tests.compare_all(sweep)),
-        "certain": paired_tests.in_a_sentence(sweep),
+        "of_interest": paired_tests.select_comparisons(paired_tests.compare_all(sweep)),
+        "certain": paired_tests.describe_significance(sweep),
         "of_all_tries": of_tries if any(not run.valid for run in sweep.tries) else {},
         "verdicts": (paired_tests.SUPPORTED, paired_tests.ALONE, paired_tests.UNSUPPORTED, paired_tests.SILENT),
         "fewest": FEWEST,
     }
 
 
-def _completion(sweep: Sweep) -> dict[str, Any]:
-    rows = [row for row in completion_times.rows(sweep) if row["over"] == paired_tests.VALID or row["left_out"]]
+def _collect_completion(sweep: Sweep) -> dict[str, Any]:
+    rows = [row for row in completion_times.make_rows(sweep) if row["over"] == paired_tests.VALID or row["left_out"]]
     by_pattern = [(pattern, list(members)) for pattern, members in groupby(rows, itemgetter("pattern"))]
     return {"completion": by_pattern, "size_classes": CLASSES}
 
 
-def _verdicts(sweep: Sweep) -> dict[str, Any]:
-    runs, schemes = sweep.runs, summary.by_scheme(summarise(sweep).frame)
+def _collect_verdicts(sweep: Sweep) -> dict[str, Any]:
+    runs, schemes = sweep.runs, summary.average_by_scheme(summarise(sweep).frame)
     return {
-        "validity": validity(runs, summarise(sweep).schemes),
+        "validity": summarise_validity(runs, summarise(sweep).schemes),
         "uncounted": [run for run in runs if not run.valid],
         "remarkable": [run for run in runs if run.remarks],
         "without_rules": sum(not run.rules for run in runs),
@@ -271,15 +272,15 @@ def _verdicts(sweep: Sweep) -> dict[str, Any]:
     }
 
 
-def _patterns(sweep: Sweep) -> Iterator[dict[str, Any]]:
+def _collect_patterns(sweep: Sweep) -> Iterator[dict[str, Any]]:
     """The runs by pattern, each with its number among all runs, and the pictures of its trials."""
-    sheets = rates.sheets(sweep, sweep.folder / FOLDER / "rates")
+    sheets = rates.draw_sheets(sweep, sweep.folder / FOLDER / "rates")
     for pattern in summarise(sweep).patterns:
         runs = [(number, run) for number, run in enumerate(sweep.runs) if run.pattern == pattern]
         runs.sort(key=lambda member: (summarise(sweep).schemes.index(member[1].scheme), member[1].trial))
-        words = f"{short(pattern)}: rates over time of every scheme, trial {{}}; the runs are listed below"
+        words = f"{shorten_pattern(pattern)}: rates over time of every scheme, trial {{}}; the runs are listed below"
         pictures = [
-            image(file.read_bytes(), words.format(trial)) for (of, trial), file in sheets.items() if of == pattern
+            embed_image(file.read_bytes(), words.format(trial)) for (of, trial), file in sheets.items() if of == pattern
         ]
         yield {"pattern": pattern, "valid": sum(run.valid for _, run in runs), "runs": runs, "pictures": pictures}
 
@@ -287,38 +288,38 @@ def _patterns(sweep: Sweep) -> Iterator[dict[str, Any]]:
 # --- what is counted over the runs --------------------------------------------------------------------------
 
 
-def settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
+def list_settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """The settings that all these runs share, by their options; their seeds, the measured window, and what emulated
     them, of which results may differ."""
     a, b = runs[0].window_s
-    named = [(option_name(name), setting_text(value)) for name, value in settings_of(runs[0]).items()]
-    listed = seeds_text(run.seed for run in runs)
+    named = [(name_option(name), format_setting(value)) for name, value in select_settings(runs[0]).items()]
+    listed = format_seeds(run.seed for run in runs)
     emulators = ", ".join(sorted({run.emulated_by for run in runs}))
     return [
         *named, ("seeds", listed), ("measured window", f"second {a:.3g} to {b:.3g}"), ("emulator", emulators),
     ]  # fmt: skip
 
 
-def environment(runs: Sequence[Run]) -> list[tuple[str, list[tuple[str, int]]]]:
+def list_environment(runs: Sequence[Run]) -> list[tuple[str, list[tuple[str, int]]]]:
     """Every entry of the runs' environments, nested ones as ``tools: iperf``: its name, and its values with the number
     of runs that have them, the most frequent first."""
     values: dict[str, Counter[str]] = {}
     for run in runs:
-        for name, value in _flat(run.environment):
+        for name, value in _flatten(run.environment):
             values.setdefault(name, Counter())[value] += 1
     return [(name, counts.most_common()) for name, counts in values.items()]
 
 
-def _flat(record: Mapping[str, Fact], prefix: str = "") -> Iterator[tuple[str, str]]:
+def _flatten(record: Mapping[str, Fact], prefix: str = "") -> Iterator[tuple[str, str]]:
     for name, value in record.items():
         if isinstance(value, Mapping):
-            yield from _flat(value, f"{prefix}{name}: ")
+            yield from _flatten(value, f"{prefix}{name}: ")
         else:
             text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
             yield prefix + name, text if value not in (None, "") else "none"
 
 
-def validity(runs: Sequence[Run], schemes: Sequence[str]) -> list[dict[str, Any]]:
+def summarise_validity(runs: Sequence[Run], schemes: Sequence[str]) -> list[dict[str, Any]]:
     """For each scheme the verdicts on its runs; and lowest, median and highest over them of measured over max-min fair
     total, and of how idle the processors were in the worst second, as shares (None: not stored)."""
     rows = []
@@ -328,15 +329,15 @@ def validity(runs: Sequence[Run], schemes: Sequence[str]) -> list[dict[str, Any]
         fair = [run.bisection_mbps / run.maxmin_mbps for run in of_scheme if run.bisection_mbps and run.maxmin_mbps]
         idle = [min(run.cpu.idle_percent) / 100 for run in of_scheme if run.cpu.idle_percent]
         row = {"scheme": scheme, "valid": sum(run.valid for run in of_scheme), "runs": len(of_scheme)}
-        rows.append(row | {"of_maxmin": _range(fair), "least_idle": _range(idle)})
+        rows.append(row | {"of_maxmin": _compute_range(fair), "least_idle": _compute_range(idle)})
     return rows
 
 
-def _range(values: Sequence[float]) -> tuple[float, ...] | None:
+def _compute_range(values: Sequence[float]) -> tuple[float, ...] | None:
     return tuple(map(float, np.percentile(values, [0, 50, 100]))) if values else None
 
 
-def overheads(runs: Sequence[Run]) -> list[dict[str, Any]]:
+def summarise_overheads(runs: Sequence[Run]) -> list[dict[str, Any]]:
     """A row for each scheme with rounds, over valid and invalid runs: the time of a round counts in both.
 
     ``ms``: QUANTILES by those PARTS that were stored; ``interval_share``: the median round's time over the interval
@@ -345,7 +346,7 @@ def overheads(runs: Sequence[Run]) -> list[dict[str, Any]]:
     those changed afterwards; ``idle_rounds`` changed nothing.
     """
     rows = []
-    for scheme in scheme_order(run.scheme for run in runs if run.rounds):
+    for scheme in order_schemes(run.scheme for run in runs if run.rounds):
         with_rounds = [run for run in runs if run.scheme == scheme and run.rounds]
         rounds, spec = [r for run in with_rounds for r in run.rounds], with_rounds[0].spec
         changes = [[r.changed for r in run.rounds if r.changed] for run in with_rounds]

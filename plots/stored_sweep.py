@@ -44,10 +44,10 @@ class Sweep:
     @property
     def mixture(self) -> str:
         """A sentence that names the emulators, if the runs were made by more than one; else empty."""
-        return mixture(self.runs)
+        return describe_mixture(self.runs)
 
 
-def mixture(runs: Iterable[Run]) -> str:
+def describe_mixture(runs: Iterable[Run]) -> str:
     """As `Sweep.mixture`."""
     emulators = Counter(run.emulated_by for run in runs)
     if len(emulators) < 2:
@@ -97,7 +97,7 @@ def load_sweep(folder: str | Path) -> Sweep:
     # Tries are taken before the replaced ones go, since numbers over all of them tell whether leaving some out changed
     # the result.
     tries = tuple(runs.values())
-    for left_out in _replaced(runs):
+    for left_out in _find_replaced(runs):
         skipped.append(left_out)
         del runs[left_out.path]
     skipped.sort(key=lambda file: file.path)
@@ -106,7 +106,8 @@ def load_sweep(folder: str | Path) -> Sweep:
 
 def _with_other_settings(runs: Mapping[Path, Run]) -> list[Skipped]:
     settings = {
-        path: frozenset((name, str(value)) for name, value in settings_of(run).items()) for path, run in runs.items()
+        path: frozenset((name, str(value)) for name, value in select_settings(run).items())
+        for path, run in runs.items()
     }
     # Most runs decide: a folder into which one run of another rate was copied still draws its sweep, and names the one.
     usual = max(Counter(settings.values()).items(), key=lambda pair: pair[1], default=(frozenset(), 0))[0]
@@ -118,12 +119,12 @@ def _with_other_settings(runs: Mapping[Path, Run]) -> list[Skipped]:
     ]
 
 
-def settings_of(run: Run) -> dict[str, Any]:
+def select_settings(run: Run) -> dict[str, Any]:
     """The settings that all runs of a figure share."""
     return {name: value for name, value in run.settings.items() if name not in VARYING}
 
 
-def _replaced(runs: Mapping[Path, Run]) -> list[Skipped]:
+def _find_replaced(runs: Mapping[Path, Run]) -> list[Skipped]:
     """The tries that do not count, because another try of their trial does. In ``runs`` the first try comes first."""
     counts: dict[tuple[str, str, int], Path] = {}
     replaced = []

@@ -100,13 +100,13 @@ _SETTINGS = {
 }
 
 
-def scheme_order(schemes: Iterable[str]) -> list[str]:
+def order_schemes(schemes: Iterable[str]) -> list[str]:
     """Schemes in the order in which every figure and table shows them."""
     known = list(COLOURS)
     return sorted(set(schemes), key=lambda s: (known.index(s) if s in COLOURS else len(known), s))
 
 
-def scheme_label(scheme: str) -> str:
+def label_scheme(scheme: str) -> str:
     """A scheme's name in pictures of the paper; one without a name there as it is spelled."""
     name, at, hash = scheme.partition("@")
     return _LABELS.get(scheme) or (f"{_LABELS[name].partition(' (')[0]} ({hash})" if at and name in _LABELS else scheme)
@@ -122,11 +122,11 @@ def colour(scheme: str) -> str:
     return COLOURS.get(scheme) or _OTHER[sum(scheme.encode()) % len(_OTHER)]
 
 
-def colours(schemes: Iterable[str]) -> dict[str, str]:
+def assign_colours(schemes: Iterable[str]) -> dict[str, str]:
     """A colour for each scheme of a picture: that of `colour`, but no two schemes of one's own have the same one while
     there are others left."""
     chosen: dict[str, str] = {}
-    for scheme in scheme_order(schemes):
+    for scheme in order_schemes(schemes):
         # The colour by name is the same in every picture, so it is kept where it is free.
         free = [other for other in _OTHER if other not in chosen.values()]
         own = colour(scheme)
@@ -134,35 +134,35 @@ def colours(schemes: Iterable[str]) -> dict[str, str]:
     return chosen
 
 
-def short(pattern: str) -> str:
+def shorten_pattern(pattern: str) -> str:
     """A pattern for a table, without ``published:`` or ``replication:``; a file without its folder."""
     parts = (part.removeprefix("published:").removeprefix("replication:") for part in pattern.split(" + "))
-    return " + ".join(_without_folder(part) for part in parts)
+    return " + ".join(_remove_folder(part) for part in parts)
 
 
-def _without_folder(part: str) -> str:
+def _remove_folder(part: str) -> str:
     if part.startswith("file:"):
         return "file:" + part[5:].rpartition("/")[2]
     return part.rpartition("/")[2] if file_of_own(part.partition(" x")[0]) else part
 
 
 def label(pattern: str) -> str:
-    text = short(pattern)
+    text = shorten_pattern(pattern)
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3].rstrip()}..."
 
 
-def option_name(setting: str) -> str:
+def name_option(setting: str) -> str:
     """The option of the command line for a setting in run.json."""
     option = options_of(RunSpec).get(setting)
     return setting if option is None else option.name
 
 
-def rounded(value: float, digits: int = 4) -> str:
+def format_number(value: float, digits: int = 4) -> str:
     """So many digits, and from 1,000 on all before the point."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.{digits}g}"
 
 
-def table(title: str, rows: Sequence[Mapping[str, Any]], *names: str) -> Table:
+def make_table(title: str, rows: Sequence[Mapping[str, Any]], *names: str) -> Table:
     """For a terminal: these columns of the rows, in this order; all if none is named."""
     from rich.markup import escape as plain
 
@@ -172,22 +172,22 @@ def table(title: str, rows: Sequence[Mapping[str, Any]], *names: str) -> Table:
     words = sum(isinstance(rows[0][name], str) for name in names)
     filled = plain_table(title, *(name.replace("_", " ") for name in names), left=words)
     for row in rows:
-        filled.add_row(*(plain(_cell(row[name])) for name in names))
+        filled.add_row(*(plain(_format_cell(row[name])) for name in names))
     return filled
 
 
-def _cell(value: object) -> str:
+def _format_cell(value: object) -> str:
     if isinstance(value, float):
-        return rounded(value)
+        return format_number(value)
     return "" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def in_seeds(seeds: int) -> str:
+def describe_interval_seeds(seeds: int) -> str:
     """What the intervals are over, for the title of a table."""
     return f"{seeds} seeds, 95 % intervals" if seeds > 2 else f"{seeds} seed{'s' * (seeds > 1)}"
 
 
-def seeds_text(seeds: Iterable[int]) -> str:
+def format_seeds(seeds: Iterable[int]) -> str:
     """Seeds in words: one by one, or from the first to the last where there are many."""
     ordered = sorted(set(seeds))
     if len(ordered) <= FEW_SEEDS:
@@ -195,7 +195,7 @@ def seeds_text(seeds: Iterable[int]) -> str:
     return f"{ordered[0]} to {ordered[-1]} ({len(ordered)})"
 
 
-def setting_text(value: Value) -> str:
+def format_setting(value: Value) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
@@ -210,7 +210,7 @@ def house_style() -> AbstractContextManager[None]:
     return context(_SETTINGS, after_reset=True)
 
 
-def logarithmic(axes: Axes, dimension: Literal["x", "y"] = "y") -> None:
+def set_logarithmic(axes: Axes, dimension: Literal["x", "y"] = "y") -> None:
     """A logarithmic axis with plain numbers, as many as fit its decades. Matplotlib's own numbers would be
     mathematical text, which is not parsed here."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -225,7 +225,7 @@ def logarithmic(axes: Axes, dimension: Literal["x", "y"] = "y") -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def image(svg: bytes, words: str) -> Markup:
+def embed_image(svg: bytes, words: str) -> Markup:
     """An SVG for a page that loads nothing: an element with its content, and ``words`` for who cannot see it."""
     data = base64.b64encode(svg).decode()
     return Markup(f'<img class="drawn" alt="{escape(words)}" src="data:image/svg+xml;base64,{data}">')

@@ -18,7 +18,7 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots.stored_sweep import Sweep
-from plots.style import rounded, scheme_order, short
+from plots.style import format_number, order_schemes, shorten_pattern
 from record.published import FIGURE_9
 from record.run import Run, mean_over
 
@@ -57,8 +57,8 @@ class Summary:
     most payload that all hosts could receive, in Mb/s.
 
     ``frame`` has COLUMNS; the number of ``trials``; ``no_bar_text``, what to say of a bar without a valid one;
-    ``all_payload_mbps``; and the ends of `whiskers`, ``low_...`` and ``high_...``. ``bars`` has its rows by (pattern,
-    scheme), with None where there is no number.
+    ``all_payload_mbps``; and the ends of `compute_whiskers`, ``low_...`` and ``high_...``. ``bars`` has its rows by
+    (pattern, scheme), with None where there is no number.
     """
 
     frame: Any
@@ -74,32 +74,32 @@ def summarise(sweep: Sweep) -> Summary:
     """The bars of a sweep. Raises ValueError when there is no run."""
     if not sweep.runs:
         raise ValueError("there is no run to summarise")
-    tries = frame_of(sweep)
+    tries = make_frame(sweep)
     counted = tries[tries.counts]
     # The runs of a sweep have one network, so all of them agree on these two, unless a file was edited by hand.
     capacity = max(run.capacity_mbps for run in sweep.runs)
     payload = max(run.payload_capacity_mbps for run in sweep.runs)
-    bars = _bars(tries).assign(capacity_mbps=capacity, payload_capacity_mbps=payload)
+    bars = _aggregate_bars(tries).assign(capacity_mbps=capacity, payload_capacity_mbps=payload)
     # Trials of a bar mostly fail for the same reason, which its line then has once.
     bad = counted[~counted.valid].explode("reasons").dropna(subset="reasons")
     reasons = bad.groupby(BAR).reasons.agg(lambda group: "; ".join(group.unique()))
     bars["reasons"] = reasons.reindex(bars.index).fillna("")
-    patterns, schemes = pattern_order(counted.pattern), scheme_order(counted.scheme)
+    patterns, schemes = order_patterns(counted.pattern), order_schemes(counted.scheme)
     order = [(pattern, scheme) for pattern in patterns for scheme in schemes if (pattern, scheme) in bars.index]
     frame = bars.loc[order].reset_index()
     # Pages and JSON have None for a number that is missing: nan is no JSON, and would spoil a sum unseen.
     plain = frame.astype(object).where(frame.notna(), None)
     by_bar = dict(zip(order, plain.itertuples(index=False, name="Bar"), strict=True))
-    k = published_k(sweep.runs[0])
+    k = find_published_k(sweep.runs[0])
     return Summary(frame, tuple(patterns), tuple(schemes), k, payload, by_bar)
 
 
-def published_k(run: Run) -> int:
+def find_published_k(run: Run) -> int:
     """The size of a run's fat-tree, by which it may stand beside a published one; 0 for another network."""
     return run.spec.k if run.spec.topology is None and run.spec.oversubscribe in (None, 1) else 0
 
 
-def _bars(tries: Any) -> Any:
+def _aggregate_bars(tries: Any) -> Any:
     """What was counted and measured of each bar, from a row for each try."""
     from pandas import DataFrame
 
@@ -111,7 +111,7 @@ def _bars(tries: Any) -> Any:
         for measure in ("mbps", "ratio", "payload_mbps")
         for name, share in (("median", 0.5), ("p5", 0.05), ("p95", 0.95))
     }
-    ends = [whiskers(valid[measure]).add_suffix(f"_{measure}") for measure in ("ratio", "payload_mbps")]
+    ends = [compute_whiskers(valid[measure]).add_suffix(f"_{measure}") for measure in ("ratio", "payload_mbps")]
     bars = DataFrame(
         {
             "trials": counted.groupby(BAR).size(),
@@ -135,7 +135,7 @@ def _bars(tries: Any) -> Any:
     return bars.assign(no_bar_text=np.where(only_short, "NOT JUDGED", "INVALID"))
 
 
-def half_width(number: Any, error: Any) -> Any:
+def compute_half_width(number: Any, error: Any) -> Any:
     """Half of Student's 95 % interval of means of ``number`` values, which have these standard ``error``s: numbers,
     arrays or series."""
     from scipy.special import stdtrit  # type: ignore[import-untyped]
@@ -143,7 +143,7 @@ def half_width(number: Any, error: Any) -> Any:
     return stdtrit(number - 1, 0.975) * error
 
 
-def whiskers(values: Any) -> Any:
+def compute_whiskers(values: Any) -> Any:
     """The ends ``low`` and ``high`` of the whisker of each group of a grouped series of trials' values: the 5th and
     95th percentile of ENOUGH trials or more; of fewer Student's 95 % interval of their mean; none of fewer than FEWEST.
     """
@@ -152,21 +152,21 @@ def whiskers(values: Any) -> Any:
     # Of many trials readers expect percentiles, but three trials have no 5th one. Lines from the lowest to the highest
     # of them would look as sure as those of fifty, so a picture says which of the two it has.
     number, mean = values.count(), values.mean()
-    half = half_width(number, values.sem()).where(number >= FEWEST)
+    half = compute_half_width(number, values.sem()).where(number >= FEWEST)
     few = number < ENOUGH
     low, high = (mean - half).where(few, values.quantile(0.05)), (mean + half).where(few, values.quantile(0.95))
     return DataFrame({"low": low, "high": high})
 
 
-def whisker_meaning(trials: int) -> str:
-    """What `whiskers` gives for a bar of so many trials, in words; empty if nothing."""
+def describe_whiskers(trials: int) -> str:
+    """What `compute_whiskers` gives for a bar of so many trials, in words; empty if nothing."""
     if trials < FEWEST:
         return ""
     return "5th to 95th percentile" if trials >= ENOUGH else "95 % interval of the mean"
 
 
 @lru_cache(SWEEPS_KEPT)
-def frame_of(sweep: Sweep) -> Any:
+def make_frame(sweep: Sweep) -> Any:
     """A row for each try of a sweep, as a frame; ``counts``: whether it is one of its runs, of which a trial has one.
     ``ratio`` and those of WINDOWS are over the valid control of the trial, ``all_ratio`` over the median of all
     tries of it."""
@@ -184,7 +184,7 @@ def frame_of(sweep: Sweep) -> Any:
             {name: getattr(run, name) for name in ("pattern", "scheme", "trial", "seed", "verdict", "valid", "reasons")}
             | {"counts": counts, "mbps": run.bisection_mbps, "payload_mbps": run.payload_mbps}
             | {"control_mbps": base.bisection_mbps if base else None}
-            | {name: _ratio(run, base, window) for name, window in _windows(run).items()}
+            | {name: _compute_ratio(run, base, window) for name, window in _find_windows(run).items()}
         )
     frame = DataFrame(rows).astype(dict.fromkeys(["mbps", "payload_mbps", "control_mbps", *WINDOWS], float))
     frame["ratio"] = frame.mbps / frame.control_mbps.where(frame.control_mbps > 0)
@@ -195,7 +195,7 @@ def frame_of(sweep: Sweep) -> Any:
     return frame
 
 
-def _windows(run: Run) -> dict[str, tuple[float, float] | None]:
+def _find_windows(run: Run) -> dict[str, tuple[float, float] | None]:
     """The parts of a run that WINDOWS names, in seconds; None: it has no such part."""
     lasting = all(flow.size_bytes is None for flow in run.flows)
     phases = [(phase.from_s, phase.to_s) for phase in run.phases] if run.failures else []
@@ -205,7 +205,7 @@ def _windows(run: Run) -> dict[str, tuple[float, float] | None]:
     return dict(zip(WINDOWS, (third, before, after), strict=True))
 
 
-def _ratio(run: Run, control: Run | None, window: tuple[float, float] | None) -> float | None:
+def _compute_ratio(run: Run, control: Run | None, window: tuple[float, float] | None) -> float | None:
     """What all hosts received in a window, over what they received in the control."""
     if control is None or window is None:
         return None
@@ -213,12 +213,12 @@ def _ratio(run: Run, control: Run | None, window: tuple[float, float] | None) ->
     return mbps / base if base else None
 
 
-def in_all_trials(values: Any) -> Any:
+def select_patterns_of_all_trials(values: Any) -> Any:
     """Of a series by pattern and trial, those patterns that all its trials have: a column for each trial."""
     return values.dropna().unstack("trial").dropna()
 
 
-def by_scheme(frame: Any) -> Any:
+def average_by_scheme(frame: Any) -> Any:
     """A row for each scheme over its patterns: sums of trials and tries, and means over patterns of median shares of
     the control: of the trials that count, of all tries, and in other windows where there are such. ``patterns`` and
     ``all_patterns``: how many have one."""
@@ -227,15 +227,15 @@ def by_scheme(frame: Any) -> Any:
     shares = ["median_ratio", "all_median_ratio", *(name for name in WINDOWS if frame[name].notna().any())]
     rows = sums.join(schemes[shares].mean())
     rows["patterns"], rows["all_patterns"] = schemes.median_ratio.count(), schemes.all_median_ratio.count()
-    return rows.loc[scheme_order(rows.index)]
+    return rows.loc[order_schemes(rows.index)]
 
 
-def pattern_order(patterns: Iterable[str]) -> list[str]:
+def order_patterns(patterns: Iterable[str]) -> list[str]:
     """Patterns in the order of the paper's Figure 9, then the others by name, numbers in them by value."""
     published = list(FIGURE_9)
 
     def key(pattern: str) -> tuple[int, list[tuple[int, str]]]:
-        name = short(pattern)
+        name = shorten_pattern(pattern)
         # As text, stride10 would come before stride2. More than 18 digits are no number that a pattern means.
         parts = [(int(part), "") if i % 2 else (0, part) for i, part in enumerate(re.split(r"([0-9]{1,18})", name))]
         return (published.index(name) if name in FIGURE_9 else len(published), parts)
@@ -246,7 +246,7 @@ def pattern_order(patterns: Iterable[str]) -> list[str]:
 # --- as a table ----------------------------------------------------------------------------------------------
 
 
-def csv_text(sweep: Sweep) -> str:
+def format_csv(sweep: Sweep) -> str:
     """summary.csv: a line per bar (COLUMNS)."""
     if not sweep.runs:
         return ",".join(COLUMNS) + "\n"
@@ -266,7 +266,7 @@ def show(sweep: Sweep, sentence: str = "") -> str:
     from rich.console import Console
     from rich.markup import escape
 
-    meaning, bars = table(sweep)
+    meaning, bars = make_table(sweep)
     bars.title = None
     text = io.StringIO()
     console = Console(file=text, width=400, color_system=None)
@@ -275,24 +275,24 @@ def show(sweep: Sweep, sentence: str = "") -> str:
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 
-def table(sweep: Sweep) -> tuple[str, Table]:
+def make_table(sweep: Sweep) -> tuple[str, Table]:
     """What the numbers mean, in sentences, and a row for each pattern with a column for each scheme."""
     from rich.markup import escape
 
     from record.output import plain_table
 
     summary = summarise(sweep)
-    schemes = by_scheme(summary.frame)
+    schemes = average_by_scheme(summary.frame)
     meaning = (
         "Payload received by all hosts in Mb/s, and its share of the control: medians of the valid trials. "
-        f"All links could carry {rounded(summary.payload_capacity_mbps)} Mb/s."
+        f"All links could carry {format_number(summary.payload_capacity_mbps)} Mb/s."
     )
     if schemes.left_out_tries.any():
         meaning += " Behind a bar with tries that do not count: the same with them."
     made = plain_table(meaning, "pattern", *summary.schemes)
     for pattern in summary.patterns:
-        cells = [_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes]
-        made.add_row(*map(escape, (short(pattern), *cells)))  # a file name in brackets is not markup
+        cells = [_format_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes]
+        made.add_row(*map(escape, (shorten_pattern(pattern), *cells)))  # a file name in brackets is not markup
     if len(summary.patterns) > 1:
         cells = []
         for share, patterns in zip(schemes.median_ratio, schemes.patterns, strict=True):
@@ -302,7 +302,7 @@ def table(sweep: Sweep) -> tuple[str, Table]:
     return meaning, made
 
 
-def _cell(bar: Any) -> str:
+def _format_cell(bar: Any) -> str:
     if bar is None:
         return "-"
     text: str = bar.no_bar_text

@@ -119,8 +119,8 @@ def _traffic(config: Config) -> str:
 
 def _trials(config: Config, trials: int, as_json: bool) -> Any:
     """Some runs, each with a seed of its own: means and Student's intervals over seeds."""
-    from plots.completion_times import PERCENTILES, in_words, over_seeds, percentiles
-    from plots.style import in_seeds
+    from plots.completion_times import PERCENTILES, average_over_seeds, format_interval, make_percentile_table
+    from plots.style import describe_interval_seeds
     from record.output import conclude
     from record.tasks import run_tasks
     from simulator.driver import simulate
@@ -133,35 +133,35 @@ def _trials(config: Config, trials: int, as_json: bool) -> Any:
         rows.append(
             whole | {"bisection_mbps": result.bisection_mbps, "completion_s": collective and collective.completion_s}
         )
-    (mean,) = over_seeds(rows, ("bisection_mbps", "completion_s"))
+    (mean,) = average_over_seeds(rows, ("bisection_mbps", "completion_s"))
     classes = [asdict(one) for result in results for one in result.completion()]
-    by_class = over_seeds(classes, PERCENTILES)
+    by_class = average_over_seeds(classes, PERCENTILES)
     if as_json:
         first, means = results[0].as_json(), {name: mean[name] for name in mean if name.endswith(("mbps", "_s"))}
         same = {name: first[name] for name in ("scheme", "traffic", "capacity_mbps", "verdict", "reasons", "engine")}
         runs = [result.as_json() for result in results]
         click.echo(json.dumps({**same, "trials": trials, **means, "completion": by_class, "runs": runs}))
         return results
-    over = in_seeds(trials)
+    over = describe_interval_seeds(trials)
     if (collective := results[0].collective()) is not None:
         ended = sum(row["completion_s"] is not None for row in rows)
-        after = f", after {in_words(mean, 'completion_s')} s" * bool(ended)
+        after = f", after {format_interval(mean, 'completion_s')} s" * bool(ended)
         click.echo(
             f"{_what(config)} done in {ended} of {trials} seeds{after}; "
             f"{collective.least_s:.6g} s are the least possible"
         )
     if collective is None or np.isinf(results[0].size_bytes).any():
-        click.echo(f"{_what(config)} bisection bandwidth {in_words(mean, 'bisection_mbps')} Mb/s, {over}")
+        click.echo(f"{_what(config)} bisection bandwidth {format_interval(mean, 'bisection_mbps')} Mb/s, {over}")
     if by_class:
-        conclude([], [percentiles(f"FCT by size class, {over}", by_class)], [], False)
+        conclude([], [make_percentile_table(f"FCT by size class, {over}", by_class)], [], False)
     return results
 
 
 def _against(config: Config, against: str, hash: str | None, trials: int, as_json: bool) -> Any:
     """The scheme and others, each simulated with the same seeds: what each reached, and how the scheme differs."""
-    from plots.completion_times import in_words, over_seeds
-    from plots.paired_tests import compare_schemes, difference_rows
-    from plots.style import in_seeds, table
+    from plots.completion_times import average_over_seeds, format_interval
+    from plots.paired_tests import compare_schemes, make_difference_rows
+    from plots.style import describe_interval_seeds, make_table
     from record.output import conclude, plain_table
     from record.tasks import run_tasks
     from simulator.driver import simulate
@@ -174,17 +174,17 @@ def _against(config: Config, against: str, hash: str | None, trials: int, as_jso
         replace(config, scheme=name, seed=config.seed + n) for name in (config.scheme, *others) for n in range(trials)
     ]
     results = run_tasks(f"{len(configs)} simulations  {config.traffic}", simulate, configs)
-    click.echo(f"{_traffic(config)}, {in_seeds(trials)}", err=as_json)
+    click.echo(f"{_traffic(config)}, {describe_interval_seeds(trials)}", err=as_json)
     means = plain_table("means", "measure", "scheme", "mean", left=2)
     rows: list[dict[str, Any]] = []
     for measure, values in _measures(results).items():
         for scheme, of_seeds in values.items():
             whole = {"size_class": "", "flows": 1, "cut_off": 0}
-            (mean,) = over_seeds([whole | {measure: value} for value in of_seeds.dropna()], [measure])
-            means.add_row(measure, str(scheme), in_words(mean, measure))
+            (mean,) = average_over_seeds([whole | {measure: value} for value in of_seeds.dropna()], [measure])
+            means.add_row(measure, str(scheme), format_interval(mean, measure))
         pairs = compare_schemes(values, [(config.scheme, other) for other in others])
-        rows += difference_rows(pairs, patterns=False, measure=measure)
-    conclude(rows, [means, table("differences, paired by seed", rows)], [], as_json)
+        rows += make_difference_rows(pairs, patterns=False, measure=measure)
+    conclude(rows, [means, make_table("differences, paired by seed", rows)], [], as_json)
     return results
 
 

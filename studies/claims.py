@@ -24,9 +24,17 @@ import click
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots import Sweep, figure9, load_sweep, short
-from plots.paired_tests import in_a_sentence, seeds_csv
-from plots.published import Family, bijective, everything, families, match, our_share, published_bars
+from plots import Sweep, figure9, load_sweep, shorten_pattern
+from plots.paired_tests import describe_significance, format_seeds_csv
+from plots.published import (
+    Family,
+    find_bijective,
+    find_our_share,
+    find_published_bars,
+    list_families,
+    make_overall_family,
+    match,
+)
 from plots.summary import Summary, summarise
 from record.files import write_whole
 from record.output import read_csv, write_csv
@@ -139,9 +147,9 @@ NOTICEABLE = 0.01
 def section(sweep: Sweep) -> str:
     """What docs/figure9.md says of a sweep's bars, in Markdown. Raises ValueError when there is no run."""
     summary, runs = summarise(sweep), sweep.runs
-    every = everything(summary)
-    lines = "\n".join(_rows([*families(summary), every]))
-    sentences = [_lower(summary), _gains(every), _order(summary, runs), in_a_sentence(sweep), _over_fair(runs)]
+    every = make_overall_family(summary)
+    lines = "\n".join(_rows([*list_families(summary), every]))
+    sentences = [_lower(summary), _gains(every), _order(summary, runs), describe_significance(sweep), _over_fair(runs)]
     sentences.append(sweep.mixture)
     parts = [_of_the_links(summary, runs), _how(sweep), lines, "\n".join(filter(None, sentences))]
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -149,8 +157,10 @@ def section(sweep: Sweep) -> str:
 
 def _of_the_links(summary: Summary, runs: Sequence[Run]) -> str:
     """What was received in % of the hosts' links, which shares of the control hide; empty without published bars."""
-    patterns = [pattern for pattern in bijective(runs, summary.patterns) if published_bars(pattern, summary.k)]
-    published = [published_bars(pattern, summary.k) for pattern in patterns]
+    patterns = [
+        pattern for pattern in find_bijective(runs, summary.patterns) if find_published_bars(pattern, summary.k)
+    ]
+    published = [find_published_bars(pattern, summary.k) for pattern in patterns]
     bars = summary.frame[summary.frame.pattern.isin(patterns)].set_index("scheme")
     if CONTROL not in bars.index:
         return ""
@@ -173,7 +183,8 @@ def _lower(summary: Summary) -> str:
     bars = {scheme: match(summary, scheme).rows for scheme in HEDERA}
     less = {scheme: rows[rows.difference < 0] for scheme, rows in bars.items()}
     by_scheme = [
-        f"`{scheme}` on {', '.join(f'{short(row.pattern)} {-100 * row.difference:.1f}' for row in rows.itertuples())}"
+        f"`{scheme}` on "
+        + ", ".join(f"{shorten_pattern(row.pattern)} {-100 * row.difference:.1f}" for row in rows.itertuples())
         for scheme, all_less in less.items()
         if len(rows := all_less[all_less.difference < -LEAST_POINTS / 100])
     ]
@@ -226,18 +237,18 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
     """On how many patterns, bijective ones and all, shares have the order that one expects, and where they do not."""
     schemes = [scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes]
     # A pattern counts only if every scheme has a share of it: an order of some is no order.
-    known = {p: [our_share(summary, p, scheme) or 0.0 for scheme in schemes] for p in summary.patterns}
+    known = {p: [find_our_share(summary, p, scheme) or 0.0 for scheme in schemes] for p in summary.patterns}
     shares = {p: of_schemes for p, of_schemes in known.items() if all(of_schemes)}
     missed = [
         {
-            p: f"`{short(p)}`: `{first}` {a:.3f}, `{second}` {b:.3f}"
+            p: f"`{shorten_pattern(p)}`: `{first}` {a:.3f}, `{second}` {b:.3f}"
             for p, of_schemes in shares.items()
             for (first, a), (second, b) in pairwise(zip(schemes, of_schemes, strict=True))
             if a < factor * b
         }
         for factor in (1, 1 - NOTICEABLE)
     ]
-    bijections = [pattern for pattern in bijective(runs, summary.patterns) if pattern in shares]
+    bijections = [pattern for pattern in find_bijective(runs, summary.patterns) if pattern in shares]
     single, every = (
         [len({*patterns} - of_schemes.keys()) for of_schemes in missed] for patterns in (bijections, shares)
     )
@@ -325,7 +336,7 @@ def seeds_unlike(root: Path) -> list[str]:
     unlike = []
     for path in sorted((root / "results").rglob("seeds.csv")):
         if (path.parent / ARCHIVE).exists():
-            computed_lines = {*seeds_csv(load_sweep(path.parent)).splitlines()}
+            computed_lines = {*format_seeds_csv(load_sweep(path.parent)).splitlines()}
             lines = path.read_text(encoding="utf-8").splitlines()
             unlike += [
                 f"{path.relative_to(root)} is not what its runs give: {line}"

@@ -18,12 +18,12 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
-from plots import DASHES, INK, MUTED, colour, load_sweep, picture, scheme_label
-from plots.paired_tests import in_a_sentence
+from plots import DASHES, INK, MUTED, colour, label_scheme, load_sweep, picture
+from plots.paired_tests import describe_significance
 from record.options import field_options
 from record.run import Run
 from simulator.config import Config
-from studies.study import Parts, Row, Rows, Study, grouped, interval, mbps, study, table
+from studies.study import Parts, Row, Rows, Study, grouped, interval, make_table, mbps, study
 from traffic.patterns import REPLICATION
 
 COMMAND = "./test.sh 5 60 --suite replication"
@@ -151,7 +151,7 @@ def draw(number: str, note: str, rows_by_file: Rows, path: Path) -> None:
             axes.axhline(160, color=INK, lw=0.8, ls=DASHES)
             axes.set(ylim=(0, 168), xlim=(-0.6, len(shown) - 0.4), ylabel="Mb/s on the links")
             axes.set_xticks(np.arange(len(shown)), [name.replace("(", "\n(") for name in shown], fontsize=8)
-        handles = [Patch(color=colour(scheme), label=scheme_label(scheme).rpartition("/")[2]) for scheme in schemes]
+        handles = [Patch(color=colour(scheme), label=label_scheme(scheme).rpartition("/")[2]) for scheme in schemes]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(len(schemes), 5), fontsize=8.5)
 
 
@@ -189,7 +189,7 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
             raise ValueError(f"{folder} has no run of this picture; they are made with {COMMAND}")
         # Sentences are on this picture's runs alone, although the sweep has those of all four.
         part = replace(sweep, runs=tuple(runs), tries=tuple(runs_of(report_picture, sweep.tries)))
-        values, spec, sentence = measured(runs), runs[0].spec, in_a_sentence(part)
+        values, spec, sentence = measured(runs), runs[0].spec, describe_significance(part)
         trials = f"{len({run.trial for run in runs})} trials"
         note = f"{spec.seconds:g} s at {spec.link_mbps:g} Mb/s; median, 5th and 95th percentile of {trials}"
         name = f"replication{number}"
@@ -205,7 +205,7 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
     def tables(rows: Rows) -> Parts:
         titles = (f"Figure {number}, {report_picture.title}: {note}", "Beyond ECMP, points of the control")
         sentences = filter(None, (sentence, f"The report: {report_picture.says}"))
-        return [*map(table, titles, rows.values()), *sentences]
+        return [*map(make_table, titles, rows.values()), *sentences]
 
     drawn = partial(draw, number, note)
     return Study(cases, mbps, rows, tables, drawn, label=f"Figure {number}", seeds=seeds, folder=folder)

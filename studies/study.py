@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import click
 import numpy as np
 
-from plots import files_written
-from plots.paired_tests import MeanInterval, compare_schemes, difference_rows, mean_interval, pairs_of
-from plots.style import in_seeds as in_seeds
-from plots.style import table as table
-from plots.summary import FEWEST, half_width
+from plots import list_written_files
+from plots.paired_tests import MeanInterval, compare_schemes, estimate_mean, list_pairs, make_difference_rows
+from plots.style import describe_interval_seeds as describe_interval_seeds
+from plots.style import make_table as make_table
+from plots.summary import FEWEST, compute_half_width
 from record.options import (
     OUT,
     Command,
@@ -97,11 +97,11 @@ class Study:
         if self.draw:
             picture = folder / f"{next(iter(rows))}.png"
             self.draw(rows, picture)
-            files += files_written(picture)
+            files += list_written_files(picture)
         main, shown, latex = rows[self.main or next(iter(rows))], self.tables, pictures().latex
         tables: Parts = []
         if latex or not as_json:
-            tables = [table(shown, main)] if isinstance(shown, str) else shown(rows)
+            tables = [make_table(shown, main)] if isinstance(shown, str) else shown(rows)
         if latex:
             sentences = " ".join(part for part in tables if isinstance(part, str))
             set_tables = [part for part in tables if not isinstance(part, str)]
@@ -202,7 +202,7 @@ def column(rows: Iterable[Row], name: str) -> Float64:
 
 def interval(values: Iterable[Any]) -> MeanInterval:
     """The mean of values with different seeds, and Student's interval of 95 %; none with fewer than three."""
-    return mean_interval(None, [float(value) for value in values])
+    return estimate_mean(None, [float(value) for value in values])
 
 
 def half_interval(deviation: Float64, seeds: int) -> Float64:
@@ -210,7 +210,7 @@ def half_interval(deviation: Float64, seeds: int) -> Float64:
     it; any shape); 0 with fewer than FEWEST seeds."""
     if seeds < FEWEST:
         return np.zeros_like(deviation)
-    return np.asarray(half_width(seeds, deviation / np.sqrt(seeds - 1)))
+    return np.asarray(compute_half_width(seeds, deviation / np.sqrt(seeds - 1)))
 
 
 def means(rows: Sequence[Row], name: str, *columns: str) -> list[Row]:
@@ -235,9 +235,11 @@ def scheme_differences(rows: Iterable[Row], value: str, pattern: str) -> Table:
 
     frame = DataFrame(rows).rename(columns={pattern: "pattern", "seed": "trial"})
     values = frame.pivot(index=["pattern", "trial"], columns="scheme", values=value)
-    pairs = compare_schemes(values, pairs_of(values.columns))
+    pairs = compare_schemes(values, list_pairs(values.columns))
     unit = "points" if value.startswith("percent") else value.rpartition("_")[2].replace("mbps", "Mb/s")
-    return table(f"Differences in {unit}, means over patterns, paired by seed", difference_rows(pairs, patterns=False))
+    return make_table(
+        f"Differences in {unit}, means over patterns, paired by seed", make_difference_rows(pairs, patterns=False)
+    )
 
 
 def number_list(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:

@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from plots import label
-from plots.style import seeds_text, setting_text
+from plots.style import format_seeds, format_setting
 from record.errors import RunFailed, one_line
 from record.files import find_files
 from record.options import field_options, in_words, json_option, picture_options, pictures, to_write
@@ -199,7 +199,7 @@ def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
     for row in rows:
         conditions = row["conditions"]
         cells = [row["scheme"] if row["folder"] == first else "", row["folder"]]
-        cells += [setting_text(conditions[option]) for option in options]
+        cells += [format_setting(conditions[option]) for option in options]
         cells += [
             *(str(row[column]) for column in ("patterns", "seeds", "runs")),
             f"{100 * row['share']:.1f}",
@@ -217,10 +217,12 @@ def _points(value: float | None) -> str:
 
 def _sentences(comparison: Comparison) -> list[str]:
     differ = list(dict.fromkeys(option for differing in comparison.conditions.values() for option in differing))
-    alike = [f"{option} {setting_text(value)}" for option, value in comparison.alike.items() if value not in (None, ())]
+    alike = [
+        f"{option} {format_setting(value)}" for option, value in comparison.alike.items() if value not in (None, ())
+    ]
     return [
         f"They differ in {', '.join(differ)}." if differ else "They differ in no setting.",
         f"Alike: {' '.join(alike)}.",
-        f"Seeds: {seeds_text(comparison.paired.seed)}; emulator: {', '.join(comparison.emulators)}.",
+        f"Seeds: {format_seeds(comparison.paired.seed)}; emulator: {', '.join(comparison.emulators)}.",
         *(f"{sentence}." for sentence in comparison.notes),
     ]

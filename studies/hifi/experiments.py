@@ -13,7 +13,7 @@ import click
 import msgspec
 import numpy as np
 
-from plots import DASHES, INK, MUTED, logarithmic, picture
+from plots import DASHES, INK, MUTED, picture, set_logarithmic
 from record.output import plain_table
 from studies.hifi.scene import KEPT, Flow, Observed, Scene, packets_for, play_scenes
 from studies.study import Parts, Row, Rows, Study, column, grouped, study
@@ -238,7 +238,7 @@ def _draw_gaps(rows: Rows, path: Path) -> None:
             line.set(ls="-" if who == "ours" else DASHES, label=f"{who}, {mbps:g} Mb/s")
         axes.set(xlabel="time between packets, at least so far from the ideal, %", ylabel="packets, %")
         for dimension in ("x", "y"):
-            logarithmic(axes, dimension)
+            set_logarithmic(axes, dimension)
         axes.legend(fontsize=8)
 
 
@@ -409,7 +409,7 @@ def _draw_buffers(rows_by_file: Rows, path: Path) -> None:
                 smallest = {row["flows"]: row["least"] for row in rows if row["congestion_control"] == control}
                 axes.plot(list(smallest), list(smallest.values()), "o-", color=COLOURS[control], label=control)
             axes.set(xscale="log", xlabel="flows", title=f"{target:.1%} of the link")
-            logarithmic(axes)
+            set_logarithmic(axes)
             axes.set_xticks(list(rule), [str(n) for n in rule])
             axes.tick_params(axis="x", which="minor", bottom=False)
         panels[0].set(ylabel="smallest buffer, packets", ylim=(1, 2 * rows[0]["product"]))

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import numpy as np
 
-from plots.paired_tests import MeanInterval, holm
-from plots.pictures import files_written, picture
+from plots.paired_tests import MeanInterval, adjust_by_holm
+from plots.pictures import list_written_files, picture
 from plots.stored_sweep import load_sweep
-from plots.style import MUTED, colours, logarithmic, scheme_label, scheme_order
+from plots.style import MUTED, assign_colours, label_scheme, order_schemes, set_logarithmic
 from record.options import in_words, json_option, output, picture_options
 from record.output import conclude, write_csv
 from record.run import Run
-from studies.study import Parts, Row, grouped, interval, table
+from studies.study import Parts, Row, grouped, interval, make_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,7 +80,7 @@ def rows_of(runs: Sequence[Run]) -> list[Row]:
     if len({CARRIED in numbers for *_, numbers in found}) > 1:
         raise ValueError("sweeps with lasting flows and sweeps without are drawn apart")
     cells = [(case, seeds, metric) for case, seeds in by_case.items() for metric in next(iter(seeds.values()))]
-    beyond = holm([_beyond(by_case, case, metric) for case, _, metric in cells])
+    beyond = adjust_by_holm([_beyond(by_case, case, metric) for case, _, metric in cells])
     rows: list[Row] = []
     for (case, seeds, metric), more in zip(cells, beyond, strict=True):
         mean = interval(each[metric] for each in seeds.values())
@@ -108,7 +108,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     what, label = ("carry", "elephants, payload (Mb/s)") if carried else ("take", "large flows, mean slowdown")
     rates, points = sorted({row["mbps"] for row in rows}), grouped(rows, "mbps", "tcp", "scheme")
     marks = dict(zip(dict.fromkeys(row["tcp"] for row in rows), cycle(MARKS)))
-    chosen = colours(row["scheme"] for row in rows)
+    chosen = assign_colours(row["scheme"] for row in rows)
     with picture(path, max(7.5, 4.8 * len(rates)), 4.8, f"What elephants {what}, and how long mice wait") as figure:
         for axes, rate in zip(np.atleast_1d(figure.subplots(1, len(rates))), rates, strict=True):
             for (mbps, tcp, scheme), of_point in points.items():
@@ -117,12 +117,12 @@ def draw(rows: Sequence[Row], path: Path) -> None:
                     elephants = found[CARRIED if carried else SLOWDOWN]
                     _point(axes, elephants, found["mice_median_ms"], chosen[scheme], marks[tcp])
             axes.set(xlabel=label, ylabel="mice, median time (ms)", title=f"{rate:g} Mb/s")
-            logarithmic(axes)
+            set_logarithmic(axes)
             axes.set_xlim(0, None)
         for tcp, mark in marks.items():
             axes.plot([], [], mark, color=MUTED, label=tcp)
-        for scheme in scheme_order(chosen):
-            axes.plot([], [], "-", color=chosen[scheme], linewidth=4, label=scheme_label(scheme))
+        for scheme in order_schemes(chosen):
+            axes.plot([], [], "-", color=chosen[scheme], linewidth=4, label=label_scheme(scheme))
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
@@ -138,7 +138,7 @@ def _point(axes: Axes, x: Row, y: Row, colour: str, mark: str) -> None:
 def tables(rows: Sequence[Row]) -> Parts:
     names = ("mbps", "tcp", "scheme", "mean", "low", "high", "beyond", "beyond_low", "beyond_high", "adjusted_p")
     return [
-        table(f"{metric} ({METRICS[metric]})", of_metric, *names)
+        make_table(f"{metric} ({METRICS[metric]})", of_metric, *names)
         for metric, of_metric in grouped(rows, "metric").items()
     ]
 
@@ -161,4 +161,4 @@ def mice(folders: Sequence[Path], out: Path, as_json: bool) -> None:
         raise ValueError("there are no valid runs in these folders")
     written = write_csv(out / "mice.csv", rows)
     draw(rows, out / "mice.png")
-    conclude(rows, [] if as_json else tables(rows), [written, *files_written(out / "mice.png")], as_json)
+    conclude(rows, [] if as_json else tables(rows), [written, *list_written_files(out / "mice.png")], as_json)

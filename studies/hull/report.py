@@ -17,7 +17,7 @@ import numpy as np
 from click.core import ParameterSource
 
 from plots.pictures import picture
-from plots.style import logarithmic
+from plots.style import set_logarithmic
 from record.options import field_options, in_words, json_option, names_option, options, parallel
 from record.output import read_csv
 from record.spec import options_of
@@ -27,7 +27,7 @@ from studies.hull.mice import mice
 from studies.hull.packets import KINDS, Result, Task, engine, fingerprint, keep, kept_or_run, parse, run_scenario, turn
 from studies.hull.scenario import FAN_OUTS, SCHEMES, STATIC, UNITS, VARIANTS, Experiment, Parameters, Quantity, written
 from studies.hull.waiting import waiting
-from studies.study import Parts, Row, Rows, Study, among, grouped, interval, study, table
+from studies.study import Parts, Row, Rows, Study, among, grouped, interval, make_table, study
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ def tables(comparison: Comparison, rows: Rows) -> Parts:
     numbers, *reduced = rows.values()
     for (variant, metric), group in grouped(numbers, "variant", "metric").items():
         names = ("scheme", "statistic", comparison.column, "published", "ours", "ratio", "lowest", "highest")
-        shown.append(table(f"{comparison.title}, {variant}: {metric}", group, *names))
+        shown.append(make_table(f"{comparison.title}, {variant}: {metric}", group, *names))
         for statistic, factor in (("mean", 1.5), ("p99", 2.0)):
             near, known = within(group, statistic, factor)
             if known:
@@ -283,7 +283,7 @@ def tables(comparison: Comparison, rows: Rows) -> Parts:
     means = [row for part in reduced for row in part if row[comparison.column] is None]
     if means:
         names = ("variant", "metric", "statistic", "than", "published", "percent", "low", "high")
-        shown.append(table("By how much HULL is below each other scheme, mean over all loads", means, *names))
+        shown.append(make_table("By how much HULL is below each other scheme, mean over all loads", means, *names))
     return shown
 
 
@@ -316,7 +316,7 @@ def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
         known = {row[column]: max(row["published"], least) for row in of_scheme if row["published"] is not None}
         axes.plot(list(known), list(known.values()), "o", color=scheme.colour, mfc="none", markersize=8)
     if panel.logarithmic:
-        logarithmic(axes)
+        set_logarithmic(axes)
     else:
         axes.set_ylim(0, 1.05 * axes.get_ylim()[1])
     axes.tick_params(length=0, which="minor")

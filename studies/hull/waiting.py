@@ -14,7 +14,7 @@ from record.options import in_words, json_option, output
 from record.output import conclude, write_csv
 from record.run import CONNECTIONS, QUEUES, Run
 from studies.hull.mice import Case, case_of
-from studies.study import Row, in_seeds, interval, table, traced_rows
+from studies.study import Row, describe_interval_seeds, interval, make_table, traced_rows
 from topos.fattree import FatTree, port_name
 from topos.network import NonBlocking
 
@@ -87,5 +87,9 @@ def waiting(folders: Sequence[Path], out: Path, as_json: bool) -> None:
     if not (rows := rows_of(runs)):
         raise ValueError("there are no valid runs in these folders")
     names = ("mbps", "tcp", "scheme", "place", "wait_ms", "low", "high")
-    tables = [] if as_json else [table(f"Waiting by place (ms), {in_seeds(rows[0]['seeds'])}", rows, *names)]
+    tables = (
+        []
+        if as_json
+        else [make_table(f"Waiting by place (ms), {describe_interval_seeds(rows[0]['seeds'])}", rows, *names)]
+    )
     conclude(rows, tables, [write_csv(out / "waiting.csv", rows)], as_json)

@@ -12,10 +12,10 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
-from plots import colour, logarithmic, picture, scheme_label
+from plots import colour, label_scheme, picture, set_logarithmic
 from simulator.config import Config
 from studies.paper import KEPT_RULE
-from studies.study import Parts, Row, Rows, Study, column, grouped, means, study, table
+from studies.study import Parts, Row, Rows, Study, column, grouped, make_table, means, study
 from topos.arrays import Float64
 from traffic.graph import PLACEMENTS, FlowGraph
 
@@ -157,10 +157,10 @@ def draw(rows: Rows, path: Path) -> None:
                     axes.errorbar(
                         size * 1.06 ** (number - 3), over, np.nan_to_num((high - low) / 2), fmt="o-",
                         markersize=3, linewidth=1, color=colour(scheme),
-                        label=scheme_label(scheme) + (f", {_PERIOD_S:g} s" if scheme in HEDERA else ""),
+                        label=label_scheme(scheme) + (f", {_PERIOD_S:g} s" if scheme in HEDERA else ""),
                     )  # fmt: skip
                 axes.set_title(f"{collective}, {placement}")
-                logarithmic(axes, "x")
+                set_logarithmic(axes, "x")
                 if placement == PLACEMENTS[-1]:
                     axes.set_xlabel("buffer of every host [MB]")
             line[0].set_ylabel("time / non-blocking")
@@ -190,7 +190,7 @@ def collective_table(seeds: int, quick: bool) -> Study:
 
     def tables(rows: Rows) -> Parts:
         ended = [row for row in rows["collectives"] if row["scheme"] != CONTROL and row["over_control"] is not None]
-        return [table("Completion over the non-blocking network's", means(ended, "over_control", *shown))]
+        return [make_table("Completion over the non-blocking network's", means(ended, "over_control", *shown))]
 
     return Study(cases, measure, _over_the_control, tables, draw, label="collectives")
 

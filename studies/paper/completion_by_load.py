@@ -18,14 +18,25 @@ from msgspec import structs
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
-from plots import colour, logarithmic, picture, scheme_label
-from plots.completion_times import PERCENTILES, over_seeds, percentiles
+from plots import colour, label_scheme, picture, set_logarithmic
+from plots.completion_times import PERCENTILES, average_over_seeds, make_percentile_table
 from record.completion_times import CLASSES, members
 from record.options import field_options
 from record.run import Completion
 from simulator.config import Config, bounded
 from studies.paper import schemes_option
-from studies.study import Parts, Row, Rows, Study, column, grouped, in_seeds, number_list, study, table
+from studies.study import (
+    Parts,
+    Row,
+    Rows,
+    Study,
+    column,
+    describe_interval_seeds,
+    grouped,
+    make_table,
+    number_list,
+    study,
+)
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
@@ -115,7 +126,7 @@ _CURVE = ("scheme", "interval_s", "detect_s")
 def overloaded(rows: Sequence[Row]) -> list[str]:
     missing = grouped((row for row in rows if row["flows"] and row["mean_slowdown"] is None), "scheme")
     return [
-        f"{scheme_label(scheme)}: not simulated from a load of {min(row['load'] for row in left):g} on, as flows would "
+        f"{label_scheme(scheme)}: not simulated from a load of {min(row['load'] for row in left):g} on, as flows would "
         "only pile up"
         for scheme, left in missing.items()
     ]
@@ -129,7 +140,7 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
     """
     rows: Sequence[Row] = next(iter(rows_by_file.values()))
     if "seed" in rows[0]:
-        rows = over_seeds(rows, _SHOWN, "load", *_CURVE)
+        rows = average_over_seeds(rows, _SHOWN, "load", *_CURVE)
     measured = grouped((row for row in rows if row["mean_slowdown"] is not None), *_CURVE)
     periods = sorted({period for _, period, _ in measured if period is not None}, reverse=True)
     ends = (None, *periods[:1], *periods[-1:])
@@ -149,7 +160,7 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
                 line = "-" if period in (None, *periods[:1]) else ":"
                 style: dict[str, Any] = {"ls": line, "color": colour(scheme), "lw": 2.6 if detects else 1.5}
                 style |= {"marker": "D" if detects else "o", "ms": 6} if alone else {}
-                style["label"] = scheme_label(scheme) + when
+                style["label"] = label_scheme(scheme) + when
                 for axes, statistic in zip(panels[:2], _SHOWN, strict=True):
                     _curve(axes, loads, ours, column(ours, statistic), **style)
                     if ours and ours[0].get(f"low_{statistic}") is not None:
@@ -164,7 +175,7 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
         for row_of_axes, heading in zip(grid, _SHOWN.values(), strict=False):
             row_of_axes[0].set_ylabel(heading)
             if any(len(line.get_xdata()) for axes in row_of_axes for line in axes.lines):
-                logarithmic(row_of_axes[0])
+                set_logarithmic(row_of_axes[0])
         grid[2, 0].set(ylim=(0, None), ylabel="mean over ECMP's")
         by_label: dict[str, Any] = {}
         for axes in grid[0]:
@@ -211,7 +222,7 @@ def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, s
     for case in cases:
         bounded(case.workload())  # a mistake in any of them is found before the first run
     name, note = f"completion_k{base.k}", f"{base.tree.num_hosts:,} hosts, {sizes}, {base.seconds:g} s"
-    note += f", {in_seeds(seeds)}" * (seeds > 1)
+    note += f", {describe_interval_seeds(seeds)}" * (seeds > 1)
 
     def rows(answers: dict[Config, list[list[Row]]]) -> Rows:
         cells = [
@@ -221,10 +232,13 @@ def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, s
 
     def tables(rows: Rows) -> Parts:
         if seeds > 1:
-            of_seeds = over_seeds(rows[name], PERCENTILES, "load", *_CURVE)
-            return [percentiles(f"FCT by size class. {note}", of_seeds, "load", *_CURVE), *overloaded(rows[name])]
+            of_seeds = average_over_seeds(rows[name], PERCENTILES, "load", *_CURVE)
+            return [
+                make_percentile_table(f"FCT by size class. {note}", of_seeds, "load", *_CURVE),
+                *overloaded(rows[name]),
+            ]
         names = ("scheme", "size_class", "load", "interval_s", "detect_s", "mean_slowdown", "p99_slowdown", "carried")
         title = f"Slowdown of small, medium and large flows. {note}"
-        return [table(title, rows[name], *names, "flows", "cut_off"), *overloaded(rows[name])]
+        return [make_table(title, rows[name], *names, "flows", "cut_off"), *overloaded(rows[name])]
 
     return Study(cases, by_size, rows, tables, partial(_draw_slowdown, note), label=f"completion, k={base.k}")

@@ -19,7 +19,19 @@ from record.options import Command, field_options
 from record.published import FIGURE_9, FIGURE_9_SIMULATED
 from simulator.config import ENGINES, Config
 from studies.paper import KEPT_RULE
-from studies.study import Parts, Row, Rows, Study, column, compared, grouped, in_seeds, mbps, study, table
+from studies.study import (
+    Parts,
+    Row,
+    Rows,
+    Study,
+    column,
+    compared,
+    describe_interval_seeds,
+    grouped,
+    make_table,
+    mbps,
+    study,
+)
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
@@ -102,8 +114,10 @@ def _tables_of_fits(rows: Rows) -> Parts:
     fits = sorted(rows["explain_ecmp_fits"], key=lambda row: float(row["mean_relative_error_percent"]))
     closest = grouped(rows["explain_ecmp"], "routing", "engine")[fits[0]["routing"], fits[0]["engine"]]
     return [
-        table("Published testbed ECMP bars against static routings, the closest first", [_shown(row) for row in fits]),
-        table("The closest: predictions, and scaled by one factor", closest),
+        make_table(
+            "Published testbed ECMP bars against static routings, the closest first", [_shown(row) for row in fits]
+        ),
+        make_table("The closest: predictions, and scaled by one factor", closest),
     ]
 
 
@@ -237,8 +251,8 @@ def explain_gff(seeds: int, tick_s: float, large_flows: str = KEPT_RULE) -> Stud
         return {"explain_gff": made, "explain_gff_readings": [summary(made, seeds)]}
 
     def tables(rows: Rows) -> Parts:
-        single = table("Global First Fit, the paper's simulator and ours", rows["explain_gff"])
-        return [single, table("All together", rows["explain_gff_readings"])]
+        single = make_table("Global First Fit, the paper's simulator and ours", rows["explain_gff"])
+        return [single, make_table("All together", rows["explain_gff_readings"])]
 
     return Study(cases, mbps, rows, tables, label="Predicting", seeds=seeds, main="explain_gff_readings")
 
@@ -387,7 +401,7 @@ def measure(case: Config | Pattern) -> Row:
 
 def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
     bandwidth, patterns = rows.values()
-    many = f"{tree.num_hosts:,} hosts, {FLOWS_PER_HOST * tree.num_hosts:,} flows, {in_seeds(seeds)}"
+    many = f"{tree.num_hosts:,} hosts, {FLOWS_PER_HOST * tree.num_hosts:,} flows, {describe_interval_seeds(seeds)}"
     gained = [
         compared(f"{engine}, {count:,} iterations", GAIN, gains(bandwidth, engine, count))
         for engine in ENGINES
@@ -397,8 +411,8 @@ def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
     known = [row for row in patterns if row not in drawn]
     left = sum(row["least_excess_links"] > 0 for row in drawn)
     return [
-        table(f"A core per host over a core per flow, {many}: percent more bandwidth", gained),
-        table("Capacity exceeded with a core per host, at least, and per flow, links", known),
+        make_table(f"A core per host over a core per flow, {many}: percent more bandwidth", gained),
+        make_table("Capacity exceeded with a core per host, at least, and per flow, links", known),
         f"So it is with {left} of {len(drawn)} random patterns. 27,648 hosts with as many flows: a search space "
         f"10^{search_space(48):,.0f} times smaller (the paper: 10^12,000).",
     ]

@@ -15,7 +15,7 @@ from msgspec import Meta
 
 from hedera.compiled import below, bits, choice_links, compiled
 from hedera.maxmin import max_min_rates
-from plots import INK, MUTED, colour, picture, scheme_label, scheme_order
+from plots import INK, MUTED, colour, label_scheme, order_schemes, picture
 from plots.summary import FEWEST
 from record.options import Command, field_options, options
 from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL, TESTBED_ALONE
@@ -32,15 +32,15 @@ from studies.study import (
     Study,
     column,
     compared,
+    describe_interval_seeds,
     grouped,
     half_interval,
-    in_seeds,
+    make_table,
     mbps,
     means,
     one_file,
     scheme_differences,
     study,
-    table,
 )
 from topos.arrays import Int32
 from topos.fattree import FatTree
@@ -237,7 +237,7 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
     names, shown = (list(dict.fromkeys(keys)) for keys in zip(*bars, strict=True))
     panels = {title: [s for s in schemes if s in shown] for title, schemes in _PANELS.items()}
     known = [scheme for schemes in _PANELS.values() for scheme in schemes]
-    panels |= {scheme_label(s): [s] for s in shown if s not in known}
+    panels |= {label_scheme(s): [s] for s in shown if s not in known}
     panels = {title: schemes for title, schemes in panels.items() if schemes}
     x = np.arange(len(names))
     with picture(path, 11, 1.2 + 2.0 * len(panels), "Figure 9, simulated: 16 hosts, 1 Gb/s links\n") as figure:
@@ -261,7 +261,7 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
         all_axes[-1].set_xticks(x, names, rotation=40, ha="right", rotation_mode="anchor")
         all_axes[-1].set_xlim(-0.6, len(names) - 0.4)
         handles = [Patch(**style, label=f"published, {source}") for source, style in _PUBLISHED_BARS.items()]
-        handles += [Patch(color=colour(s), label=f"simulated, {scheme_label(s)}") for s in shown]
+        handles += [Patch(color=colour(s), label=f"simulated, {label_scheme(s)}") for s in shown]
         figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8.5)
         note = f"bars: mean of {seeds} seed{'s' * (seeds > 1)}"
         note += "; lines: 95 % interval of the mean, where it is wider than 0.1 Gb/s" if seeds >= FEWEST else ""
@@ -284,7 +284,7 @@ def figure_9(schemes: Sequence[str], seeds: int, simulated: bool = True, **field
     title = f"Figure 9: the paper's and our simulation ({seeds} seeds)"
 
     def tables(rows: Rows) -> Parts:
-        return [table(title, rows["figure9_simulated"]), scheme_differences(rows[SHOWN], "mbps", "traffic")]
+        return [make_table(title, rows["figure9_simulated"]), scheme_differences(rows[SHOWN], "mbps", "traffic")]
 
     return Study(cases, mbps, _bars_and_seeds, tables, partial(_draw_bars, seeds), label="Figure 9", seeds=seeds)
 
@@ -355,12 +355,12 @@ def _tables_of_shares(tree: FatTree, seeds: int, rows: Rows) -> Parts:
     tables: Parts = []
     (all_rows,) = rows.values()
     for engine, group in grouped(all_rows, "engine").items():
-        title = f"Figure 10 under {engine}: {tree.num_hosts:,} hosts, {in_seeds(seeds)}"
+        title = f"Figure 10 under {engine}: {tree.num_hosts:,} hosts, {describe_interval_seeds(seeds)}"
         shares = means(group, "percent_of_full", "traffic", "scheme")
-        tables.append(table(f"{title}: share of full bisection bandwidth", shares))
+        tables.append(make_table(f"{title}: share of full bisection bandwidth", shares))
         tables.append(scheme_differences(group, "percent_of_full", "traffic"))
         if text := summary(group):
-            tables.append(table("The paper's text, %", text))
+            tables.append(make_table("The paper's text, %", text))
     return tables
 
 
@@ -369,7 +369,7 @@ def _draw_shares(tree: FatTree, seeds: int, rows: Rows, path: Path) -> None:
     (all_rows,) = rows.values()
     engines = grouped(all_rows, "engine")
     patterns = list(grouped(all_rows, "traffic"))
-    schemes = sorted(scheme_order({row["scheme"] for row in all_rows}), key=lambda scheme: scheme == "nonblocking")
+    schemes = sorted(order_schemes({row["scheme"] for row in all_rows}), key=lambda scheme: scheme == "nonblocking")
     x, width = np.arange(len(patterns)), 0.82 / len(schemes)
     title = f"Figure 10: the suite of patterns, {tree.num_hosts:,} hosts (k = {tree.k})"
     with picture(path, 11, 1.4 + 3.2 * len(engines), title) as figure:
@@ -379,7 +379,7 @@ def _draw_shares(tree: FatTree, seeds: int, rows: Rows, path: Path) -> None:
             for place, scheme in enumerate(schemes):
                 heights = np.array([shares[pattern, scheme] for pattern in patterns])
                 at = x - 0.41 + (place + 0.5) * width
-                axes.bar(at, heights.mean(axis=1), width * 0.94, color=colour(scheme), label=scheme_label(scheme))
+                axes.bar(at, heights.mean(axis=1), width * 0.94, color=colour(scheme), label=label_scheme(scheme))
                 mean, half = heights.mean(axis=1), half_interval(heights.std(axis=1), seeds)
                 wide = half > 0.25  # the others would be specks
                 axes.vlines(at[wide], (mean - half)[wide], (mean + half)[wide], color=INK, lw=1)
@@ -488,12 +488,12 @@ def _draw_curves(subtitle: str, rows: Rows, path: Path) -> None:
     by_scheme = grouped(curves, "scheme")
     with picture(path, 8.4, 4.4, "Figure 11: bisection bandwidth over time", subtitle) as figure:
         axes = figure.subplots()
-        for scheme in sorted(scheme_order(set(by_scheme)), key=lambda scheme: scheme != "nonblocking"):
+        for scheme in sorted(order_schemes(set(by_scheme)), key=lambda scheme: scheme != "nonblocking"):
             by_time = grouped(by_scheme[scheme], "seconds")
             gbps = np.array([column(seeds, "gbps") for seeds in by_time.values()])
             times, shade, heavy = list(by_time), colour(scheme), scheme == "nonblocking"
             axes.fill_between(times, gbps.min(axis=1), gbps.max(axis=1), color=shade, alpha=0.18, lw=0)
-            axes.plot(times, gbps.mean(axis=1), color=shade, lw=2.6 if heavy else 1.4, label=scheme_label(scheme))
+            axes.plot(times, gbps.mean(axis=1), color=shade, lw=2.6 if heavy else 1.4, label=label_scheme(scheme))
         axes.set(xlabel="time [s]", ylabel="bisection bandwidth [Gb/s]")
         axes.set(xlim=(0, curves[-1]["seconds"] + curves[0]["seconds"]), ylim=(0, None))
         axes.legend(loc="center right")  # where curves that rise from 0 leave room, high and low
@@ -507,13 +507,13 @@ def figure_11(schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
         f"{base.tree.num_hosts:,} hosts, {base.arrivals_per_s:g} flows per s and host "
         f"of {base.mean_mbytes:g} MB on average"
     )
-    title = f"Figure 11: bisection bandwidth, Gb/s, {load}, {in_seeds(seeds)}"
+    title = f"Figure 11: bisection bandwidth, Gb/s, {load}, {describe_interval_seeds(seeds)}"
     cases, draw = (
         [replace(base, scheme=scheme) for scheme in schemes],
         partial(_draw_curves, f"{load}; bands: lowest to highest seed"),
     )
 
     def tables(rows: Rows) -> Parts:
-        return [table(title, rows[SHOWN])]
+        return [make_table(title, rows[SHOWN])]
 
     return Study(cases, simulate, _curves, tables, draw, label=f"Figure 11, k={base.k}", seeds=seeds)

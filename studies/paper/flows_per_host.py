@@ -17,11 +17,11 @@ import click
 
 from hedera.schemes import CONTROL
 from hedera.schemes import scheme as scheme_of
-from plots import colour, picture, scheme_label, scheme_order
+from plots import colour, label_scheme, order_schemes, picture
 from record.options import field_options
 from simulator.config import Config
 from studies.paper import ENGINE_LABELS, KEPT_RULE, SCHEMES, engines_option, schemes_option
-from studies.study import Parts, Row, Rows, Study, column, grouped, interval, number_list, one_file, study, table
+from studies.study import Parts, Row, Rows, Study, column, grouped, interval, make_table, number_list, one_file, study
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +93,7 @@ def _means_of_patterns(note: str, rows: Rows) -> Parts:
         | {ratio: mean(row[ratio] for row in cases) for ratio in ("over_ecmp", "over_control")}
         for key, cases in grouped(all_rows, *columns).items()
     ]
-    return [table(f"Means over three patterns. {note}", means)]
+    return [make_table(f"Means over three patterns. {note}", means)]
 
 
 def _draw_several(note: str, rows: Rows, path: Path) -> None:
@@ -120,11 +120,11 @@ def _draw_several(note: str, rows: Rows, path: Path) -> None:
 def _panel(axes: Axes, rows: Sequence[Row]) -> None:
     usual = max((row["threshold"] for row in rows if row["threshold"] is not None), default=None)
     by_scheme = grouped(rows, "scheme")
-    for scheme in scheme_order(set(by_scheme) - {CONTROL}):
+    for scheme in order_schemes(set(by_scheme) - {CONTROL}):
         for threshold, ours in grouped(by_scheme[scheme], "threshold").items():
             other = threshold != usual and threshold is not None
             x, y, low, high = (column(ours, name) for name in ("flows_per_host", "over_control", "low", "high"))
-            named = scheme_label(scheme) + (f", large from {threshold:.0%}" if other else "")
+            named = label_scheme(scheme) + (f", large from {threshold:.0%}" if other else "")
             axes.plot(x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named)
             axes.fill_between(x, low, high, color=colour(scheme), alpha=0.15, lw=0)
     axes.set_ylim(0, 1.05)

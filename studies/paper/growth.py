@@ -15,14 +15,25 @@ from typing import Any
 import click
 
 from hedera.schemes import CONTROL
-from plots import colours, logarithmic, picture, scheme_label
-from plots.completion_times import over_seeds
+from plots import assign_colours, label_scheme, picture, set_logarithmic
+from plots.completion_times import average_over_seeds
 from record.completion_times import CLASSES
 from record.options import field_options
 from simulator.config import Config, bounded
 from studies.paper import schemes_option
 from studies.paper.completion_by_load import by_size
-from studies.study import Parts, Row, Rows, Study, column, grouped, in_seeds, number_list, study, table
+from studies.study import (
+    Parts,
+    Row,
+    Rows,
+    Study,
+    column,
+    describe_interval_seeds,
+    grouped,
+    make_table,
+    number_list,
+    study,
+)
 
 STATISTICS = {"median_slowdown": "median slowdown", "p99_slowdown": "99th percentile of slowdown"}
 OVER = "over_ecmp"
@@ -62,19 +73,19 @@ def _rows(answers: dict[Config, list[list[Row]]]) -> Rows:
 def _means(rows: Rows) -> list[Row]:
     (all_rows,) = rows.values()
     measured = [row for row in all_rows if row["median_slowdown"] is not None]
-    return over_seeds(measured, (*STATISTICS, OVER), "hosts", "load", "scheme")
+    return average_over_seeds(measured, (*STATISTICS, OVER), "hosts", "load", "scheme")
 
 
 def _tables(note: str, rows: Rows) -> Parts:
     names = ("hosts", "load", "scheme", "size_class", *STATISTICS, OVER, f"low_{OVER}", f"high_{OVER}")
-    return [table(f"Slowdown by size of the network. {note}", _means(rows), *names, "flows", "cut_off")]
+    return [make_table(f"Slowdown by size of the network. {note}", _means(rows), *names, "flows", "cut_off")]
 
 
 def _draw(note: str, rows: Rows, path: Path) -> None:
     """A column for each network. Small and large flows: their median and 99th percentile, and the mean over ECMP's of
     the same seed; bars: 95 % intervals."""
     networks = grouped(_means(rows), "hosts")
-    shades = colours({str(row["scheme"]) for of_network in networks.values() for row in of_network})
+    shades = assign_colours({str(row["scheme"]) for of_network in networks.values() for row in of_network})
     panels = [(size, *statistic) for size in _DRAWN for statistic in (*STATISTICS.items(), (OVER, "mean over ECMP's"))]
     with picture(path, 1.2 + 2.9 * len(networks), 2.2 * len(panels) + 1, f"Load against slowdown\n{note}\n") as sheet:
         grid = sheet.subplots(len(panels), len(networks), sharex=True, sharey="row", squeeze=False)
@@ -85,13 +96,13 @@ def _draw(note: str, rows: Rows, path: Path) -> None:
                 for scheme, line in shades.items():
                     ours = sorted(lines.get(scheme, []), key=lambda row: float(row["load"]))
                     loads = column(ours, "load")
-                    axes.plot(loads, column(ours, statistic), ".-", color=line, label=scheme_label(scheme))
+                    axes.plot(loads, column(ours, statistic), ".-", color=line, label=label_scheme(scheme))
                     low, high = (column(ours, f"{end}_{statistic}") for end in ("low", "high"))
                     axes.vlines(loads, low.clip(0.1), high, color=line, lw=1)
         for first, (size, statistic, words) in zip(grid[:, 0], panels, strict=True):
             first.set_ylabel(f"{size} flows ({CLASSES[size]}),\n{words}")
             if statistic != OVER:
-                logarithmic(first)
+                set_logarithmic(first)
         for axes in grid[-1]:
             axes.set_xlabel("load")
         sheet.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
@@ -120,7 +131,7 @@ def completion_growth(schemes: Sequence[str], ports: str, sizes: str, loads: str
     all_cases = cases(bases, sizes, number_list("--loads", loads, float), schemes)
     for case in all_cases:
         bounded(case.workload())  # a mistake in any of them is found before the first run
-    note = f"{sizes}, {bases[0].seconds:g} s, a round every {bases[0].interval_s:g} s, {in_seeds(seeds)}"
+    note = f"{sizes}, {bases[0].seconds:g} s, a round every {bases[0].interval_s:g} s, {describe_interval_seeds(seeds)}"
     return Study(
         all_cases, by_size, _rows, partial(_tables, note), partial(_draw, note), label="completion by network",
         seeds=seeds, cost=lambda case: case.workload().expected_flows,

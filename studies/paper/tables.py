@@ -31,7 +31,7 @@ from record.run import Run
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
 from studies.paper import KEPT_RULE, engines_option, schemes_option
-from studies.study import Parts, Row, Rows, Study, column, grouped, number_list, one_file, study, table
+from studies.study import Parts, Row, Rows, Study, column, grouped, make_table, number_list, one_file, study
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import canonical_cores
@@ -171,7 +171,7 @@ def _fit(columns: Sequence[Float64], aim: Float64) -> list[float]:
 
 
 def _tables_of_growth(rows: Rows) -> Parts:
-    tables: Parts = [table("Table 1: time and space of placements", rows["table1"])]
+    tables: Parts = [make_table("Table 1: time and space of placements", rows["table1"])]
     text = (
         "{name}: time of one {step} ~ (k/2)^{k_power:.2f} x (flows per host)^{flows_power:.2f}; "
         "memory {per_k3:.0f} bytes x k^3 + {per_flow:.0f} bytes x flows."
@@ -206,7 +206,7 @@ def _tables_of_estimating(rows: Rows) -> Parts:
     src, dst, _ = random_flows(48, 250_000)
     taken = megabytes(estimate_demands, random_flows, 48, src.size) + (src.nbytes + dst.nbytes) / 1e6
     return [
-        table("Table 4: demand estimation, ms per call", rows["table4"]),
+        make_table("Table 4: demand estimation, ms per call", rows["table4"]),
         CAPTION,
         f"250,000 flows at k=48: {taken:.1f} MB (the paper: below 20 MB).",
     ]
@@ -249,7 +249,7 @@ def annealing(case: tuple[int, int, float]) -> list[Row]:
 
 def _tables_of_annealing(rows: Rows) -> Parts:
     return [
-        table("Table 5: Simulated Annealing, ms per call", rows["table5"]),
+        make_table("Table 5: Simulated Annealing, ms per call", rows["table5"]),
         "Annealing is a placement without its set-up; excess is the exceeded capacity, in links, before and after.",
         "One thread: each iteration starts from the state that the one before it left.",
         CAPTION,
@@ -425,7 +425,7 @@ def _ratios(values: Mapping[str, Sequence[float]], scheme: str) -> Sequence[floa
 
 def _tables_of_shuffles(titles: Sequence[str], rows: Rows) -> Parts:
     """For each file, each quantity with its ratio to the control, the paper's ratio, and the difference."""
-    return [table(title, _by_quantity(part)) for title, part in zip(titles, rows.values(), strict=True)]
+    return [make_table(title, _by_quantity(part)) for title, part in zip(titles, rows.values(), strict=True)]
 
 
 def _by_quantity(rows: Sequence[Row]) -> list[Row]:
@@ -595,7 +595,7 @@ def table_3(
 
     def tables(rows: Rows) -> Parts:
         by_engine = grouped(rows["table3"], "engine")
-        return [table(f"Table 3 under {engine}: {title}", cells) for engine, cells in by_engine.items()]
+        return [make_table(f"Table 3 under {engine}: {title}", cells) for engine, cells in by_engine.items()]
 
     def cost(case: Config) -> tuple[int, float]:
         return case.k, case.iterations / case.interval_s

@@ -12,8 +12,8 @@ from harness.jobs.carry_out import RESULT
 from harness.sweep import TrafficSpec, keep_settings, plan
 from plots.compare_sweeps import OF_THE_PATTERN
 from plots.compare_sweeps import compare as compare_folders
-from plots.comparison_page import bars
-from plots.style import option_name
+from plots.comparison_page import draw_bars
+from plots.style import name_option
 from record.run import Settings, write
 from record.spec import RunSpec
 from tests.harness.jobs.made import result
@@ -72,7 +72,7 @@ def test_settings_are_named_as_on_the_command_line():
     known = {option for each in run_command.params for option in each.opts + each.secondary_opts}
     known |= {"--threshold", "--iterations", "--workload", "datapath", "sink"}  # what emulation has no option for
     names = [name for name in Settings.__struct_fields__ if name not in OF_THE_PATTERN]
-    assert [name for name in names if option_name(name) not in known] == []
+    assert [name for name in names if name_option(name) not in known] == []
 
 
 def test_a_page_and_pictures_of_two_sweeps(tmp_path):
@@ -91,7 +91,7 @@ def test_a_page_and_pictures_of_two_sweeps(tmp_path):
     assert all(f"{100 * share:.1f}" in page for share in shares)
     assert "http" not in page.replace("http-equiv", "").replace("http://www.w3.org", "")
     comparison = compare_folders([one, other])
-    figure = bars(comparison)
+    figure = draw_bars(comparison)
     assert [axes.get_title() for axes in figure.axes] == ["ecmp", "hedera-sa"]
     assert sorted(patch.get_height() for patch in figure.axes[0].patches) == pytest.approx(
         sorted(comparison.paired[comparison.paired.scheme == "ecmp"].ratio)

@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-from plots.explorer import explorer
+from plots.explorer import collect_explorer_data
 from plots.report import write_page
 from plots.stored_sweep import load_sweep
 from tests.browser import MODERATE_OR_WORSE, chromium, needs_chromium
@@ -127,7 +127,7 @@ def test_stepping_through_the_rounds(page):
 def test_links_carry_what_their_flows_deliver(page, sweep):
     look_at(page, "published:randbij0", "hedera-sa")
     click(page, "#next-move")
-    data = explorer(load_sweep(sweep))
+    data = collect_explorer_data(load_sweep(sweep))
     now = state(page)
     run = next(run for run in data["runs"] if run["file"] == now["run"]["file"])
     expected = [0.0] * len(data["links"])

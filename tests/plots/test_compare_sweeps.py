@@ -3,8 +3,8 @@ import pytest
 import scipy
 
 from plots import compare_sweeps
-from plots.compare_sweeps import VariedSweep, by_value, compare
-from plots.paired_tests import mean_interval
+from plots.compare_sweeps import VariedSweep, compare, draw_by_value
+from plots.paired_tests import estimate_mean
 from tests.plots.pictures import texts
 from tests.plots.sweeps import run_document, store, store_rates
 
@@ -36,7 +36,7 @@ def test_differences_are_paired_and_have_student_s_interval_over_seeds(tmp_path)
     assert (first["share"], first["difference_points"], first["low_points"]) == (pytest.approx(0.765), None, None)
     assert first["conditions"] == {"--bw": 10.0, "--mtu": 1500}
     assert second["conditions"] == {"--bw": 100.0, "--mtu": 9000}
-    expected = mean_interval(None, [-2.5, -1.5, 1])
+    expected = estimate_mean(None, [-2.5, -1.5, 1])
     assert second["share"] == pytest.approx(0.755)
     points = [second[f"{name}_points"] for name in ("difference", "low", "high")]
     assert points == pytest.approx([expected.mean, expected.low, expected.high])
@@ -142,11 +142,11 @@ def test_two_options_and_values_without_a_number_or_a_run_and_no_control(tmp_pat
             (folder := tmp_path / network / f"{bw}").mkdir(parents=True)
             rates = {} if network == "fat" else {("stride:3", "spray"): 120.0}
             parts.append((store_rates(folder, rates), {"bw": bw, "topology": network}))
-    figure = by_value(parts)
+    figure = draw_by_value(parts)
     assert [ax.get_title(loc="left") or ax.get_title() for ax in figure.axes] == ["bw 10", "bw 40"]
     assert figure.axes[0].get_xticklabels()[0].get_text() == "leaf-spine:2,2,4"
     assert [line.get_ydata().tolist() for ax in figure.axes for line, _, _ in ax.containers] == [[0.75] * 3] * 2
-    assert by_value(parts[-1:]) is None
+    assert draw_by_value(parts[-1:]) is None
 
 
 def test_the_name_that_it_had_before_is_there_for_one_release():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plots.completion_times import completed, csv_text, rows
+from plots.completion_times import accumulate_completions, format_csv, make_rows
 from plots.report import write_page
 from plots.stored_sweep import load_sweep
 from record.run import FlowRecord
@@ -34,11 +34,13 @@ def folder(tmp_path):
 
 
 def test_a_row_is_the_median_of_trials_and_counts_all_their_flows(folder):
-    found = {(row["scheme"], row["size_class"]): row for row in rows(load_sweep(folder)) if row["over"] == "valid runs"}
+    found = {
+        (row["scheme"], row["size_class"]): row for row in make_rows(load_sweep(folder)) if row["over"] == "valid runs"
+    }
     assert set(found) == {(s, c) for s in ("ecmp", "hedera-sa") for c in ("all", "small")}
     row = found["ecmp", "all"]
     assert tuple(row[n] for n in ("runs", "flows", "cut_off", "median_s", "p99_s")) == (3, 9, 3, 4.0, 16.0)
-    assert csv_text(load_sweep(folder)).count("\n") == 9
+    assert format_csv(load_sweep(folder)).count("\n") == 9
 
 
 def test_all_tries_are_a_second_row(folder):
@@ -47,7 +49,7 @@ def test_all_tries_are_a_second_row(folder):
         bad = {"verdict": verdict, "reasons": ["slow"]}
         store(folder, document("ecmp", trial, median_s) | bad, attempt="-0")
     sweep = load_sweep(folder)
-    found = {(row["scheme"], row["over"]): row for row in rows(sweep) if row["size_class"] == "all"}
+    found = {(row["scheme"], row["over"]): row for row in make_rows(sweep) if row["size_class"] == "all"}
     valid, every = found["ecmp", "valid runs"], found["ecmp", "all tries"]
     assert (valid["runs"], valid["left_out"], valid["median_s"]) == (3, 0, 4.0)  # of 2, 4, 6
     assert (every["runs"], every["left_out"], every["median_s"]) == (5, 2, 6.0)  # of 2, 4, 6, 10, 20
@@ -59,7 +61,7 @@ def test_all_tries_are_a_second_row(folder):
 def test_flows_that_were_cut_off_never_complete():
     took = (3.0, None, 1.0, None)
     flows = [FlowRecord(src=0, dst=1, mbps=1.0, size_bytes=1000, completion_s=each) for each in took]
-    times, shares = completed(flows)
+    times, shares = accumulate_completions(flows)
     assert times.tolist() == [1.0, 3.0]
     assert shares.tolist() == [0.25, 0.5]
-    assert [len(part) for part in completed([])] == [0, 0]
+    assert [len(part) for part in accumulate_completions([])] == [0, 0]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from plots.explorer import MAX_FLOWS, describe_paths, explorer, mean_rates, stages
+from plots.explorer import MAX_FLOWS, average_rates, collect_explorer_data, describe_paths, split_into_stages
 from plots.stored_sweep import load_sweep
 from record.run import FlowRecord, read
 from tests.plots.sweeps import kept_sweep, rounds, run_document, store
@@ -22,7 +22,7 @@ def test_a_run_is_cut_at_its_rounds(tmp_path):
         {"src": 1, "dst": 5, "mbps": 5, "start": 3.0, "per_second_mbps": [8, 8, 8], "paths": [{"t": 3.1, "core": 1}]},
     ]
     document = run_document(seconds=6, flows=flows, rounds=rounds((2.0, 1), (4.0, 0)))
-    cut = stages(read(store(tmp_path, document)))
+    cut = split_into_stages(read(store(tmp_path, document)))
     assert [(stage.begin, stage.end) for stage in cut] == [(0, 2), (2, 4), (4, 6)]
     assert [stage.cores for stage in cut] == [(0, None), (3, 1), (3, 1)]
     assert [stage.mbps for stage in cut] == [(2, 0), (4, 4), (6, 8)]
@@ -65,23 +65,23 @@ def test_a_run_tells_where_acknowledgements_went(tmp_path, asked, how):
     assert describe_paths(run).endswith(
         f"acknowledgements went back {how}, those of 3.25 flows on one link between switches at most"
     )
-    (drawn,) = explorer(load_sweep(tmp_path))["runs"]
+    (drawn,) = collect_explorer_data(load_sweep(tmp_path))["runs"]
     assert sorted(drawn["acks"])[-2:] == [3.25, 9]
 
 
 def test_a_second_that_a_round_cuts_is_left_out_where_there_are_whole_ones():
     flow = FlowRecord(src=0, dst=4, mbps=5.0, per_second_mbps=(1.0, 1.0, 9.0, 9.0))
-    means = mean_rates([flow], [0.0, 2.7, 3.2, 6.0, 6.0])[:, 0].tolist()
+    means = average_rates([flow], [0.0, 2.7, 3.2, 6.0, 6.0])[:, 0].tolist()
     assert means[0] == 1.0
     assert means[1] == pytest.approx(9), "no whole second: 0.3 s of the third, 0.2 s of the fourth"
     assert means[2:] == [0.0, 0.0], "it sent nothing after the fourth"
-    assert mean_rates([flow], [1.5, 2.2]) == pytest.approx((0.5 * 1 + 0.2 * 9) / 0.7), "no whole second"
+    assert average_rates([flow], [1.5, 2.2]) == pytest.approx((0.5 * 1 + 0.2 * 9) / 0.7), "no whole second"
 
 
 def test_loads_from_flows_and_paths_match_the_rates_that_were_measured(tmp_path):
     """What the page draws between rounds must be what the ports saw, up to headers and acknowledgements."""
     kept_sweep(tmp_path, ["published:rand0"], ["nonblocking", "ecmp", "hedera-gff"])
-    data = explorer(load_sweep(tmp_path))
+    data = collect_explorer_data(load_sweep(tmp_path))
     (ecmp,) = (run for run in data["runs"] if run["scheme"] == "ecmp")
     load = np.zeros(len(data["links"]))
     for flow, (_, _, paths) in enumerate(ecmp["paths"]):
@@ -97,7 +97,7 @@ def test_loads_from_flows_and_paths_match_the_rates_that_were_measured(tmp_path)
 
 def test_paths_of_the_page_lead_from_source_to_destination(tmp_path):
     kept_sweep(tmp_path, ["published:stag0(0.2,0.3)"], ["hedera-sa"])
-    data = explorer(load_sweep(tmp_path))
+    data = collect_explorer_data(load_sweep(tmp_path))
     tree = FatTree(4)
     (run,) = data["runs"]
     assert len(run["paths"]) == 16
@@ -109,19 +109,19 @@ def test_paths_of_the_page_lead_from_source_to_destination(tmp_path):
 
 def test_a_path_that_was_logged_just_before_its_round_belongs_to_it(tmp_path):
     flows = [{"src": 0, "dst": 4, "mbps": 5, "paths": [{"t": 0.1, "core": 0}, {"t": 1.997, "core": 3}]}]
-    cut = stages(read(store(tmp_path, run_document(seconds=6, flows=flows, rounds=rounds((2.0, 1))))))
+    cut = split_into_stages(read(store(tmp_path, run_document(seconds=6, flows=flows, rounds=rounds((2.0, 1))))))
     assert [stage.cores for stage in cut] == [(0,), (3,)]
 
 
 def test_a_run_with_too_many_flows_lists_none(tmp_path):
     flows = [{"src": 0, "dst": 4, "mbps": 1.0}] * (MAX_FLOWS + 1)
     store(tmp_path, run_document(scheme="ecmp", flows=flows))
-    (run,) = explorer(load_sweep(tmp_path))["runs"]
+    (run,) = collect_explorer_data(load_sweep(tmp_path))["runs"]
     assert (run["flows"], run["paths"], run["stages"]) == (MAX_FLOWS + 1, [], [])
 
 
 def test_hosts_and_cores_that_do_not_exist_have_no_links(tmp_path):
     flows = [{"src": 0, "dst": dst, "mbps": 1, "paths": [{"t": 0, "core": core}]} for dst, core in ((99, 0), (4, 7))]
     store(tmp_path, run_document(scheme="ecmp", flows=flows))
-    (run,) = explorer(load_sweep(tmp_path))["runs"]
+    (run,) = collect_explorer_data(load_sweep(tmp_path))["runs"]
     assert [paths for _, _, paths in run["paths"]] == [[[0, 0, []]], [[0, 7, []]]]

@@ -3,8 +3,8 @@ import pytest
 import scipy
 
 from plots import figure9, style
-from plots.explorer import tree_of
-from plots.published import published_share
+from plots.explorer import find_tree
+from plots.published import find_published_share
 from plots.stored_sweep import load_sweep
 from tests.plots.pictures import bars_of, texts
 from tests.plots.sweeps import WIRE, failed, run_document, store, store_rates
@@ -19,7 +19,7 @@ def test_shares_stand_above_payload_and_published_bars_beside_ours(tmp_path):
     for pattern in ("published:stride4", "stride:4"):
         for scheme, rate in (("nonblocking", 150.0), ("ecmp", 60.0), ("spanning-tree", 39.0), ("hedera-sa", 141.0)):
             store(tmp_path, run_document(pattern, scheme, bisection_mbps=rate))
-    (figure,) = figure9.figures(load_sweep(tmp_path))
+    (figure,) = figure9.draw_figures(load_sweep(tmp_path))
     shares, payload = map(heights, figure.axes)
     assert shares == pytest.approx([0.4, 3482 / 12465, 0.26, 3482 / 12465, 0.94, 11720 / 12465] * 2)
     scale = (160 * 1448 / 1514) / (16_000 * 1448 / 1538)  # the payload that full links carry
@@ -34,7 +34,7 @@ def test_an_invalid_bar_looks_invalid(tmp_path):
     store(tmp_path, failed(traffic="randbij", scheme="random"))
     store(tmp_path, run_document("randbij", "hedera-sa", verdict="not judged", reasons=["too short"]))
     sweep = load_sweep(tmp_path)
-    (figure,) = figure9.figures(sweep)
+    (figure,) = figure9.draw_figures(sweep)
     shares, payload = (bars_of(axes) for axes in figure.axes)
     for bar, height in zip((*shares, *payload[1:]), [*[1] * 3, *[160 * 1448 / 1514] * 3], strict=True):
         assert bar.get_hatch()
@@ -50,9 +50,9 @@ def test_whiskers_are_intervals_of_few_trials_and_percentiles_of_many(tmp_path, 
     """And none of two. Every control has 100 Mb/s, so a share is a rate."""
     rates = [50.0 + 3 * (trial % 4) + trial for trial in range(trials)]
     sweep = store_rates(tmp_path, {("stride:3", "nonblocking"): [100.0] * trials, ("stride:3", "ecmp"): rates})
-    (figure,) = figure9.figures(sweep)
+    (figure,) = figure9.draw_figures(sweep)
     whiskers = [line.get_segments()[0][:, 1] for line in figure.axes[0].collections]
-    words = figure9.conditions(sweep.runs)
+    words = figure9.describe_conditions(sweep.runs)
     if trials == 2:
         assert whiskers == []
         assert "whisker" not in words
@@ -72,12 +72,12 @@ def test_families_stand_beside_published_ones_and_ecmp_has_a_gap(tmp_path):
     for pattern, rate in FEW.items():
         rates |= {(pattern, "nonblocking"): [100.0] * 3, (pattern, "spanning-tree"): [rate / 2] * 3}
         rates |= {(pattern, "ecmp"): [rate - 5.0, rate, rate + 5.0], (pattern, "mine.py:Mine"): [rate + 10] * 3}
-    (ax,) = figure9.figures(store_rates(tmp_path, rates))[0].axes
+    (ax,) = figure9.draw_figures(store_rates(tmp_path, rates))[0].axes
     groups = [
         [round(bar.get_height(), 4) for bar in bars_of(ax) if abs(bar.get_x() + bar.get_width() / 2 - at) < 0.5]
         for at in range(4)
     ]
-    ecmp = [published_share(pattern, "ecmp") for pattern in FEW]
+    ecmp = [find_published_share(pattern, "ecmp") for pattern in FEW]
     stride = [0.30, round(np.mean(ecmp[:2]), 4), 0.6, 0.7]
     assert groups[0] == stride, "spanning-tree, the published ECMP, ecmp with nothing after it, mine"
     assert groups[3] == [0.325, round(np.mean(ecmp), 4), 0.65, 0.75]
@@ -99,8 +99,8 @@ def test_another_network_stands_beside_no_published_bar_and_on_no_fat_tree(tmp_p
         for scheme in ("nonblocking", "ecmp", "hedera-gff"):
             store(tmp_path / str(topology), run_document("stride:4", scheme, settings={"topology": topology}))
         sweep = load_sweep(tmp_path / str(topology))
-        (figure,) = figure9.figures(sweep)
+        (figure,) = figure9.draw_figures(sweep)
         outlines = [bar for axes in figure.axes for bar in bars_of(axes) if bar.get_facecolor()[:3] == (1, 1, 1)]
         assert (not outlines) == (topology is not None)
-        assert (tree_of(sweep.runs) is None) == (topology is not None)
-        assert figure9.conditions(sweep.runs).startswith(topology or "k=4")
+        assert (find_tree(sweep.runs) is None) == (topology is not None)
+        assert figure9.describe_conditions(sweep.runs).startswith(topology or "k=4")

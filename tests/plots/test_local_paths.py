@@ -10,7 +10,7 @@ import zipfile
 import pytest
 
 from plots.export import export, keep
-from plots.local_paths import local_path_remover
+from plots.local_paths import make_local_path_remover
 from plots.stored_sweep import load_sweep
 from record.run import ARCHIVE
 from tests.commands import HEDERA, ROOT, asked, ran
@@ -156,4 +156,4 @@ def test_relative_names_stay_as_they_are(tmp_path):
     store(tmp_path, run_document("docs/examples/ring.py:ring", "docs/examples/least_loaded.py:LeastLoaded"))
     (run,) = load_sweep(tmp_path).runs
     text = f"{run.scheme} on {run.traffic}, 10 Mb/s, 3/4 of ../x"
-    assert local_path_remover([run])(text) == text
+    assert make_local_path_remover([run])(text) == text

@@ -55,14 +55,14 @@ def test_over_all_patterns_only_those_with_every_trial_are_averaged(tmp_path):
 def test_holm_by_its_definition():
     rows = [paired_tests.MeanInterval(str(p), 3, 1.0, 0.0, 1.0, p, p) for p in (0.01, 0.04, 0.03, 0.005)]
     rows.append(paired_tests.MeanInterval("silent", 1, 1.0))
-    adjusted = [row.adjusted for row in paired_tests.holm(rows)]
+    adjusted = [row.adjusted for row in paired_tests.adjust_by_holm(rows)]
     assert adjusted[:4] == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert adjusted[4] is None
 
 
 def test_equal_differences_need_no_division_by_zero():
-    assert paired_tests.mean_interval("x", [2.0, 2.0, 2.0]).p == 0
-    assert paired_tests.mean_interval("x", [0.0, 0.0, 0.0]).p == 1
+    assert paired_tests.estimate_mean("x", [2.0, 2.0, 2.0]).p == 0
+    assert paired_tests.estimate_mean("x", [0.0, 0.0, 0.0]).p == 1
 
 
 def gaining(folder):
@@ -82,18 +82,20 @@ def gaining(folder):
 
 def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv(tmp_path):
     sweep = gaining(tmp_path)
-    said = paired_tests.in_a_sentence(sweep)
+    said = paired_tests.describe_significance(sweep)
     own = {("stride:1", "mine.py:Mine"): [8.0, 9.0, 10.1], ("stride:1", "hedera-gff"): [5.0, 6.0, 7.0]}
     beside = store_rates(tmp_path / "own", own)
     of_one = (
         "mine.py:Mine minus hedera-gff: +3.0 Mb/s on the wire in the mean of 1 pattern, 95 % interval +2.9 to +3.2, "
     )
-    assert paired_tests.in_a_sentence(beside) == of_one + "for certain; above for certain in 1 of 1, below in 0."
+    assert (
+        paired_tests.describe_significance(beside) == of_one + "for certain; above for certain in 1 of 1, below in 0."
+    )
     few = store_rates(tmp_path / "few", {key: rates[:2] for key, rates in own.items()})
-    assert "takes 3 valid trials" in paired_tests.in_a_sentence(few)
-    assert paired_tests.in_a_sentence(store_rates(tmp_path / "one", dict([*own.items()][:1]))) == ""
+    assert "takes 3 valid trials" in paired_tests.describe_significance(few)
+    assert paired_tests.describe_significance(store_rates(tmp_path / "one", dict([*own.items()][:1]))) == ""
     assert "hedera-sa in 1 of 3 patterns, below in 1 (with invalid runs counted 0 and 1 of 3)." in said
-    rows = list(csv.DictReader(io.StringIO(paired_tests.csv_text(sweep))))
+    rows = list(csv.DictReader(io.StringIO(paired_tests.format_csv(sweep))))
     assert tuple(rows[0]) == paired_tests.CSV_COLUMNS
     keys = [(row["over"], row["pattern"]) for row in rows]
     patterns = ["stride:1", "stride:2", "stride:3", "stride:4", "all"]
@@ -115,7 +117,7 @@ def test_one_of_the_user_s_own_is_beside_all_of_hedera_s_and_a_mean_says_of_how_
         ("stride:2", "hedera-sa"): [60.0, 62.0, 61.0],
         ("stride:2", "mine.py:Mine"): [61.0, 61.0, 61.0],
     }
-    gff, sa = paired_tests.in_a_sentence(store_rates(tmp_path, rates)).split(" mine.py:Mine minus ")
+    gff, sa = paired_tests.describe_significance(store_rates(tmp_path, rates)).split(" mine.py:Mine minus ")
     assert gff.startswith("mine.py:Mine minus hedera-gff: +10.0 Mb/s on the wire in the mean of 2 patterns, ")
     assert gff.endswith("for certain; above for certain in 1 of 2, below in 0.")
     assert sa.startswith("hedera-sa: +0.0 Mb/s")
@@ -135,14 +137,14 @@ def test_one_of_the_user_s_own_is_beside_all_of_hedera_s_and_a_mean_says_of_how_
 )
 def test_what_is_asked_first_of_any_list_of_schemes(tmp_path, schemes, asked):
     sweep = store_rates(tmp_path, {("stride:3", scheme): 90.0 for scheme in schemes.split()})
-    found = paired_tests.comparisons_of_interest(paired_tests.compare_all(sweep))
+    found = paired_tests.select_comparisons(paired_tests.compare_all(sweep))
     assert [f"{each.first}-{each.second}" for each in found] == asked.split()
 
 
 def rows_of_seeds(sweep):
     return {
         (row["measure"], row["pattern"], row["scheme"], row["beyond"]): row
-        for row in csv.DictReader(io.StringIO(paired_tests.seeds_csv(sweep)))
+        for row in csv.DictReader(io.StringIO(paired_tests.format_seeds_csv(sweep)))
     }
 
 

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.text import Text
 
 from plots import figure9, rates, report
-from plots.pictures import empty
+from plots.pictures import create_figure
 from plots.stored_sweep import load_sweep
 from plots.style import colour, house_style
 from record.options import Pictures, drawing
@@ -37,9 +37,9 @@ def test_all_pictures_of_a_sweep_fit_a_page_in_text_of_eight_points(sweep, width
     """Nothing stands outside of the picture, and no two labels of an axis lie upon each other."""
     with house_style():
         trial = [run for run in sweep.runs if run.pattern == FAMILIES[0]]
-        drawn = [*figure9.figures(sweep), rates.figure(trial)]
+        drawn = [*figure9.draw_figures(sweep), rates.draw_figure(trial)]
     for figure in drawn:
-        figure.for_print(width)
+        figure.lay_out_for_print(width)
         pdf = figure.content("pdf")
         assert width_in(pdf) == pytest.approx(width, abs=0.01)
         assert b"/FontFile2" in pdf, "TrueType, embedded"
@@ -64,14 +64,14 @@ def test_all_pictures_of_a_sweep_fit_a_page_in_text_of_eight_points(sweep, width
 def test_what_a_colour_tells_a_hatch_or_a_dash_tells_too():
     """The same one in every picture, and in its legend."""
     with house_style():
-        figure = empty(5, 3)
+        figure = create_figure(5, 3)
         bars, lines = figure.subplots(1, 2)
         for place, scheme in enumerate(("ecmp", "hedera-gff", "spanning-tree")):
             bars.bar(place, 1, color=colour(scheme), label=scheme)
             lines.plot([0, 1, 2], [place] * 3, color=colour(scheme))
         shade = lines.axvspan(0, 1, color="#e9f0f7")
         bars.legend()
-        figure.for_print(3.3)
+        figure.lay_out_for_print(3.3)
         hatches = [patch.get_hatch() for patch in bars.patches]
         assert len({*hatches, ""}) == 4
         assert len({(str(line.get_linestyle()), line.get_marker()) for line in lines.lines}) == 3
@@ -85,8 +85,8 @@ def test_what_a_colour_tells_a_hatch_or_a_dash_tells_too():
 def test_the_same_runs_give_the_same_file(sweep):
     def made():
         with house_style():
-            figure = figure9.by_family(sweep)
-        figure.for_print(3.3)
+            figure = figure9.draw_by_family(sweep)
+        figure.lay_out_for_print(3.3)
         return figure.content("pdf")
 
     first = made()

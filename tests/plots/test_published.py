@@ -38,14 +38,14 @@ def test_a_match_states_differences_and_correlation(tmp_path):
     ],
 )
 def test_families(pattern, family):
-    assert published.family(pattern) == family
+    assert published.name_family(pattern) == family
 
 
 def test_a_family_is_the_mean_over_patterns_of_medians_over_trials(tmp_path):
     rates = {("published:stride2", "nonblocking"): [100] * 3, ("published:stride4", "nonblocking"): [100] * 3}
     rates |= {("published:stride2", "hedera-gff"): [70, 80, 99], ("published:stride4", "hedera-gff"): [90, 90, 10]}
     summary, _ = sweep_of(tmp_path, rates)
-    (family,) = published.families(summary)
+    (family,) = published.list_families(summary)
     mean = family.means["hedera-gff"]
     theirs = [10634 / 12395, 11790 / 12465]
     assert mean["ours"] == pytest.approx((0.8 + 0.9) / 2)
@@ -61,10 +61,10 @@ def test_a_published_share_is_of_the_published_control_for_the_same_flows():
         ("published:stride4", "hedera-sa", 11720),
         ("stride:4", "ecmp", 3482),
     ):
-        assert published.published_share(pattern, scheme) == bar / 12465
+        assert published.find_published_share(pattern, scheme) == bar / 12465
     assert (
-        published.published_share("published:stride4", "random")
-        is published.published_share("published:stride4 x2", "ecmp")
+        published.find_published_share("published:stride4", "random")
+        is published.find_published_share("published:stride4 x2", "ecmp")
         is None
     )
-    assert published.published_share("stride:4", "ecmp", k=6) is None
+    assert published.find_published_share("stride:4", "ecmp", k=6) is None

@@ -8,7 +8,7 @@ def test_an_invalid_run_looks_invalid_in_its_rates(tmp_path):
     store(tmp_path, run_document("stride:4", "nonblocking", verdict="invalid", reasons=["the machine is too slow"]))
     store(tmp_path, failed(traffic="stride:4", scheme="ecmp"))
     runs = load_sweep(tmp_path).runs
-    axes = rates.figure(runs).axes
+    axes = rates.draw_figure(runs).axes
     assert len(axes) == 2
     for ax in axes:
         assert ax.get_title(loc="right") == "INVALID"
@@ -18,7 +18,7 @@ def test_an_invalid_run_looks_invalid_in_its_rates(tmp_path):
 def test_failures_are_marked_where_they_happened(tmp_path):
     store(tmp_path, broken(scheme="hedera-gff"))
     store(tmp_path, run_document(scheme="nonblocking"))
-    figure = rates.figure(load_sweep(tmp_path).runs)
+    figure = rates.draw_figure(load_sweep(tmp_path).runs)
     (ax,) = figure.axes
     (best,) = [patch for patch in ax.patches if hasattr(patch, "get_data")]
     assert best.get_data().edges.tolist() == [0, 8.01, 16.02, ax.get_xlim()[1]]
@@ -38,8 +38,8 @@ def test_a_figure_used_again_shows_only_its_own_runs(tmp_path):
     for document in (*first, *second):
         store(tmp_path, document)
     sweep = load_sweep(tmp_path)
-    files = rates.sheets(sweep, tmp_path / "rates")
+    files = rates.draw_sheets(sweep, tmp_path / "rates")
     for trial, file in enumerate(files.values(), 1):
         with house_style():
-            alone = rates.figure([run for run in sweep.runs if run.trial == trial]).content("svg")
+            alone = rates.draw_figure([run for run in sweep.runs if run.trial == trial]).content("svg")
         assert file.read_bytes() == alone

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from plots.report import overheads, validity, write_all, write_page
+from plots.report import summarise_overheads, summarise_validity, write_all, write_page
 from plots.stored_sweep import load_sweep
 from record.options import Pictures, drawing
 from tests.plots.pictures import texts
@@ -211,7 +211,7 @@ def test_validity_by_scheme(tmp_path):
     store(tmp_path, run_document(trial=1, bisection_mbps=80.0, **rates))
     store(tmp_path, run_document(trial=2, bisection_mbps=60.0, **rates, **INVALID))
     store(tmp_path, failed(scheme="ecmp", trial=3))
-    (row,) = validity(load_sweep(tmp_path).runs, ["ecmp"])
+    (row,) = summarise_validity(load_sweep(tmp_path).runs, ["ecmp"])
     assert (row["valid"], row["runs"]) == (1, 3)
     assert row["of_maxmin"] == pytest.approx((0.6, 0.7, 0.8))
     assert row["least_idle"] == (0.2, 0.2, 0.2)
@@ -221,7 +221,7 @@ def test_overhead_over_all_runs(tmp_path):
     store(tmp_path, run_document(scheme="hedera-gff", trial=1, rounds=rounds((2, 0), (4, 9), (6, 2))))
     store(tmp_path, run_document(scheme="hedera-gff", trial=2, rounds=rounds((2, 7), (4, 0)), **INVALID))
     store(tmp_path, run_document(scheme="ecmp"))
-    (found,) = overheads(load_sweep(tmp_path).runs)
+    (found,) = summarise_overheads(load_sweep(tmp_path).runs)
     assert (found["scheme"], found["runs"], found["rounds"], found["idle_rounds"]) == ("hedera-gff", 2, 5, 2)
     assert (found["first_changes"], found["later_changes"], found["runs_with_later_changes"]) == (16, 2, 1)
     assert found["ms"]["total"]["median"] == 10
@@ -241,6 +241,6 @@ def test_a_page_of_an_unfinished_sweep_loads_itself_again(tmp_path):
 
 def test_rounds_whose_times_were_not_stored(tmp_path):
     store(tmp_path, run_document(scheme="hedera-gff", rounds=[{"t": 2, "large": 3, "changed": 1}]))
-    (found,) = overheads(load_sweep(tmp_path).runs)
+    (found,) = summarise_overheads(load_sweep(tmp_path).runs)
     assert found["ms"] == {}
     assert found["interval_share"] is None

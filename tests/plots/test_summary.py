@@ -4,7 +4,7 @@ import io
 import pytest
 
 from plots.stored_sweep import load_sweep
-from plots.summary import COLUMNS, by_scheme, csv_text, show, summarise
+from plots.summary import COLUMNS, average_by_scheme, format_csv, show, summarise
 from tests.plots.sweeps import WIRE, broken, failed, run_document, store, store_rates
 
 
@@ -44,7 +44,7 @@ def test_the_last_third_is_of_the_run_and_over_the_control_s(tmp_path):
     bars = summarise(load_sweep(tmp_path)).bars
     assert bars["stride:4", "hedera-sa"].late_median_ratio == pytest.approx(0.9)
     assert bars["stride:4", "ecmp"].late_median_ratio is None
-    found = by_scheme(summarise(load_sweep(tmp_path)).frame)
+    found = average_by_scheme(summarise(load_sweep(tmp_path)).frame)
     assert found.late_median_ratio.dropna().to_dict() == pytest.approx({"nonblocking": 1.0, "hedera-sa": 0.9})
     assert "before_median_ratio" not in found
 
@@ -56,7 +56,9 @@ def test_before_a_failure_and_after_it(tmp_path):
     bar = summarise(load_sweep(tmp_path)).bars["stride:4", "ecmp"]
     assert bar.before_median_ratio == pytest.approx(0.9)
     assert bar.after_median_ratio == pytest.approx((3.98 * 30 + 5 * 60) / 8.98 / 100)
-    assert {"before_median_ratio", "after_median_ratio"} <= set(by_scheme(summarise(load_sweep(tmp_path)).frame))
+    assert {"before_median_ratio", "after_median_ratio"} <= set(
+        average_by_scheme(summarise(load_sweep(tmp_path)).frame)
+    )
 
 
 def test_jumbo_packets_raise_the_payload_that_links_can_deliver(tmp_path):
@@ -96,7 +98,7 @@ def test_all_tries_are_told_only_where_some_were_left_out(tmp_path):
     store(tmp_path, run_document("stride:4", "hedera-gff", 2, bisection_mbps=88.0, **short))
     sweep = load_sweep(tmp_path)
     assert show(sweep).splitlines()[2].split()[3:] == ["96%", "(1", "of", "2),", "all", "82.4", "88%"]
-    bar = list(csv.DictReader(io.StringIO(csv_text(sweep))))[1]
+    bar = list(csv.DictReader(io.StringIO(format_csv(sweep))))[1]
     counts = [bar[name] for name in ("tries", "left_out_tries", "not_judged_trials", "invalid_trials")]
     assert counts == ["3", "2", "1", "0"]
     medians = [bar[name] for name in ("median_ratio", "all_median_ratio", "all_median_mbps")]
@@ -104,7 +106,7 @@ def test_all_tries_are_told_only_where_some_were_left_out(tmp_path):
 
 
 def test_csv_holds_every_number(tmp_path):
-    rows = list(csv.DictReader(io.StringIO(csv_text(small_sweep(tmp_path)))))
+    rows = list(csv.DictReader(io.StringIO(format_csv(small_sweep(tmp_path)))))
     assert tuple(rows[0]) == COLUMNS
     assert (rows[0]["capacity_mbps"], float(rows[0]["payload_capacity_mbps"])) == ("160", round(160 * 1448 / 1514, 4))
     assert float(rows[0]["median_payload_mbps"]) == round(152 / WIRE, 4)
@@ -114,7 +116,7 @@ def test_csv_holds_every_number(tmp_path):
     assert (ecmp["invalid_median_mbps"], ecmp["reasons"]) == ("76.0000", "CPU, too busy")
     assert (rows[2]["median_mbps"], rows[2]["median_ratio"]) == ("", "")
     (tmp_path / "empty").mkdir()
-    assert list(csv.DictReader(io.StringIO(csv_text(load_sweep(tmp_path / "empty"))))) == []
+    assert list(csv.DictReader(io.StringIO(format_csv(load_sweep(tmp_path / "empty"))))) == []
 
 
 def test_flows_that_come_and_go_have_no_last_third(tmp_path):

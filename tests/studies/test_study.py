@@ -41,7 +41,9 @@ def test_the_mean_over_seeds_and_its_interval():
 
 def test_rows_on_a_terminal():
     console = Console(width=80, record=True)
-    console.print(study.table("Title", [{"a_scheme": "x", "mbps": 12533.4, "share": 0.78331, "flows": 16, "no": None}]))
+    console.print(
+        study.make_table("Title", [{"a_scheme": "x", "mbps": 12533.4, "share": 0.78331, "flows": 16, "no": None}])
+    )
     text = console.export_text()
     assert all(word in text for word in ("Title", "a scheme", "12,533", "0.7833", "16"))
 

@@ -29,7 +29,7 @@ def test_flows_that_would_only_pile_up_are_counted_and_not_simulated(tmp_path, m
 def test_one_load_is_a_picture_of_every_class_and_statistic(tmp_path, monkeypatch):
     drawn = []
     monkeypatch.setattr(Axes, "plot", lambda axes, x, y, *_, **style: drawn.append((x, y, style)))
-    monkeypatch.setattr(completion_by_load, "logarithmic", lambda axes: None)
+    monkeypatch.setattr(completion_by_load, "set_logarithmic", lambda axes: None)
     run(completion, *QUICK, "--out", tmp_path, "--schemes", "nonblocking,ecmp", "--loads", "0.5")
     named = [(x, y) for x, y, style in drawn if style.get("label")]
     assert len(named) == 3 * 3 * 2, "mean, 99th percentile and ratio of three classes under two schemes"
