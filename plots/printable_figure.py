@@ -55,7 +55,8 @@ _SETS = ("o", ".", "D", "s")
 
 class PrintableFigure(Figure):
     """A figure that is saved in the house's style, whoever saves it: text in a PDF or PostScript file is TrueType
-    (type 42), and the same numbers give the same file. ``caption``: what stood in the heading, after `lay_out_for_print`."""
+    (type 42), and the same numbers give the same file. ``caption``: what stood in the heading, after
+    `lay_out_for_print`."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)

@@ -27,7 +27,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots import load_sweep
 from record.run import QUEUES, FlowRecord, Run
-from studies.study import interval, traced_rows
+from studies.study import estimate_over_seeds, read_traced_rows
 from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links, sending_ports
@@ -49,32 +49,34 @@ class LoneFlow(NamedTuple):
     ports: frozenset[str]
 
 
-def rows(folder: Path) -> Iterator[dict[str, object]]:
+def make_share_rows(folder: Path) -> Iterator[dict[str, object]]:
     """A row for each scheme and number of streams; intervals of 95 % over seeds, each the mean of its flows."""
     runs = [run for run in load_sweep(folder).runs if run.valid]
-    alone = {(run.pattern, run.trial): _rates(run).mean() for run in runs if run.scheme == CONTROL}
+    alone = {(run.pattern, run.trial): _measure_rates(run).mean() for run in runs if run.scheme == CONTROL}
     shares: dict[tuple[str, str, int], dict[int, list[tuple[float, float, float]]]]
     shares = defaultdict(lambda: defaultdict(list))
     for run in runs:
         if run.scheme != CONTROL and (run.pattern, run.trial) in alone:
-            for flow in lone_flows(run):
+            for flow in find_lone_flows(run):
                 of_control = flow.mbps / alone[run.pattern, run.trial]
                 of_link = flow.fullest_mbps / run.spec.link_mbps
                 group = run.scheme, run.spec.ack_paths, min(flow.streams, MOST)
                 shares[group][run.trial].append((100 * of_control, 100 * of_link, 100 * flow.is_lossy))
     for (scheme, ack_paths, streams), by_seed in sorted(shares.items()):
-        received, fullest, _ = (interval(map(float, each)) for each in zip(*_means(by_seed), strict=True))
+        received, fullest, _ = (
+            estimate_over_seeds(map(float, each)) for each in zip(*_average_flows(by_seed), strict=True)
+        )
         yield {
             "folder": folder.resolve().name, "mbps": f"{runs[0].spec.link_mbps:g}", "scheme": scheme,
             "ack_paths": ack_paths, "streams": streams, "flows": sum(map(len, by_seed.values())),
-            "seeds": len(by_seed), "mean": f"{received.mean:.3f}", "low": _text(received.low),
-            "high": _text(received.high), "fullest": f"{fullest.mean:.3f}", "fullest_low": _text(fullest.low),
-            "fullest_high": _text(fullest.high),
+            "seeds": len(by_seed), "mean": f"{received.mean:.3f}", "low": _format_number(received.low),
+            "high": _format_number(received.high), "fullest": f"{fullest.mean:.3f}",
+            "fullest_low": _format_number(fullest.low), "fullest_high": _format_number(fullest.high),
             "lossy": f"{np.mean([flow[-1] for flows in by_seed.values() for flow in flows]):.1f}",
         }  # fmt: skip
 
 
-def _means(by_seed: Mapping[int, Sequence[tuple[float, ...]]]) -> list[list[float]]:
+def _average_flows(by_seed: Mapping[int, Sequence[tuple[float, ...]]]) -> list[list[float]]:
     """The mean over the flows of each seed, of each quantity, over those of which it was measured; NaN if over none."""
     means = []
     for flows in by_seed.values():
@@ -83,18 +85,18 @@ def _means(by_seed: Mapping[int, Sequence[tuple[float, ...]]]) -> list[list[floa
     return means
 
 
-def _text(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "" if value is None or np.isnan(value) else f"{value:.3f}"
 
 
-def lone_flows(run: Run) -> list[LoneFlow]:
+def find_lone_flows(run: Run) -> list[LoneFlow]:
     """The flows between pods that share no link with data of another."""
     tree = FatTree(run.spec.k)
     ports = sending_ports(tree)
-    data, acks = _links(run.flows, tree, back=False), _links(run.flows, tree, back=True)
+    data, acks = _find_links(run.flows, tree, back=False), _find_links(run.flows, tree, back=True)
     loads = [np.bincount(links[links != NO_LINK], minlength=num_links(tree)) for links in (data, acks)]
     link_mbps = run.full_links.mbps if run.full_links else {}
-    rates, lone = _rates(run), []
+    rates, lone = _measure_rates(run), []
     for number, links in enumerate(data):
         on = links[links != NO_LINK]
         # All six links are there only between pods. A flow that shares a link with another's data would lose to that,
@@ -109,7 +111,7 @@ def lone_flows(run: Run) -> list[LoneFlow]:
     return lone
 
 
-def _links(flows: Sequence[FlowRecord], tree: FatTree, *, back: bool) -> Int32:
+def _find_links(flows: Sequence[FlowRecord], tree: FatTree, *, back: bool) -> Int32:
     """The directed links of the last paths of flows, or of their acknowledgements: int32 (flows, 6)."""
     paths = [(flow.ack_paths if back else flow.paths)[-1].core for flow in flows]
     ends = [(flow.dst, flow.src) if back else (flow.src, flow.dst) for flow in flows]
@@ -117,39 +119,39 @@ def _links(flows: Sequence[FlowRecord], tree: FatTree, *, back: bool) -> Int32:
     return path_links(tree, src, dst, np.array(paths))
 
 
-def _rates(run: Run) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _measure_rates(run: Run) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Each flow's payload in the last third of the run, without its last second, Mb/s."""
     # By the last third most flows have been moved, and TCP has found its rates; the last second may not be a whole one.
     begin, end = int(run.spec.seconds * 2 / 3), int(run.spec.seconds) - 1
     return np.array([np.mean(flow.per_second_mbps[begin:end] or (0.0,)) for flow in run.flows])
 
 
-def queue_rows(folder: Path) -> Iterator[dict[str, object]]:
+def make_queue_rows(folder: Path) -> Iterator[dict[str, object]]:
     """A row for each scheme and number of streams, of traced runs below a folder."""
     full: dict[tuple[str, int], list[bool]] = defaultdict(list)
     sweep = load_sweep(folder)
     for run, file in zip(sweep.runs, sweep.files, strict=True):
         if run.valid:
-            overfull = full_ports(run, file.parent / QUEUES)
-            for flow in lone_flows(run):
+            overfull = find_full_ports(run, file.parent / QUEUES)
+            for flow in find_lone_flows(run):
                 full[run.scheme, min(flow.streams, MOST)].append(bool(flow.ports & overfull))
     for (scheme, streams), flows in sorted(full.items()):
         percent = f"{100 * np.mean(flows):.1f}"
         yield {"scheme": scheme, "streams": streams, "flows": len(flows), "full": percent}
 
 
-def full_ports(run: Run, queues: Path) -> set[str]:
+def find_full_ports(run: Run, queues: Path) -> set[str]:
     """The ports whose queue had no room for one more packet at a moment of the last third of a run."""
     room = (run.spec.queue - 1) * run.spec.mtu
     return {
         row["port"]
-        for row in traced_rows(queues)
+        for row in read_traced_rows(queues)
         if float(row["t"]) >= run.spec.seconds * 2 / 3 and int(row["bytes"]) > room
     }
 
 
 def main(folders: Sequence[str]) -> None:
-    make_rows = queue_rows if folders[0] == "--queues" else rows
+    make_rows = make_queue_rows if folders[0] == "--queues" else make_share_rows
     every = [row for folder in folders if folder != "--queues" for row in make_rows(Path(folder))]
     writer = csv.DictWriter(sys.stdout, every[0], lineterminator="\n")
     writer.writeheader()

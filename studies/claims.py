@@ -41,7 +41,7 @@ from record.output import read_csv, write_csv
 from record.published import CAPACITY_MBPS
 from record.run import ARCHIVE, Run
 from studies import document_numbers
-from studies.study import grouped, interval
+from studies.study import estimate_over_seeds, group_rows
 from topos.arrays import Float64
 
 ROOT = Path(__file__).parents[1]
@@ -62,7 +62,7 @@ or their difference in points."""
 
 def _ends(seeds: Float64) -> tuple[float, float]:
     """The two ends of Student's 95 % interval of the mean. Raises ValueError with so few values that there is none."""
-    mean_over_seeds = interval(seeds)
+    mean_over_seeds = estimate_over_seeds(seeds)
     if mean_over_seeds.low is None or mean_over_seeds.high is None:
         raise ValueError(f"{len(seeds)} values have no interval")
     return mean_over_seeds.low, mean_over_seeds.high
@@ -75,7 +75,7 @@ _SUMMED: dict[str, Callable[[Float64], float]] = {
 _COMPARED = {"=": operator.eq, ">": operator.gt, "<": operator.lt}
 
 
-def computed(claim: Row, data: Path) -> float:
+def compute_claim(claim: Row, data: Path) -> float:
     rows, over = read_csv(data), claim["over"]
     chosen = [row for row in rows if _fulfils(row, claim["where"])]
     ours = [row[claim["column"]] for row in chosen]
@@ -102,7 +102,7 @@ def _fulfils(row: Row, where: str) -> bool:
     return True
 
 
-def fault_of(claim: Row, root: Path | None = None) -> str:
+def find_fault(claim: Row, root: Path | None = None) -> str:
     """What is wrong with a claim, in a sentence; empty when its document says what its data does."""
     root = root or ROOT
     page, value = claim["said"], claim["value"]
@@ -112,7 +112,7 @@ def fault_of(claim: Row, root: Path | None = None) -> str:
     without_commas = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", words)  # 7,600 is 7600
     if not re.search(rf"(?<![\d.]){re.escape(value)}(?![\d]|\.\d)", without_commas):
         return f"the words of {page} have no {value}: {words}"
-    held = computed(claim, root / "results" / claim["data"])
+    held = compute_claim(claim, root / "results" / claim["data"])
     # A number is right if the data rounds to it. The factor forgives that 0.15 is not exactly 0.15 in binary.
     spelled = 0.5 * 10.0 ** -len(value.partition(".")[2])
     if abs(held - float(value)) > (float(claim["tolerance"]) if claim["tolerance"] else spelled * (1 + 1e-9)):
@@ -144,18 +144,29 @@ NOTICEABLE = 0.01
 """A rate lower by less than this share does not break the order: a link's limit is not known more exactly."""
 
 
-def section(sweep: Sweep) -> str:
+def compose_section(sweep: Sweep) -> str:
     """What docs/figure9.md says of a sweep's bars, in Markdown. Raises ValueError when there is no run."""
     summary, runs = summarise(sweep), sweep.runs
     every = make_overall_family(summary)
-    lines = "\n".join(_rows([*list_families(summary), every]))
-    sentences = [_lower(summary), _gains(every), _order(summary, runs), describe_significance(sweep), _over_fair(runs)]
+    lines = "\n".join(_write_rows([*list_families(summary), every]))
+    sentences = [
+        _lower(summary),
+        _describe_gains(every),
+        _order(summary, runs),
+        describe_significance(sweep),
+        _describe_share_of_fair(runs),
+    ]
     sentences.append(sweep.mixture)
-    parts = [_of_the_links(summary, runs), _how(sweep), lines, "\n".join(filter(None, sentences))]
+    parts = [
+        _describe_share_of_links(summary, runs),
+        _describe_conditions(sweep),
+        lines,
+        "\n".join(filter(None, sentences)),
+    ]
     return "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _of_the_links(summary: Summary, runs: Sequence[Run]) -> str:
+def _describe_share_of_links(summary: Summary, runs: Sequence[Run]) -> str:
     """What was received in % of the hosts' links, which shares of the control hide; empty without published bars."""
     patterns = [
         pattern for pattern in find_bijective(runs, summary.patterns) if find_published_bars(pattern, summary.k)
@@ -196,7 +207,7 @@ def _lower(summary: Summary) -> str:
     return sentence if number else ""
 
 
-def _gains(every: Family) -> str:
+def _describe_gains(every: Family) -> str:
     """What Hedera has beyond ECMP in the mean over all patterns, in points of the control."""
     ecmp = every.means.get("ecmp", {})
     gains = [
@@ -207,7 +218,7 @@ def _gains(every: Family) -> str:
     return f"Beyond ECMP, in points of the control, ours / published: {', '.join(gains)}." if gains else ""
 
 
-def _how(sweep: Sweep) -> str:
+def _describe_conditions(sweep: Sweep) -> str:
     trials = len({run.trial for run in sweep.runs})
     valid = sum(run.valid for run in sweep.runs)
     spec = sweep.runs[0].spec
@@ -220,7 +231,7 @@ def _how(sweep: Sweep) -> str:
     )
 
 
-def _rows(every: Sequence[Family]) -> Iterator[str]:
+def _write_rows(every: Sequence[Family]) -> Iterator[str]:
     yield f"| family | {' | '.join(COLUMNS)} | published ECMP |"
     yield f"|{' --- |' * (2 + len(COLUMNS))}"
     for family in every:
@@ -260,7 +271,7 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
     )
 
 
-def _over_fair(runs: Sequence[Run]) -> str:
+def _describe_share_of_fair(runs: Sequence[Run]) -> str:
     over = [run.bisection_mbps / run.maxmin_mbps for run in runs if run.bisection_mbps and run.maxmin_mbps]
     return (
         f"Runs have {min(over):.0%} to {max(over):.0%} of the total of max-min fair rates on their flows' paths, "
@@ -268,15 +279,15 @@ def _over_fair(runs: Sequence[Run]) -> str:
     )
 
 
-def unsaid(root: Path) -> list[str]:
+def find_unsaid(root: Path) -> list[str]:
     """The lines that only one of two sections has: the one in the document, and the one that is made from the data.
     Each is a sentence."""
-    now, made = _now(root)[1].splitlines(), section(load_sweep(root / KEPT)).splitlines()
+    now, made = _describe_now(root)[1].splitlines(), compose_section(load_sweep(root / KEPT)).splitlines()
     return [f"{FIGURE} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
 
 
-def unread(root: Path, now: Mapping[str, Sequence[document_numbers.Number]]) -> list[str]:
-    """Sentences on the numbers that no claim holds (`unheld`) and that are not as somebody has read them."""
+def find_unread(root: Path, now: Mapping[str, Sequence[document_numbers.Number]]) -> list[str]:
+    """Sentences on the numbers that no claim holds (`find_unheld`) and that are not as somebody has read them."""
     read = (
         {row["page"]: row["numbers"] for row in read_csv(root / document_numbers.READ)}
         if (root / document_numbers.READ).exists()
@@ -288,17 +299,19 @@ def unread(root: Path, now: Mapping[str, Sequence[document_numbers.Number]]) -> 
         *(
             sentence
             for page in now
-            for sentence in document_numbers.changed_numbers(page, now[page], read.get(page, ""))
+            for sentence in document_numbers.describe_changed_numbers(page, now[page], read.get(page, ""))
         ),
     ]
 
 
-def unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[document_numbers.Number]]:
+def find_unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[document_numbers.Number]]:
     """By page, the numbers that no claim holds and no command makes."""
-    by_page = {page: (root / page).read_text(encoding="utf-8") for page in document_numbers.pages(root)}
-    made = {FIGURE: _now(root)[1]} if FIGURE in by_page else {}
+    by_page = {page: (root / page).read_text(encoding="utf-8") for page in document_numbers.list_pages(root)}
+    made = {FIGURE: _describe_now(root)[1]} if FIGURE in by_page else {}
     return {
-        page: document_numbers.not_held(text, [claim for claim in claims if claim["said"] == page], made.get(page, ""))
+        page: document_numbers.find_not_held(
+            text, [claim for claim in claims if claim["said"] == page], made.get(page, "")
+        )
         for page, text in by_page.items()
     }
 
@@ -308,29 +321,29 @@ def take_as_read(root: Path, now: Mapping[str, Sequence[document_numbers.Number]
     write_csv(root / document_numbers.READ, rows)
 
 
-def claims_found(root: Path, page: str, claims: Sequence[Row]) -> list[dict[str, str]]:
+def propose_claims(root: Path, page: str, claims: Sequence[Row]) -> list[dict[str, str]]:
     """Claims that the data of a page's links would hold, for numbers that none holds yet, as rows for `TABLE`."""
     text = (root / page).read_text(encoding="utf-8")
-    files = document_numbers.data_of(root / page, root)
-    places = document_numbers.held_by_claims(
-        document_numbers.flat(text), [claim for claim in claims if claim["said"] == page]
+    files = document_numbers.load_linked_data(root / page, root)
+    places = document_numbers.find_held(
+        document_numbers.flatten(text), [claim for claim in claims if claim["said"] == page]
     )
     of_data = {claim["data"]: claim["command"] for claim in claims}
     proposals, heading = [], page
-    for line in map(document_numbers.flat, text.splitlines()):
+    for line in map(document_numbers.flatten, text.splitlines()):
         heading = line.lstrip("# ") if line.startswith("#") else heading
-        for words, source in document_numbers.sources_of(line, files):
+        for words, source in document_numbers.find_sources(line, files):
             row = dict.fromkeys(claims[0], "") | {"claim": heading, "said": page, "words": words, "of": "mean"}
             row |= source._asdict() | {"command": of_data.get(source.data, "")}
-            at = document_numbers.held_by_claims(document_numbers.flat(text), [row])
+            at = document_numbers.find_held(document_numbers.flatten(text), [row])
             # What is proposed must hold, or the list would begin with a fault; and each number is proposed once.
-            if not at <= places and not fault_of(row, root):
+            if not at <= places and not find_fault(row, root):
                 proposals.append(row)
                 places |= at
     return proposals
 
 
-def seeds_unlike(root: Path) -> list[str]:
+def find_unlike_seeds(root: Path) -> list[str]:
     """Sentences on the rows of each seeds.csv below results/ that the runs beside it do not give. One that is older
     than a statistic lacks its rows."""
     unlike = []
@@ -348,8 +361,8 @@ def seeds_unlike(root: Path) -> list[str]:
 
 def write_section(root: Path) -> None:
     sweep = load_sweep(root / KEPT)
-    before, _, after = _now(root)
-    write_whole(root / FIGURE, f"{before}{BEGIN}{section(sweep)}{END}{after}")
+    before, _, after = _describe_now(root)
+    write_whole(root / FIGURE, f"{before}{BEGIN}{compose_section(sweep)}{END}{after}")
     # A document shows the PNG. The SVG that is drawn with it would be a second copy of the same picture in the
     # repository.
     for path in figure9.draw(sweep, (root / PICTURE).with_suffix("")):
@@ -357,7 +370,7 @@ def write_section(root: Path) -> None:
             path.unlink()
 
 
-def _now(root: Path) -> tuple[str, str, str]:
+def _describe_now(root: Path) -> tuple[str, str, str]:
     before, _, rest = (root / FIGURE).read_text(encoding="utf-8").partition(BEGIN)
     made, _, after = rest.partition(END)
     return before, made, after
@@ -385,25 +398,25 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
         raise click.UsageError("claims are of a clone of the project: an installed one has no documents and no data")
     claims = read_csv(ROOT / TABLE)
     if find is not None:
-        if find not in document_numbers.pages(ROOT):
+        if find not in document_numbers.list_pages(ROOT):
             raise click.BadParameter(f"{find} is none of README.md, docs/ and results/*/README.md", param_hint="--find")
-        for row in claims_found(ROOT, find, claims):
+        for row in propose_claims(ROOT, find, claims):
             csv.writer(sys.stdout, lineterminator="\n").writerow(row.values())
         return
     if write:
         write_section(ROOT)
     # After --write, because that changes numbers of docs/figure9.md.
-    now = unheld(ROOT, claims)
+    now = find_unheld(ROOT, claims)
     if read:
         take_as_read(ROOT, now)
     shown = ("claim", "said", "data", "command", "tolerance")
-    for (claim, page, data, made_by, tolerance), rows in grouped(claims, *shown).items():
+    for (claim, page, data, made_by, tolerance), rows in group_rows(claims, *shown).items():
         differ = f"; another run may differ by {tolerance}" if tolerance else ""
         click.echo(
             f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {page}, results/{data}\n    {made_by}"
         )
-    faults = [*filter(None, map(fault_of, claims)), *unsaid(ROOT), *unread(ROOT, now)]
-    faults += seeds_unlike(ROOT) if seeds else []
+    faults = [*filter(None, map(find_fault, claims)), *find_unsaid(ROOT), *find_unread(ROOT, now)]
+    faults += find_unlike_seeds(ROOT) if seeds else []
     for fault in faults:
         click.echo(fault)
     if faults:

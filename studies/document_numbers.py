@@ -2,7 +2,7 @@
 
 A number that a claim of results/claims.csv holds is computed again. All others of README.md, docs/ and the README.md
 of each folder of results/ are in results/read.csv, a row for each page, in their order: nothing computes them, but one
-that changes is noticed. `sources_of` looks for the data of a page's numbers, to make claims of them.
+that changes is noticed. `find_sources` looks for the data of a page's numbers, to make claims of them.
 """
 
 from __future__ import annotations
@@ -25,52 +25,52 @@ Row = Mapping[str, str]
 
 
 class Number(NamedTuple):
-    """One of a page's numbers as it is spelled, where it begins in the page's text (`flat`), and its neighbours."""
+    """One of a page's numbers as it is spelled, where it begins in the page's text (`flatten`), and its neighbours."""
 
     spelled: str
     at: int
     around: str
 
 
-def pages(root: Path) -> list[str]:
+def list_pages(root: Path) -> list[str]:
     """The documents, by their paths below ``root``."""
     paths = {path.relative_to(root).as_posix() for pattern in PAGES for path in root.glob(pattern)}
     return sorted(page for page in paths if not page.startswith("docs/examples/"))
 
 
-def flat(text: str) -> str:
+def flatten(text: str) -> str:
     """A page's text in one line, as claims quote it."""
     return " ".join(text.split())
 
 
-def numbers_in(text: str) -> list[Number]:
-    """All numbers of a `flat` text, in their order."""
+def find_numbers(text: str) -> list[Number]:
+    """All numbers of a `flatten` text, in their order."""
     return [
         Number(match[0], match.start(), text[max(0, match.start() - _AROUND) : match.end() + _AROUND])
         for match in NUMBER.finditer(text)
     ]
 
 
-def held_by_claims(text: str, claims: Iterable[Row]) -> set[int]:
-    """Where the numbers begin, in a `flat` text, that these claims of its page hold."""
+def find_held(text: str, claims: Iterable[Row]) -> set[int]:
+    """Where the numbers begin, in a `flatten` text, that these claims of its page hold."""
     places = set()
     for claim in claims:
-        words, value = flat(claim["words"]), re.escape(claim["value"].lstrip("+"))
+        words, value = flatten(claim["words"]), re.escape(claim["value"].lstrip("+"))
         begins = [match.start() for match in re.finditer(re.escape(words), text)]
         inside = [match.start() for match in re.finditer(rf"(?<![\d.])[+]?{value}(?![\d]|\.\d)", words)]
         places |= {begin + offset for begin in begins for offset in inside}
     return places
 
 
-def not_held(text: str, claims: Iterable[Row], made: str = "") -> list[Number]:
+def find_not_held(text: str, claims: Iterable[Row], made: str = "") -> list[Number]:
     """The numbers of a page that no claim holds, without those of what a command has ``made`` of it."""
-    text, made = flat(text), flat(made)
-    of_claims, begin = held_by_claims(text, claims), text.find(made) if made else len(text)
+    text, made = flatten(text), flatten(made)
+    of_claims, begin = find_held(text, claims), text.find(made) if made else len(text)
     inside = range(begin, begin + len(made))
-    return [number for number in numbers_in(text) if number.at not in of_claims and number.at not in inside]
+    return [number for number in find_numbers(text) if number.at not in of_claims and number.at not in inside]
 
 
-def changed_numbers(page: str, now: Sequence[Number], read: str) -> Iterator[str]:
+def describe_changed_numbers(page: str, now: Sequence[Number], read: str) -> Iterator[str]:
     """A sentence for each place where a page's numbers are not those that somebody has ``read``, spaces between."""
     # Numbers are compared in their order, as lines of a text are: one that was added moves all that follow, which then
     # need not be read again.
@@ -105,7 +105,7 @@ class Source(NamedTuple):
     value: str
 
 
-def sources_of(line: str, files: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, Source]]:
+def find_sources(line: str, files: Mapping[str, Sequence[Row]]) -> Iterator[tuple[str, Source]]:
     """Words of the line, and the source of a number in them: for each number with its interval, the one row of these
     files that has all three; of several the one that tells most words of the line, and nothing where two tell as
     many."""
@@ -118,25 +118,27 @@ def sources_of(line: str, files: Mapping[str, Sequence[Row]]) -> Iterator[tuple[
             for triple in TRIPLES
             if rows and {*triple} <= rows[0].keys()
             for row in rows
-            if all(_rounds_to(row[column], text) for column, text in zip(triple, match.groups(), strict=True))
+            if all(_is_rounded_to(row[column], text) for column, text in zip(triple, match.groups(), strict=True))
         ]
-        scored = [(sum(word in line for word in _words(row)), name, row, triple) for name, row, triple in candidates]
+        scored = [
+            (sum(word in line for word in _collect_words(row)), name, row, triple) for name, row, triple in candidates
+        ]
         best = max((score for score, *_ in scored), default=0)
         first = [each for each in scored if each[0] == best]
         if len(first) == 1:
             _, name, row, triple = first[0]
-            where = _naming(row, files[name], triple)
+            where = _find_naming_columns(row, files[name], triple)
             if where is not None:
                 for column, text in zip(triple, match.groups(), strict=True):
-                    yield _quoted(line, match), Source(name, column, where, text.replace(",", "").lstrip("+"))
+                    yield _quote(line, match), Source(name, column, where, text.replace(",", "").lstrip("+"))
 
 
-def _quoted(line: str, match: re.Match[str]) -> str:
+def _quote(line: str, match: re.Match[str]) -> str:
     """A table's whole row; of prose what leads to a number, so that other numbers of the line are not meant."""
     return line if line.startswith("|") else line[line.rfind(" ", 0, max(0, match.start() - 60)) + 1 : match.end()]
 
 
-def _words(row: Row) -> set[str]:
+def _collect_words(row: Row) -> set[str]:
     return {text for text in row.values() if len(text) > 2 and not _is_number(text)}
 
 
@@ -144,12 +146,12 @@ def _is_number(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None
 
 
-def _rounds_to(held: str, text: str) -> bool:
+def _is_rounded_to(held: str, text: str) -> bool:
     digits = len(text.partition(".")[2])
     return _is_number(held) and abs(float(held) - float(text.replace(",", ""))) <= 0.5 * 10.0**-digits * (1 + 1e-9)
 
 
-def _naming(row: Row, rows: Sequence[Row], triple: Sequence[str]) -> str | None:
+def _find_naming_columns(row: Row, rows: Sequence[Row], triple: Sequence[str]) -> str | None:
     """The fewest columns that tell a row from all others of its file, words before numbers."""
     columns = [
         name for name, text in row.items() if name not in triple and ";" not in text and not set("=<>") & {*text}
@@ -164,7 +166,7 @@ def _naming(row: Row, rows: Sequence[Row], triple: Sequence[str]) -> str | None:
     return None
 
 
-def data_of(page: Path, root: Path) -> dict[str, Sequence[Row]]:
+def load_linked_data(page: Path, root: Path) -> dict[str, Sequence[Row]]:
     """The CSV files below results/ that a page links to, or that are in a folder that it links to, by name."""
     files: set[Path] = set()
     for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):

@@ -23,7 +23,17 @@ from plots.paired_tests import describe_significance
 from record.options import field_options
 from record.run import Run
 from simulator.config import Config
-from studies.study import Parts, Row, Rows, Study, grouped, interval, make_table, mbps, study
+from studies.study import (
+    Parts,
+    Row,
+    Rows,
+    Study,
+    estimate_over_seeds,
+    group_rows,
+    make_table,
+    simulate_bisection,
+    study,
+)
 from traffic.patterns import REPLICATION
 
 COMMAND = "./test.sh 5 60 --suite replication"
@@ -60,7 +70,7 @@ PICTURES = {
 }  # fmt: skip
 
 
-def workloads(report_picture: Picture) -> list[str]:
+def list_workloads(report_picture: Picture) -> list[str]:
     return [name for name in REPLICATION if name.startswith(report_picture.counts)]
 
 
@@ -68,12 +78,12 @@ Values = Mapping[tuple[str, str], Mapping[int, float]]
 """By workload and scheme, Mb/s in each trial."""
 
 
-def runs_of(report_picture: Picture, runs: Sequence[Run]) -> list[Run]:
-    wanted = {f"{_PATTERN}{name}" for name in workloads(report_picture)}
+def select_runs(report_picture: Picture, runs: Sequence[Run]) -> list[Run]:
+    wanted = {f"{_PATTERN}{name}" for name in list_workloads(report_picture)}
     return [run for run in runs if run.pattern in wanted and run.scheme in report_picture.schemes]
 
 
-def measured(runs: Sequence[Run]) -> Values:
+def collect_values(runs: Sequence[Run]) -> Values:
     """The valid ones of a picture's runs, one run per trial."""
     values: dict[tuple[str, str], dict[int, float]] = {}
     for run in runs:
@@ -83,10 +93,10 @@ def measured(runs: Sequence[Run]) -> Values:
     return values
 
 
-def bars(report_picture: Picture, values: Values) -> list[Row]:
+def make_bars(report_picture: Picture, values: Values) -> list[Row]:
     """A row for each bar, without numbers where no trial is valid; its share of the control is of the same trial."""
     rows = []
-    for workload, scheme in product(workloads(report_picture), report_picture.schemes):
+    for workload, scheme in product(list_workloads(report_picture), report_picture.schemes):
         if (trials := values.get((workload, scheme))) is None:
             continue
         control = values.get((workload, CONTROL), {})
@@ -103,12 +113,12 @@ def bars(report_picture: Picture, values: Values) -> list[Row]:
     return rows
 
 
-def gains(report_picture: Picture, values: Values) -> list[Row]:
+def compute_gains(report_picture: Picture, values: Values) -> list[Row]:
     """What each scheme has beyond ECMP in points of the control: means over the workloads with as many flows per host,
     with the interval over the trials that all of them have."""
     rows = []
     for count in report_picture.counts:
-        names = [name for name in workloads(report_picture) if name.startswith(count) and (name, "ecmp") in values]
+        names = [name for name in list_workloads(report_picture) if name.startswith(count) and (name, "ecmp") in values]
         for scheme in report_picture.schemes:
             compared = [[values.get((name, other), {}) for other in (scheme, "ecmp", CONTROL)] for name in names]
             # A trial counts only where all workloads have it under all three: otherwise trials would differ by the
@@ -116,7 +126,7 @@ def gains(report_picture: Picture, values: Values) -> list[Row]:
             trials = set.intersection(*(set(rates) for three in compared for rates in three)) if names else set()
             if scheme != "ecmp" and trials:
                 each = [np.mean([100 * (a[t] - b[t]) / c[t] for a, b, c in compared]) for t in sorted(trials)]
-                beyond = interval(each)
+                beyond = estimate_over_seeds(each)
                 rows.append(
                     {
                         "flows_per_host": count[0], "scheme": scheme, "workloads": len(names), "trials": len(each),
@@ -129,8 +139,8 @@ def gains(report_picture: Picture, values: Values) -> list[Row]:
 def draw(number: str, note: str, rows_by_file: Rows, path: Path) -> None:
     """Two rows of groups of bars, as the report has them; a bar that is not there has a cross."""
     report_picture, rows = PICTURES[number], next(iter(rows_by_file.values()))
-    schemes, bars = list(grouped(rows, "scheme")), {(row["workload"], row["scheme"]): row for row in rows}
-    names = [[n for n in workloads(report_picture) if n[2:].startswith(tuple(kinds.split()))] for kinds in _ROWS]
+    schemes, bars = list(group_rows(rows, "scheme")), {(row["workload"], row["scheme"]): row for row in rows}
+    names = [[n for n in list_workloads(report_picture) if n[2:].startswith(tuple(kinds.split()))] for kinds in _ROWS]
     width = 0.84 / len(schemes)
     subtitle = f"{note}\nThe report: {report_picture.says}"
     with picture(
@@ -174,7 +184,7 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
         report_picture = replace(
             report_picture, schemes=tuple(scheme_of(name.strip()).name for name in schemes.split(","))
         )
-    cells = [*product(workloads(report_picture), report_picture.schemes)]
+    cells = [*product(list_workloads(report_picture), report_picture.schemes)]
     values: Values = {}
     cases, sentence = [], ""
     if simulated:
@@ -184,28 +194,30 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
         raise click.UsageError(f"name the folder of a sweep ({COMMAND}), or add --simulated")
     else:
         sweep = load_sweep(folder)
-        runs = runs_of(report_picture, sweep.runs)
+        runs = select_runs(report_picture, sweep.runs)
         if not runs:
             raise ValueError(f"{folder} has no run of this picture; they are made with {COMMAND}")
         # Sentences are on this picture's runs alone, although the sweep has those of all four.
-        part = replace(sweep, runs=tuple(runs), tries=tuple(runs_of(report_picture, sweep.tries)))
-        values, spec, sentence = measured(runs), runs[0].spec, describe_significance(part)
+        part = replace(sweep, runs=tuple(runs), tries=tuple(select_runs(report_picture, sweep.tries)))
+        values, spec, sentence = collect_values(runs), runs[0].spec, describe_significance(part)
         trials = f"{len({run.trial for run in runs})} trials"
         note = f"{spec.seconds:g} s at {spec.link_mbps:g} Mb/s; median, 5th and 95th percentile of {trials}"
         name = f"replication{number}"
 
-    def rows(answers: dict[Config, list[float]]) -> Rows:
+    def make_rows(answers: dict[Config, list[float]]) -> Rows:
         by_seed = {cell: dict(enumerate(rates, start=1)) for cell, rates in zip(cells, answers.values(), strict=False)}
         made = {
-            name: bars(report_picture, by_seed or values),
-            f"{name}_gains": gains(report_picture, by_seed or values),
+            name: make_bars(report_picture, by_seed or values),
+            f"{name}_gains": compute_gains(report_picture, by_seed or values),
         }
         return {file: part for file, part in made.items() if part}
 
-    def tables(rows: Rows) -> Parts:
+    def make_tables(rows: Rows) -> Parts:
         titles = (f"Figure {number}, {report_picture.title}: {note}", "Beyond ECMP, points of the control")
         sentences = filter(None, (sentence, f"The report: {report_picture.says}"))
         return [*map(make_table, titles, rows.values()), *sentences]
 
     drawn = partial(draw, number, note)
-    return Study(cases, mbps, rows, tables, drawn, label=f"Figure {number}", seeds=seeds, folder=folder)
+    return Study(
+        cases, simulate_bisection, make_rows, make_tables, drawn, label=f"Figure {number}", seeds=seeds, folder=folder
+    )

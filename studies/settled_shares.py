@@ -20,7 +20,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots import load_sweep
 from record.run import Run, mean_over
-from studies.study import interval
+from studies.study import estimate_over_seeds
 
 Window = tuple[float, float]
 LEAST = 3
@@ -29,7 +29,7 @@ Key = tuple[str, str, int]
 """A pattern, a scheme and a trial."""
 
 
-def shares(folder: Path, window: Window) -> dict[Key, float]:
+def compute_shares(folder: Path, window: Window) -> dict[Key, float]:
     """Each valid run's share of its control in the window, in %."""
     runs = {(run.pattern, run.scheme, run.trial): run for run in load_sweep(folder).runs if run.valid}
     rates = {key: _rate(run, window) for key, run in runs.items()}
@@ -46,7 +46,7 @@ def _rate(run: Run, window: Window) -> float:
 
 
 def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[str, object]]:
-    before, after = shares(first, window), shares(second, window)
+    before, after = compute_shares(first, window), compute_shares(second, window)
     both = sorted(before.keys() & after.keys())
     for scheme in dict.fromkeys(scheme for _, scheme, _ in both):
         keys = [key for key in both if key[1] == scheme]
@@ -54,7 +54,7 @@ def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[s
         # Seeds are the unit of repetition. With one or two there is no interval over them, and the patterns stand in:
         # they tell how even a difference is, not how certain.
         place, groups = (2, trials) if len(trials) >= LEAST else (0, patterns)
-        difference = interval(
+        difference = estimate_over_seeds(
             np.mean([after[key] - before[key] for key in keys if key[place] == group]) for group in groups
         )
         yield {
@@ -62,12 +62,12 @@ def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[s
             "scheme": scheme, "patterns": len(patterns), "seeds": len(trials),
             "share": f"{np.mean([before[key] for key in keys]):.3f}",
             "other_share": f"{np.mean([after[key] for key in keys]):.3f}",
-            "difference_points": _text(difference.mean),
-            "low_points": _text(difference.low), "high_points": _text(difference.high),
+            "difference_points": _format_number(difference.mean),
+            "low_points": _format_number(difference.low), "high_points": _format_number(difference.high),
         }  # fmt: skip
 
 
-def _text(value: float | None) -> str:
+def _format_number(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 

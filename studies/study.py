@@ -142,7 +142,7 @@ def study(
         decorated = options(
             *own,
             *([seeds_option(seeds)] if seeds else []),
-            _quick(*folders) if folders else output,
+            _add_quick_options(*folders) if folders else output,
             *([picture_options] if pictured else []),
             json_option,
             parallel if at_once else quiet_option,
@@ -153,7 +153,7 @@ def study(
     return decorate
 
 
-def _quick(full: Path, quick: Path) -> Command:
+def _add_quick_options(full: Path, quick: Path) -> Command:
     return options(
         click.option("--quick", is_flag=True, help="Shorter and fewer runs: the trend in a few minutes."),
         click.option(
@@ -164,19 +164,19 @@ def _quick(full: Path, quick: Path) -> Command:
     )
 
 
-def one_file(name: str, row: Callable[[Any, list[Any]], Row]) -> Callable[[dict[Any, list[Any]]], Rows]:
+def make_one_file(name: str, row: Callable[[Any, list[Any]], Row]) -> Callable[[dict[Any, list[Any]]], Rows]:
     """For `Study.rows`: one file, with one row for each case, made of the case and its answers."""
     return lambda answers: {name: [row(case, of_case) for case, of_case in answers.items()]}
 
 
-def mbps(case: Config) -> float:
+def simulate_bisection(case: Config) -> float:
     """The bisection bandwidth of a simulation. The simulator is imported where it runs: it loads the compiler."""
     from simulator.driver import bisection_mbps
 
     return bisection_mbps(case)
 
 
-def traced_rows(path: Path) -> Iterator[Mapping[str, str]]:
+def read_traced_rows(path: Path) -> Iterator[Mapping[str, str]]:
     """The rows of a traced run's curves (`record.run.QUEUES`, CONNECTIONS), one by one, as they may be large.
     ValueError, one sentence, if the run has none."""
     try:
@@ -186,7 +186,7 @@ def traced_rows(path: Path) -> Iterator[Mapping[str, str]]:
         raise ValueError(f"there is no {path}: make the runs with --trace, and do not move their files") from None
 
 
-def grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
+def group_rows(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
     """The rows by the values of these columns, in the order of the rows; by the plain value of one column."""
     groups: dict[Any, list[Row]] = {}
     for row in rows:
@@ -195,17 +195,17 @@ def grouped(rows: Iterable[Row], *columns: str) -> dict[Any, list[Row]]:
     return groups
 
 
-def column(rows: Iterable[Row], name: str) -> Float64:
+def extract_column(rows: Iterable[Row], name: str) -> Float64:
     """One column as numbers, (rows,)."""
     return np.array([row[name] for row in rows], dtype=np.float64)
 
 
-def interval(values: Iterable[Any]) -> MeanInterval:
+def estimate_over_seeds(values: Iterable[Any]) -> MeanInterval:
     """The mean of values with different seeds, and Student's interval of 95 %; none with fewer than three."""
     return estimate_mean(None, [float(value) for value in values])
 
 
-def half_interval(deviation: Float64, seeds: int) -> Float64:
+def compute_half_intervals(deviation: Float64, seeds: int) -> Float64:
     """Half of Student's 95 % interval of means over seeds, from their standard deviations (of all seeds, as NumPy has
     it; any shape); 0 with fewer than FEWEST seeds."""
     if seeds < FEWEST:
@@ -213,22 +213,22 @@ def half_interval(deviation: Float64, seeds: int) -> Float64:
     return np.asarray(compute_half_width(seeds, deviation / np.sqrt(seeds - 1)))
 
 
-def means(rows: Sequence[Row], name: str, *columns: str) -> list[Row]:
+def average_over_seeds(rows: Sequence[Row], name: str, *columns: str) -> list[Row]:
     """For a terminal: the mean over seeds of one column, by the values of others, and its interval."""
     return [
         {**dict(zip(columns, key, strict=True)), name: mean.mean, "from": mean.low, "to": mean.high}
-        for key, group in grouped(rows, *columns).items()
-        for mean in [interval(column(group, name))]
+        for key, group in group_rows(rows, *columns).items()
+        for mean in [estimate_over_seeds(extract_column(group, name))]
     ]
 
 
-def compared(case: str, paper: float | None, values: Iterable[float]) -> Row:
+def compare_with_paper(case: str, paper: float | None, values: Iterable[float]) -> Row:
     """For a terminal: a number of the paper beside ours, which is a mean over seeds, with its interval."""
-    ours = interval(values)
+    ours = estimate_over_seeds(values)
     return {"case": case, "paper": paper, "ours": ours.mean, "from": ours.low, "to": ours.high}
 
 
-def scheme_differences(rows: Iterable[Row], value: str, pattern: str) -> Table:
+def compare_schemes_by_seed(rows: Iterable[Row], value: str, pattern: str) -> Table:
     """For a terminal: how each two schemes differ in the mean over patterns, paired by seed. ``value`` and ``pattern``:
     the columns of ``rows`` that hold what was measured and under which pattern; they have ``scheme`` and ``seed``."""
     from pandas import DataFrame
@@ -242,7 +242,7 @@ def scheme_differences(rows: Iterable[Row], value: str, pattern: str) -> Table:
     )
 
 
-def number_list(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:
+def parse_numbers(option: str, text: str, kind: Callable[[str], Number]) -> list[Number]:
     """The numbers above 0 in a comma-separated list, each once; ValueError, which names the option, for others."""
     try:
         values = [kind(part) for part in text.split(",")]
@@ -254,12 +254,12 @@ def number_list(option: str, text: str, kind: Callable[[str], Number]) -> list[N
     return list(dict.fromkeys(values))
 
 
-def among(*names: str) -> Callable[[str], str]:
+def choose_among(*names: str) -> Callable[[str], str]:
     """Gives one of these names back; ValueError for others."""
 
-    def checked(name: str) -> str:
+    def check(name: str) -> str:
         if name not in names:
             raise ValueError(f"there is no {name!r}; there are {', '.join(names)}")
         return name
 
-    return checked
+    return check

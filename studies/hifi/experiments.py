@@ -15,8 +15,8 @@ import numpy as np
 
 from plots import DASHES, INK, MUTED, picture, set_logarithmic
 from record.output import plain_table
-from studies.hifi.scene import KEPT, Flow, Observed, Scene, packets_for, play_scenes
-from studies.study import Parts, Row, Rows, Study, column, grouped, study
+from studies.hifi.scene import KEPT, Flow, Observed, Scene, count_packets, play_scenes
+from studies.study import Parts, Row, Rows, Study, extract_column, group_rows, study
 from topos.wire import DEFAULT_MTU
 
 COLOURS = {"dctcp": "#0072b2", "reno": "#d55e00", "cubic": "#009e73"}
@@ -58,7 +58,7 @@ PUBLISHED: dict[str, dict[str, tuple[float, float, float]]] = {
 (commit d8cb876)."""
 
 
-def dctcp_scene(mbps: float, control: str, seed: int, quick: bool = False) -> Scene:
+def make_dctcp_scene(mbps: float, control: str, seed: int, quick: bool = False) -> Scene:
     """The seed draws the flows' start times."""
     seconds = LENGTH_S[mbps] * (QUICK_SHARE if quick else 1)
     # These are all that the seed draws, and what makes runs of several seeds differ.
@@ -70,7 +70,7 @@ def dctcp_scene(mbps: float, control: str, seed: int, quick: bool = False) -> Sc
         seconds=seconds,
         window=(min(SETTLED_S, seconds / 3), seconds),
         seed=seed,
-        queue_packets=packets_for(FRAMES),
+        queue_packets=count_packets(FRAMES),
         congestion_control=control,
         mark_packets=MARKS[mbps],
         ramp_packets=RAMP,
@@ -81,7 +81,7 @@ def dctcp_scene(mbps: float, control: str, seed: int, quick: bool = False) -> Sc
     )
 
 
-def dctcp_row(observed: Observed) -> Row:
+def make_dctcp_row(observed: Observed) -> Row:
     """The result of a scene: the queue in full frames over its samples, the port's utilisation as a share of its rate,
     both flows' rates, drops and timeouts."""
     scene, queue, rates = observed.scene, observed.queue_packets, observed.goodput
@@ -97,7 +97,7 @@ def dctcp_row(observed: Observed) -> Row:
     }  # fmt: skip
 
 
-def quantiles(observed: Observed) -> list[Row]:
+def make_quantile_rows(observed: Observed) -> list[Row]:
     """Each percentile of a scene's queue, packets; the picture is drawn from these."""
     settings = {
         "mbps": observed.scene.mbps,
@@ -108,17 +108,17 @@ def quantiles(observed: Observed) -> list[Row]:
     return [{**settings, "percent": percent, "packets": packets} for percent, packets in enumerate(percentiles)]
 
 
-def _dctcp_rows(name: str, answers: dict[tuple[Scene, ...], list[list[Observed]]]) -> Rows:
+def _make_dctcp_rows(name: str, answers: dict[tuple[Scene, ...], list[list[Observed]]]) -> Rows:
     ((observed,),) = answers.values()
     return {
-        name: [dctcp_row(each) for each in observed],
-        f"{name}-queue": [q for each in observed for q in quantiles(each)],
+        name: [make_dctcp_row(each) for each in observed],
+        f"{name}-queue": [q for each in observed for q in make_quantile_rows(each)],
     }
 
 
-def _table_of_queues(rows: Rows) -> Parts:
+def _tabulate_queues(rows: Rows) -> Parts:
     filled = plain_table("The queue in packets: ours, the hardware's, Mininet-HiFi's", "", "5 %", "median", "95 %")
-    for control, group in grouped(next(iter(rows.values())), "congestion_control").items():
+    for control, group in group_rows(next(iter(rows.values())), "congestion_control").items():
         lines = {f"seed {row['seed']}": (row["p5"], row["median"], row["p95"]) for row in group}
         lines |= {who: theirs[control] for who, theirs in PUBLISHED.items() if group[0]["mbps"] == 100}
         for who, values in lines.items():
@@ -129,11 +129,11 @@ def _table_of_queues(rows: Rows) -> Parts:
 def _draw_queues(rows_by_file: Rows, path: Path) -> None:
     """A panel for DCTCP and one for TCP: the distribution of the queue over samples, a line for every run; the
     published 5th percentiles, medians and 95th percentiles as marks."""
-    by_control = grouped([*rows_by_file.values()][1], "congestion_control")
+    by_control = group_rows([*rows_by_file.values()][1], "congestion_control")
     with picture(path, 8.4, 3.4) as figure:
         for axes, (control, name) in zip(figure.subplots(1, 2), DCTCP_CONTROLS.items(), strict=True):
             rows = by_control[control]
-            for seed, run in grouped(rows, "seed").items():
+            for seed, run in group_rows(rows, "seed").items():
                 line = axes.plot([row["packets"] for row in run], [row["percent"] for row in run], lw=1.2)[0]
                 line.set(color=COLOURS[control], alpha=0.7, label="ours" if seed == rows[0]["seed"] else None)
             for (who, theirs), mark in zip(PUBLISHED.items() if rows[0]["mbps"] == 100 else (), "os", strict=False):
@@ -152,9 +152,11 @@ def _draw_queues(rows_by_file: Rows, path: Path) -> None:
 def dctcp(bw: str, seeds: int | None, quick: bool) -> Study:
     """Measure the queue of two endless flows, with DCTCP and with TCP, beside a hardware switch and Mininet-HiFi."""
     many = range(1, 1 + (seeds or (1 if quick else 5)))
-    scenes = tuple(dctcp_scene(float(bw), control, seed, quick) for control in DCTCP_CONTROLS for seed in many)
+    scenes = tuple(make_dctcp_scene(float(bw), control, seed, quick) for control in DCTCP_CONTROLS for seed in many)
     name = "dctcp" if bw == "100" else "dctcp-1g"
-    return Study([scenes], play_scenes, partial(_dctcp_rows, name), _table_of_queues, _draw_queues, label="playing")
+    return Study(
+        [scenes], play_scenes, partial(_make_dctcp_rows, name), _tabulate_queues, _draw_queues, label="playing"
+    )
 
 
 # A link's scheduling (sections 3.4 and 5.1): the time between packets of a full link against what their bits take.
@@ -173,16 +175,16 @@ HIFI_GAPS: dict[float, tuple[int, dict[float, int]]] = {
 `mininet/mininet-tests`, dctcp/verify (commit 2a7e0a8), with its ideals of 120 and 12."""
 
 
-def fidelity_scene(mbps: float, seed: int, quick: bool = False) -> Scene:
+def make_fidelity_scene(mbps: float, seed: int, quick: bool = False) -> Scene:
     """DCTCP's, until so many packets have left the queue, which is never empty."""
-    scene = dctcp_scene(mbps, "dctcp", seed)
+    scene = make_dctcp_scene(mbps, "dctcp", seed)
     begin, _ = scene.window
     end = begin + GAPS * (0.1 if quick else 1) * scene.frame_ms / 1e3
     name = f"fidelity-{mbps:g}-{end:g}s-{seed}"
     return msgspec.structs.replace(scene, name=name, seconds=max(3.0, end), window=(begin, end), packets=True)
 
 
-def fidelity_row(observed: Observed) -> Row:
+def make_fidelity_row(observed: Observed) -> Row:
     """``ideal_us``: of a full frame. ``least``, ``median``, ``most``: the time between packets, % from the ideal."""
     off = 100 * observed.off_ideal
     return {
@@ -193,26 +195,26 @@ def fidelity_row(observed: Observed) -> Row:
     }  # fmt: skip
 
 
-def histogram(observed: Observed) -> list[Row]:
+def make_histogram_rows(observed: Observed) -> list[Row]:
     """How many packets are at least ``from_percent`` from the ideal, and less than what the next row says."""
     packets, _ = np.histogram(100 * np.abs(observed.off_ideal), BINS)
     settings = {"mbps": observed.scene.mbps, "seed": observed.scene.seed}
     return [{**settings, "from_percent": low, "packets": n} for low, n in zip(BINS, packets.tolist(), strict=False)]
 
 
-def _fidelity_rows(answers: dict[tuple[Scene, ...], list[list[Observed]]]) -> Rows:
+def _make_fidelity_rows(answers: dict[tuple[Scene, ...], list[list[Observed]]]) -> Rows:
     ((observed,),) = answers.values()
     return {
-        "fidelity": [*map(fidelity_row, observed)],
-        "fidelity-histogram": [q for each in observed for q in histogram(each)],
+        "fidelity": [*map(make_fidelity_row, observed)],
+        "fidelity-histogram": [q for each in observed for q in make_histogram_rows(each)],
     }
 
 
-def _beyond(rows: Rows) -> dict[tuple[str, float], dict[float, float]]:
+def _accumulate_gaps(rows: Rows) -> dict[tuple[str, float], dict[float, float]]:
     """By whose they are and Mb/s: of the packets of all runs, how many % are at least so many % from the ideal."""
     shares: dict[tuple[str, float], dict[float, float]] = {}
-    for mbps, bins in grouped(rows["fidelity-histogram"], "mbps").items():
-        packets = column(bins, "packets").reshape(-1, len(BINS) - 1).sum(axis=0)
+    for mbps, bins in group_rows(rows["fidelity-histogram"], "mbps").items():
+        packets = extract_column(bins, "packets").reshape(-1, len(BINS) - 1).sum(axis=0)
         beyond = 100 * packets[::-1].cumsum()[::-1] / packets.sum()
         shares["ours", mbps] = dict(zip(BINS, beyond.tolist(), strict=False))
     for mbps, (number, counts) in HIFI_GAPS.items():
@@ -220,10 +222,10 @@ def _beyond(rows: Rows) -> dict[tuple[str, float], dict[float, float]]:
     return shares
 
 
-def _table_of_gaps(rows: Rows) -> Parts:
+def _tabulate_gaps(rows: Rows) -> Parts:
     shown = (1, 10, 100)
     filled = plain_table("Packets so far from the ideal, or further, %", "", "Mb/s", *(f"{off} %" for off in shown))
-    for (who, mbps), beyond in _beyond(rows).items():
+    for (who, mbps), beyond in _accumulate_gaps(rows).items():
         filled.add_row(who, f"{mbps:g}", *(f"{beyond[off]:.3g}" if off in beyond else "" for off in shown))
     return [filled, "In virtual time no processor is idle or busy. In real time, run.json says it of each run (cpu)."]
 
@@ -232,7 +234,7 @@ def _draw_gaps(rows: Rows, path: Path) -> None:
     """The share of packets against their distance from the ideal, a line for each rate; theirs dashed."""
     with picture(path, 6.4, 4.0, "How evenly a full link sends") as figure:
         axes = figure.subplots()
-        for (who, mbps), beyond in _beyond(rows).items():
+        for (who, mbps), beyond in _accumulate_gaps(rows).items():
             off = [each for each, share in beyond.items() if each and share]
             (line,) = axes.plot(off, [beyond[each] for each in off], marker="o", ms=3, color=RATES[mbps])
             line.set(ls="-" if who == "ours" else DASHES, label=f"{who}, {mbps:g} Mb/s")
@@ -246,8 +248,8 @@ def _draw_gaps(rows: Rows, path: Path) -> None:
 def fidelity(seeds: int | None, quick: bool) -> Study:
     """Measure how evenly a full link sends: times between packets, beside Mininet-HiFi's."""
     many = range(1, 1 + (seeds or (1 if quick else 5)))
-    scenes = tuple(fidelity_scene(mbps, seed, quick) for mbps in RATES for seed in many)
-    return Study([scenes], play_scenes, _fidelity_rows, _table_of_gaps, _draw_gaps, label="playing")
+    scenes = tuple(make_fidelity_scene(mbps, seed, quick) for mbps in RATES for seed in many)
+    return Study([scenes], play_scenes, _make_fidelity_rows, _tabulate_gaps, _draw_gaps, label="playing")
 
 
 # How small a buffer can be: long flows over one link with a long delay (section 5.3). Appenzeller, Keslassy and McKeown
@@ -296,7 +298,7 @@ APPENZELLER = Link("appenzeller", 155.0, 99.94)
 SEARCH, ONE_FLOW, CELLS, QUICK = (30.0, 30.0), (60.0, 180.0), (10.0, 20.0), (8.0, 12.0)
 
 
-def buffer_scene(link: Link, flows: int, control: str, buffer: int, times: Times) -> Scene:
+def make_buffer_scene(link: Link, flows: int, control: str, buffer: int, times: Times) -> Scene:
     senders, warm_up, end = min(flows, MOST_SENDERS), times[0], sum(times)
     starts = np.random.default_rng([1, flows]).uniform(0, min(4.0, warm_up / 2), flows)
     return Scene(
@@ -306,7 +308,7 @@ def buffer_scene(link: Link, flows: int, control: str, buffer: int, times: Times
         seconds=end,
         window=(warm_up, end),
         access=10.0,
-        queue_packets=packets_for(buffer),
+        queue_packets=count_packets(buffer),
         congestion_control=control,
         every_s=0.02,
         delay_ms=link.rtt_ms / 2,
@@ -315,7 +317,7 @@ def buffer_scene(link: Link, flows: int, control: str, buffer: int, times: Times
     )
 
 
-def point(link: Link, observed: Observed) -> Row:
+def measure_point(link: Link, observed: Observed) -> Row:
     """The result of a scene: the utilisation of the port, as a share of its rate, between warm-up and end."""
     scene = observed.scene
     return {
@@ -337,10 +339,10 @@ def search(link: Link, cases: Sequence[Case], times: Times) -> tuple[list[Row], 
     # The search begins between nothing and twice the old rule of thumb, RTT C, which is more than enough for one flow.
     enough, short = dict.fromkeys(cases, 2 * link.product), dict.fromkeys(cases, 1)
     points: dict[tuple[int, str, int], Row] = {}
-    while steps := {case: size for case in cases if (size := between(short[case], enough[case]))}:
+    while steps := {case: size for case in cases if (size := choose_buffer(short[case], enough[case]))}:
         keys = sorted({(flows, control, size) for (control, flows, _), size in steps.items()} - points.keys())
-        observations = play_scenes([buffer_scene(link, *key, times) for key in keys])
-        points |= {key: point(link, observed) for key, observed in zip(keys, observations, strict=True)}
+        observations = play_scenes([make_buffer_scene(link, *key, times) for key in keys])
+        points |= {key: measure_point(link, observed) for key, observed in zip(keys, observations, strict=True)}
         for case, size in steps.items():
             control, flows, target = case
             (enough if points[flows, control, size]["utilisation"] >= target else short)[case] = size
@@ -355,20 +357,20 @@ def search(link: Link, cases: Sequence[Case], times: Times) -> tuple[list[Row], 
     return smallest, list(points.values())
 
 
-def between(short: int, enough: int) -> int | None:
+def choose_buffer(short: int, enough: int) -> int | None:
     """The buffer to try next; None when the search is over."""
     if enough <= max(short + 1, FINE * short):
         return None
     return min(max(round(math.sqrt(enough * short)), short + 1), enough - 1)
 
 
-def published_points() -> list[Row]:
+def load_published_points() -> list[Row]:
     """One flow with buffers of several shares of RTT C, as Spang's, and Appenzeller's cells, Reno."""
     buffers = [round(share * HIFI.product) for share in ONE_FLOW_SHARES]
-    single = [buffer_scene(HIFI, 1, control, buffer, ONE_FLOW) for control in CONTROLS for buffer in buffers]
-    cells = [buffer_scene(APPENZELLER, flows, "reno", buffer, CELLS) for flows, buffer, *_ in FIGURE_15]
+    single = [make_buffer_scene(HIFI, 1, control, buffer, ONE_FLOW) for control in CONTROLS for buffer in buffers]
+    cells = [make_buffer_scene(APPENZELLER, flows, "reno", buffer, CELLS) for flows, buffer, *_ in FIGURE_15]
     return [
-        point(link, observed)
+        measure_point(link, observed)
         for link, scenes in ((HIFI, single), (APPENZELLER, cells))
         for observed in play_scenes(scenes)
     ]
@@ -378,10 +380,10 @@ def play_buffers(quick: bool) -> Rows:
     """The search for the smallest buffers; unless ``quick``, for all cases, and the published points too."""
     cases = [("reno", 10, 0.99), ("reno", 100, 0.99)] if quick else [*itertools.product(CONTROLS, FLOWS, TARGETS)]
     smallest, points = search(HIFI, cases, QUICK if quick else SEARCH)
-    return {"buffers": points if quick else points + published_points(), "least": smallest}
+    return {"buffers": points if quick else points + load_published_points(), "least": smallest}
 
 
-def _tables_of_buffers(rows: Rows) -> Parts:
+def _tabulate_buffers(rows: Rows) -> Parts:
     smallest = plain_table("The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C")
     cells = "{congestion_control} {target:.1%} {flows} {least} {rule:.0f} {product}"
     for row in rows["least"]:
@@ -398,7 +400,7 @@ def _tables_of_buffers(rows: Rows) -> Parts:
 
 def _draw_buffers(rows_by_file: Rows, path: Path) -> None:
     """The smallest buffer against the number of flows, beside the rule of thumb; a panel for each target."""
-    by_target = dict(sorted(grouped(rows_by_file["least"], "target").items()))
+    by_target = dict(sorted(group_rows(rows_by_file["least"], "target").items()))
     with picture(path, 3.6 * len(by_target) + 0.6, 3.4) as figure:
         panels = figure.subplots(1, len(by_target), sharey=True, squeeze=False)[0]
         for axes, (target, rows) in zip(panels, by_target.items(), strict=True):
@@ -420,10 +422,10 @@ def _draw_buffers(rows_by_file: Rows, path: Path) -> None:
 def buffers(quick: bool) -> Study:
     """Find the smallest buffer that keeps a link busy, against RTT C and RTT C / sqrt(n); Reno and cubic."""
 
-    def rows(answers: dict[bool, list[Rows]]) -> Rows:
+    def make_rows(answers: dict[bool, list[Rows]]) -> Rows:
         return answers[quick][0]
 
-    return Study([quick], play_buffers, rows, _tables_of_buffers, _draw_buffers, label="playing", main="least")
+    return Study([quick], play_buffers, make_rows, _tabulate_buffers, _draw_buffers, label="playing", main="least")
 
 
 for _command in (dctcp, fidelity, buffers):

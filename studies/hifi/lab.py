@@ -84,7 +84,7 @@ def play(scene: Scene, folder: Path) -> Observed:
         failed = [f"{flow} ({outcome})" for flow, outcome in ended if outcome not in ("done", "cut off")]
         if failed or transfers.troubles:
             raise RuntimeError("; ".join([*failed, *transfers.troubles]))
-        done = [_done(flow, looking.begin, looking.begin + scene.seconds) for flow in transfers.flows]
+        done = [_describe_flow(flow, looking.begin, looking.begin + scene.seconds) for flow in transfers.flows]
         packets = arriving.between(begin, *scene.window) if arriving else ()
         return Observed(scene, tuple(done), tuple(looking.looks), dict(tcp), drops, packets)
 
@@ -108,7 +108,7 @@ def _shape_end(scene: Scene, port: str, namespace: int) -> None:
     verify_shapes({port: faster}, [port], namespace)
 
 
-def _done(flow: EmulatedFlow, begin: float, end: float) -> Done:
+def _describe_flow(flow: EmulatedFlow, begin: float, end: float) -> Done:
     """What became of a flow, in seconds since ``begin``. When many flows share a slow link, some may not have had a
     byte read at ``end``."""
     sent, arrived = flow.sent, flow.arrived

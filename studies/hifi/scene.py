@@ -34,7 +34,7 @@ LONGEST_S = 1800.0
 MOST_BYTES = 1 << 28
 
 
-def packets_for(frames: int) -> int:
+def count_packets(frames: int) -> int:
     """The length of a queue, which counts packets of an MTU each, that holds so many whole frames."""
     return -(-frames * (DEFAULT_MTU + ETHERNET_HEADER) // DEFAULT_MTU)
 

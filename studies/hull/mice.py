@@ -21,7 +21,7 @@ from plots.style import MUTED, assign_colours, label_scheme, order_schemes, set_
 from record.options import in_words, json_option, output, picture_options
 from record.output import conclude, write_csv
 from record.run import Run
-from studies.study import Parts, Row, grouped, interval, make_table
+from studies.study import Parts, Row, estimate_over_seeds, group_rows, make_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def rows_of(runs: Sequence[Run]) -> list[Row]:
     beyond = adjust_by_holm([_beyond(by_case, case, metric) for case, _, metric in cells])
     rows: list[Row] = []
     for (case, seeds, metric), more in zip(cells, beyond, strict=True):
-        mean = interval(each[metric] for each in seeds.values())
+        mean = estimate_over_seeds(each[metric] for each in seeds.values())
         rows.append(
             {
                 **case._asdict(), "metric": metric, "mean": mean.mean, "low": mean.low, "high": mean.high,
@@ -98,7 +98,7 @@ def _beyond(by_case: Mapping[Case, Mapping[int, Mapping[str, float]]], case: Cas
     """Paired by seed; empty for `BEFORE` itself."""
     seeds, before = by_case[case], by_case.get(case._replace(tcp=BEFORE), {})
     both = [seed for seed in seeds if seed in before and case.tcp != BEFORE]
-    return interval(seeds[seed][metric] - before[seed][metric] for seed in both)
+    return estimate_over_seeds(seeds[seed][metric] - before[seed][metric] for seed in both)
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
@@ -106,7 +106,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     colour for each scheme, a mark for each TCP."""
     carried = any(row["metric"] == CARRIED for row in rows)
     what, label = ("carry", "elephants, payload (Mb/s)") if carried else ("take", "large flows, mean slowdown")
-    rates, points = sorted({row["mbps"] for row in rows}), grouped(rows, "mbps", "tcp", "scheme")
+    rates, points = sorted({row["mbps"] for row in rows}), group_rows(rows, "mbps", "tcp", "scheme")
     marks = dict(zip(dict.fromkeys(row["tcp"] for row in rows), cycle(MARKS)))
     chosen = assign_colours(row["scheme"] for row in rows)
     with picture(path, max(7.5, 4.8 * len(rates)), 4.8, f"What elephants {what}, and how long mice wait") as figure:
@@ -139,7 +139,7 @@ def tables(rows: Sequence[Row]) -> Parts:
     names = ("mbps", "tcp", "scheme", "mean", "low", "high", "beyond", "beyond_low", "beyond_high", "adjusted_p")
     return [
         make_table(f"{metric} ({METRICS[metric]})", of_metric, *names)
-        for metric, of_metric in grouped(rows, "metric").items()
+        for metric, of_metric in group_rows(rows, "metric").items()
     ]
 
 

@@ -27,7 +27,7 @@ from studies.hull.mice import mice
 from studies.hull.packets import KINDS, Result, Task, engine, fingerprint, keep, kept_or_run, parse, run_scenario, turn
 from studies.hull.scenario import FAN_OUTS, SCHEMES, STATIC, UNITS, VARIANTS, Experiment, Parameters, Quantity, written
 from studies.hull.waiting import waiting
-from studies.study import Parts, Row, Rows, Study, among, grouped, interval, make_table, study
+from studies.study import Parts, Row, Rows, Study, choose_among, estimate_over_seeds, group_rows, make_table, study
 from topos.arrays import Float64
 
 if TYPE_CHECKING:
@@ -200,7 +200,7 @@ def reductions(experiment: str, column: str, results: Results, metric: str, stat
             published[None] = float(np.mean(known)) if len(known) == len(loaded) else None
             percent[None] = np.mean([percent[x] for x in loaded], axis=0)
         for x_or_all, values in percent.items():
-            mean = interval(values)
+            mean = estimate_over_seeds(values)
             rows.append(
                 {
                     column: x_or_all, "variant": variant, "metric": metric, "statistic": statistic, "than": than,
@@ -273,7 +273,7 @@ def tables(comparison: Comparison, rows: Rows) -> Parts:
     """A table for each metric and variant, and one of HULL's mean reductions."""
     shown: Parts = []
     numbers, *reduced = rows.values()
-    for (variant, metric), group in grouped(numbers, "variant", "metric").items():
+    for (variant, metric), group in group_rows(numbers, "variant", "metric").items():
         names = ("scheme", "statistic", comparison.column, "published", "ours", "ratio", "lowest", "highest")
         shown.append(make_table(f"{comparison.title}, {variant}: {metric}", group, *names))
         for statistic, factor in (("mean", 1.5), ("p99", 2.0)):
@@ -308,7 +308,7 @@ def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
     column, least = next(iter(rows[0])), _MIN_US if panel.logarithmic else -np.inf
     for scheme in SCHEMES.values():
         of_scheme = [row for row in rows if row["scheme"] == scheme.name]
-        for curve, line in zip(grouped(of_scheme, "variant").values(), ("-o", "--."), strict=False):
+        for curve, line in zip(group_rows(of_scheme, "variant").values(), ("-o", "--."), strict=False):
             x, label = [row[column] for row in curve], scheme.label if line == "-o" else None
             y, low, high = (np.maximum([row[end] for row in curve], least) for end in ("ours", "lowest", "highest"))
             axes.plot(x, y, line, color=scheme.colour, markersize=4, label=label)
@@ -326,7 +326,7 @@ def _panel(axes: Axes, rows: Sequence[Row], panel: Panel) -> None:
 def _note(rows: Sequence[Row]) -> str:
     known = any(row["published"] is not None for row in rows)
     low = any(row["lowest"] < _MIN_US for row in rows if row["metric"] == "switch_latency_us")
-    first, *second = grouped(rows, "variant")
+    first, *second = group_rows(rows, "variant")
     lines = f"Lines: {first}" + "".join(f", dashed: {variant}" for variant in second)
     return (
         f"{lines}; band: lowest and highest seed. "
@@ -366,11 +366,11 @@ def _of_static_flows() -> dict[str, Any]:
 
 _COMPARED = options(
     names_option(
-        "--variants", VARIANTS, among(*VARIANTS),
+        "--variants", VARIANTS, choose_among(*VARIANTS),
         "reproduction: as the report's authors built it (--no-sack, and the pacer behind the host's queue); "
         "conforming: with the given parameters, by default TCP by its RFCs and the pacer in front. Comma-separated.",
     ),
-    names_option("--schemes", SCHEMES, among(*SCHEMES), f"Comma-separated: {', '.join(SCHEMES)}."),
+    names_option("--schemes", SCHEMES, choose_among(*SCHEMES), f"Comma-separated: {', '.join(SCHEMES)}."),
     click.option(
         "--seeds",
         type=click.IntRange(1),

@@ -14,7 +14,7 @@ from record.options import in_words, json_option, output
 from record.output import conclude, write_csv
 from record.run import CONNECTIONS, QUEUES, Run
 from studies.hull.mice import Case, case_of
-from studies.study import Row, describe_interval_seeds, interval, make_table, traced_rows
+from studies.study import Row, describe_interval_seeds, estimate_over_seeds, make_table, read_traced_rows
 from topos.fattree import FatTree, port_name
 from topos.network import NonBlocking
 
@@ -42,12 +42,12 @@ def waiting_ms(run: Run, folder: Path) -> dict[str, float]:
     bytes there over the link's rate. A host's have what its pacer holds, too. ValueError, one sentence, for a run
     whose curves are not in its folder."""
     low, high = run.window_s
-    sampled = {row["t"] for row in traced_rows(folder / CONNECTIONS) if low <= float(row["t"]) < high}
+    sampled = {row["t"] for row in read_traced_rows(folder / CONNECTIONS) if low <= float(row["t"]) < high}
     if not sampled:
         raise ValueError(f"{folder} has no curves of its window: make it with --trace")
     of_port = places(run)
     ports, waited = Counter(of_port.values()), Counter[str]()
-    for row in traced_rows(folder / QUEUES):
+    for row in read_traced_rows(folder / QUEUES):
         if row["t"] in sampled and row["port"] in of_port:
             waited[of_port[row["port"]]] += int(row["bytes"])
     ms = 8e-3 / run.spec.link_mbps
@@ -68,7 +68,7 @@ def rows_of(runs: Sequence[tuple[Run, Path]]) -> list[Row]:
         }
         for case, seeds in by_case.items()
         for place in seeds[0]
-        for mean in [interval(each[place] for each in seeds)]
+        for mean in [estimate_over_seeds(each[place] for each in seeds)]
     ]  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hedera.schemes import scheme
 from record.options import Command, names_option
 from simulator.config import ENGINES
-from studies.study import among
+from studies.study import choose_among
 
 SCHEMES = ("ecmp", "hedera-gff", "hedera-sa", "nonblocking")
 """The four columns of Figures 9, 10 and 11."""
@@ -18,7 +18,7 @@ KEPT_RULE = "measured-or-estimated"
 and every backend's default, is ``measured``. Each page that shows them names it."""
 
 engines_option = names_option(
-    "--engines", ENGINES, among(*ENGINES), "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
+    "--engines", ENGINES, choose_among(*ENGINES), "Comma-separated: aimd (section 5.5), maxmin (ideal shares)."
 )
 
 

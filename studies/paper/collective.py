@@ -15,7 +15,7 @@ from hedera.schemes import scheme as scheme_of
 from plots import colour, label_scheme, picture, set_logarithmic
 from simulator.config import Config
 from studies.paper import KEPT_RULE
-from studies.study import Parts, Row, Rows, Study, column, grouped, make_table, means, study
+from studies.study import Parts, Row, Rows, Study, average_over_seeds, extract_column, group_rows, make_table, study
 from topos.arrays import Float64
 from traffic.graph import PLACEMENTS, FlowGraph
 
@@ -46,27 +46,27 @@ class Case:
     config: Config
 
 
-def _everything() -> Iterator[Case]:
-    yield from _sizes((1, 100, 1000), 8)
+def _list_cases() -> Iterator[Case]:
+    yield from _list_sizes((1, 100, 1000), 8)
     for collective in BUFFERS:
         split = (CONTROL, "ecmp", "ecmp-x2", "ecmp-x4", "ecmp-x8", "ecmp-x16")
-        yield from _with("sub-flows", collective, 100, split, (5.0,), k=4)
+        yield from _list_trials("sub-flows", collective, 100, split, (5.0,), k=4)
         for failed in ("core", "edge"):
-            yield from _with("failure", collective, 100, FAILING, (0.1,), failed=failed, k=8)
-        yield from _with("mice", collective, 100, (CONTROL, *STATIC, *HEDERA), (0.1,), mice=MICE, k=4)
+            yield from _list_trials("failure", collective, 100, FAILING, (0.1,), failed=failed, k=8)
+        yield from _list_trials("mice", collective, 100, (CONTROL, *STATIC, *HEDERA), (0.1,), mice=MICE, k=4)
     # Steps of 10 ms: 1.25 MB at 1 Gb/s, in halving and doubling on average.
     for collective, mbytes, repeats in (("ring", 20.0, 10), ("halving-doubling", 16 / 3, 38)):
         schemes = (CONTROL, "ecmp", "planned", *HEDERA)
-        yield from _with("period", collective, mbytes, schemes, PERIODS_S, k=4, repeats=repeats)
+        yield from _list_trials("period", collective, mbytes, schemes, PERIODS_S, k=4, repeats=repeats)
 
 
-def _sizes(sizes: Sequence[float], k: int) -> Iterator[Case]:
+def _list_sizes(sizes: Sequence[float], k: int) -> Iterator[Case]:
     for collective, mbytes, placement in product(BUFFERS, sizes, PLACEMENTS):
         schemes = (CONTROL, *STATIC, *HEDERA)
-        yield from _with("size", collective, mbytes, schemes, (5.0,), placement=placement, k=k)
+        yield from _list_trials("size", collective, mbytes, schemes, (5.0,), placement=placement, k=k)
 
 
-def _with(
+def _list_trials(
     part: str, collective: str, mbytes: float, schemes: Sequence[str], periods_s: Sequence[float], failed: str = "",
     mice: str = "", repeats: int = 1, placement: str = "random", k: int = 4,
 ) -> Iterator[Case]:  # fmt: skip
@@ -87,7 +87,7 @@ def measure(case: Case) -> Row:
     """One simulation of a collective of ``repeats`` rounds, every host's buffer ``mbytes`` large, in groups of 16.
 
     ``over_control``: its time over the non-blocking network's with the same flows, on which nothing fails; nothing is
-    known of that here. ``crowded``: as `crowded` has it. None: it did not end.
+    known of that here. ``crowded``: as `measure_crowding` has it. None: it did not end.
     """
     from simulator.driver import simulate
 
@@ -101,11 +101,12 @@ def measure(case: Case) -> Row:
         "placement": config.placement, "k": config.k, "scheme": config.scheme,
         "interval_s": config.interval_s if scheme_of(config.scheme).scheduler else None,
         "failed": case.failed, "mice": case.mice, "seed": config.seed, "completion_s": completed.completion_s,
-        "over_control": None, "crowded": crowded(result.graph, result.start_s, result.end_s) if ended else None,
+        "over_control": None,
+        "crowded": measure_crowding(result.graph, result.start_s, result.end_s) if ended else None,
     }  # fmt: skip
 
 
-def crowded(graph: FlowGraph, start_s: Float64, end_s: Float64) -> float:
+def measure_crowding(graph: FlowGraph, start_s: Float64, end_s: Float64) -> float:
     """Of the time in which hosts send, or receive, the share in which they do so in several flows at once: more than
     they have NICs, which edge colouring takes to be full with one. Of flows that have ended; of sub-flows the first of
     each flow counts. Times are (flows,)."""
@@ -123,10 +124,10 @@ def crowded(graph: FlowGraph, start_s: Float64, end_s: Float64) -> float:
     return float(several / some)
 
 
-def _over_the_control(answers: dict[Case, list[Row]]) -> Rows:
+def _compare_with_control(answers: dict[Case, list[Row]]) -> Rows:
     """Each simulation beside the control with the same flows."""
     rows = [row for (row,) in answers.values()]
-    for same in grouped(rows, *_FLOWS, "seed").values():
+    for same in group_rows(rows, *_FLOWS, "seed").values():
         control_s = next(row["completion_s"] for row in same if row["scheme"] == CONTROL)
         for row in same:
             if control_s is not None and row["completion_s"] is not None:
@@ -145,15 +146,19 @@ def draw(rows: Rows, path: Path) -> None:
     """The part ``size``: a panel for each collective and placement."""
     ended = [row for row in rows["collectives"] if row["part"] == "size" and row["over_control"] is not None]
     shown = [row for row in ended if row["interval_s"] in (None, _PERIOD_S)]
-    cases = grouped(shown, "placement", "collective", "scheme")
+    cases = group_rows(shown, "placement", "collective", "scheme")
     title = "Completion of collectives over the non-blocking network's"
     with picture(path, 9.6, 5.6, f"{title}; bars: 95 % intervals over seeds") as figure:
         panels = figure.subplots(len(PLACEMENTS), len(BUFFERS), sharex=True, sharey=True)
         for line, placement in zip(panels, PLACEMENTS, strict=True):
             for axes, collective in zip(line, BUFFERS, strict=True):
                 for number, scheme in enumerate((*STATIC, *HEDERA)):
-                    points = means(cases.get((placement, collective, scheme), []), "over_control", "scheme", "mbytes")
-                    size, over, low, high = (column(points, n) for n in ("mbytes", "over_control", "from", "to"))
+                    points = average_over_seeds(
+                        cases.get((placement, collective, scheme), []), "over_control", "scheme", "mbytes"
+                    )
+                    size, over, low, high = (
+                        extract_column(points, n) for n in ("mbytes", "over_control", "from", "to")
+                    )
                     axes.errorbar(
                         size * 1.06 ** (number - 3), over, np.nan_to_num((high - low) / 2), fmt="o-",
                         markersize=3, linewidth=1, color=colour(scheme),
@@ -183,16 +188,18 @@ def collective_table(seeds: int, quick: bool) -> Study:
     """
     cases = [
         replace(case, config=replace(case.config, seed=seed))
-        for case in (_sizes((1, 100), 4) if quick else _everything())
+        for case in (_list_sizes((1, 100), 4) if quick else _list_cases())
         for seed in range(1, seeds + 1)
     ]
     shown = ("part", *_FLOWS, "failed", "scheme", "interval_s")
 
-    def tables(rows: Rows) -> Parts:
+    def make_tables(rows: Rows) -> Parts:
         ended = [row for row in rows["collectives"] if row["scheme"] != CONTROL and row["over_control"] is not None]
-        return [make_table("Completion over the non-blocking network's", means(ended, "over_control", *shown))]
+        return [
+            make_table("Completion over the non-blocking network's", average_over_seeds(ended, "over_control", *shown))
+        ]
 
-    return Study(cases, measure, _over_the_control, tables, draw, label="collectives")
+    return Study(cases, measure, _compare_with_control, make_tables, draw, label="collectives")
 
 
 command.add_command(collective_table, "table")

@@ -30,11 +30,11 @@ from studies.study import (
     Row,
     Rows,
     Study,
-    column,
     describe_interval_seeds,
-    grouped,
+    extract_column,
+    group_rows,
     make_table,
-    number_list,
+    parse_numbers,
     study,
 )
 from topos.arrays import Float64
@@ -50,7 +50,7 @@ MAX_UPDATES = 1.5e9
 minute of processor time."""
 
 
-def loaded_cases(
+def list_cases(
     base: Config, sizes: str, loads: Sequence[float], schemes: Sequence[str], intervals_s: Sequence[float]
 ) -> list[Config]:
     """All simulations, the long ones first; all simulations of a load have the same flows.
@@ -68,7 +68,7 @@ def loaded_cases(
     return tasks
 
 
-def by_size(config: Config) -> list[Row]:
+def simulate_by_size(config: Config) -> list[Row]:
     """A row for each size class of one simulation (`record.run.Completion`); without times, and not simulated, if in
     every tick a pile of flows would have to be updated.
 
@@ -82,7 +82,7 @@ def by_size(config: Config) -> list[Row]:
     # Beyond what the network carries, more and more flows are there at once, and a tick costs as many updates. That is
     # told beforehand from the links' loads, because such a simulation might take days and say nothing of a steady
     # state.
-    piled_up, carried = _pile(simulation)
+    piled_up, carried = _estimate_pile(simulation)
     if config.engine == "aimd" and piled_up * config.ticks / 2 > MAX_UPDATES:
         work, (begin, end) = simulation.work, config.window_s
         size = work.size_bytes[(work.start_s >= begin) & (work.start_s < end)] / config.size_scale
@@ -100,7 +100,7 @@ def by_size(config: Config) -> list[Row]:
     return [{**structs.asdict(completion_of_class), **conditions} for completion_of_class in classes]
 
 
-def _pile(simulation: Simulation) -> tuple[float, float]:
+def _estimate_pile(simulation: Simulation) -> tuple[float, float]:
     """An estimate from the links of first paths: how many flows would be active at the end, and which share of the
     hosts' links they fill. Where more is sent than fits, every flow gets its share of the link."""
     config, links = simulation.config, simulation.paths.links
@@ -123,8 +123,8 @@ _CURVE = ("scheme", "interval_s", "detect_s")
 """The columns that tell the lines in the picture apart."""
 
 
-def overloaded(rows: Sequence[Row]) -> list[str]:
-    missing = grouped((row for row in rows if row["flows"] and row["mean_slowdown"] is None), "scheme")
+def describe_overloaded(rows: Sequence[Row]) -> list[str]:
+    missing = group_rows((row for row in rows if row["flows"] and row["mean_slowdown"] is None), "scheme")
     return [
         f"{label_scheme(scheme)}: not simulated from a load of {min(row['load'] for row in left):g} on, as flows would "
         "only pile up"
@@ -141,17 +141,17 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
     rows: Sequence[Row] = next(iter(rows_by_file.values()))
     if "seed" in rows[0]:
         rows = average_over_seeds(rows, _SHOWN, "load", *_CURVE)
-    measured = grouped((row for row in rows if row["mean_slowdown"] is not None), *_CURVE)
+    measured = group_rows((row for row in rows if row["mean_slowdown"] is not None), *_CURVE)
     periods = sorted({period for _, period, _ in measured if period is not None}, reverse=True)
     ends = (None, *periods[:1], *periods[-1:])
     curves = [curve for curve in measured if curve[1] in ends and curve[0] not in _LIKE_ECMP]
     hollow = f"hollow: at least, as more than {HIDDEN:.1%} of the flows were cut off"
-    title = "\n".join([f"Load against slowdown: {note}", hollow, *overloaded(rows), ""])
+    title = "\n".join([f"Load against slowdown: {note}", hollow, *describe_overloaded(rows), ""])
     alone = len({row["load"] for row in rows}) == 1  # points side by side, for there are no lines
     with picture(path, 12.6, 10.4, title) as figure:
         grid = figure.subplots(3, 3, sharex=True, sharey="row")
         for panels, name in zip(grid.T, _DRAWN, strict=True):
-            lines = grouped((row for row in rows if row["size_class"] == name and row["flows"]), *_CURVE)
+            lines = group_rows((row for row in rows if row["size_class"] == name and row["flows"]), *_CURVE)
             baseline = {row["load"]: row["mean_slowdown"] for row in lines.get((_BASELINE, None, None), [])}
             for place, curve in enumerate(curves):
                 (scheme, period, detects), ours = curve, lines.get(curve, [])
@@ -162,12 +162,12 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
                 style |= {"marker": "D" if detects else "o", "ms": 6} if alone else {}
                 style["label"] = label_scheme(scheme) + when
                 for axes, statistic in zip(panels[:2], _SHOWN, strict=True):
-                    _curve(axes, loads, ours, column(ours, statistic), **style)
+                    _draw_curve(axes, loads, ours, extract_column(ours, statistic), **style)
                     if ours and ours[0].get(f"low_{statistic}") is not None:
-                        low, high = (column(ours, f"{end}_{statistic}") for end in ("low", "high"))
+                        low, high = (extract_column(ours, f"{end}_{statistic}") for end in ("low", "high"))
                         axes.vlines(loads, np.maximum(low, 1.0), high, color=colour(scheme), lw=1)
                 of_ecmp = np.array([baseline.get(row["load"]) for row in ours], dtype=np.float64)
-                _curve(panels[2], loads, ours, column(ours, "mean_slowdown") / of_ecmp, **style)
+                _draw_curve(panels[2], loads, ours, extract_column(ours, "mean_slowdown") / of_ecmp, **style)
             panels[0].set_title(f"{name} flows, {CLASSES[name]}")
             panels[2].set_xlabel(f"load {rows[0]['load']:g}" if alone else "load")
             if alone:
@@ -183,7 +183,7 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
         figure.legend(by_label.values(), by_label.keys(), loc="outside lower center", ncols=4, fontsize=8)
 
 
-def _curve(axes: Axes, at: Sequence[float], rows: Sequence[Row], values: Float64, **style: Any) -> None:
+def _draw_curve(axes: Axes, at: Sequence[float], rows: Sequence[Row], values: Float64, **style: Any) -> None:
     axes.plot(at, values, **style)
     bounds = [(x, v) for x, r, v in zip(at, rows, values, strict=True) if r["cut_off"] > HIDDEN * r["flows"]]
     if bounds:
@@ -213,32 +213,34 @@ def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, s
 
     With --seeds the table has percentiles of FCT, and the CSV file a row for each seed.
     """
-    intervals_s = number_list("--intervals", intervals, float)
+    intervals_s = parse_numbers("--intervals", intervals, float)
     fields["detect_s"] *= "hedera-gff" in schemes
     base = Config("ecmp", "random", interval_s=max(intervals_s), **fields)
-    of_load = number_list("--loads", loads, float)
+    of_load = parse_numbers("--loads", loads, float)
     bases = [replace(base, seed=base.seed + n) for n in range(seeds)]
-    cases = [case for seeded in bases for case in loaded_cases(seeded, sizes, of_load, schemes, intervals_s)]
+    cases = [case for seeded in bases for case in list_cases(seeded, sizes, of_load, schemes, intervals_s)]
     for case in cases:
         bounded(case.workload())  # a mistake in any of them is found before the first run
     name, note = f"completion_k{base.k}", f"{base.tree.num_hosts:,} hosts, {sizes}, {base.seconds:g} s"
     note += f", {describe_interval_seeds(seeds)}" * (seeds > 1)
 
-    def rows(answers: dict[Config, list[list[Row]]]) -> Rows:
+    def make_rows(answers: dict[Config, list[list[Row]]]) -> Rows:
         cells = [
             row | ({"seed": case.seed} if seeds > 1 else {}) for case, (classes,) in answers.items() for row in classes
         ]
         return {name: sorted(cells, key=lambda row: float(row["load"]))}
 
-    def tables(rows: Rows) -> Parts:
+    def make_tables(rows: Rows) -> Parts:
         if seeds > 1:
             of_seeds = average_over_seeds(rows[name], PERCENTILES, "load", *_CURVE)
             return [
                 make_percentile_table(f"FCT by size class. {note}", of_seeds, "load", *_CURVE),
-                *overloaded(rows[name]),
+                *describe_overloaded(rows[name]),
             ]
         names = ("scheme", "size_class", "load", "interval_s", "detect_s", "mean_slowdown", "p99_slowdown", "carried")
         title = f"Slowdown of small, medium and large flows. {note}"
-        return [make_table(title, rows[name], *names, "flows", "cut_off"), *overloaded(rows[name])]
+        return [make_table(title, rows[name], *names, "flows", "cut_off"), *describe_overloaded(rows[name])]
 
-    return Study(cases, by_size, rows, tables, partial(_draw_slowdown, note), label=f"completion, k={base.k}")
+    return Study(
+        cases, simulate_by_size, make_rows, make_tables, partial(_draw_slowdown, note), label=f"completion, k={base.k}"
+    )

@@ -24,12 +24,12 @@ from studies.study import (
     Row,
     Rows,
     Study,
-    column,
-    compared,
+    compare_with_paper,
     describe_interval_seeds,
-    grouped,
+    extract_column,
+    group_rows,
     make_table,
-    mbps,
+    simulate_bisection,
     study,
 )
 from topos.arrays import Float64, Int32
@@ -55,7 +55,7 @@ PREDICTED_S = 6.0
 PANELS = ("spanning tree", "unsalted:edge-pair", "unsalted:5-tuple", "salted:5-tuple")
 
 
-def seeds_matter(scheme: str) -> bool:
+def is_seed_dependent(scheme: str) -> bool:
     """Whether another seed gives other paths: not under the tree, nor by a fixed function that sees no ports."""
     hash = hash_of(HASHED[scheme]) if scheme in HASHED else None
     return hash is not None and (hash.function in OURS or hash.salted or hash.fields == "5-tuple")
@@ -63,7 +63,7 @@ def seeds_matter(scheme: str) -> bool:
 
 def predict(case: Config) -> Float64:
     """Bisection bandwidth of every published matrix, Mb/s, float64 (matrices,), without any fitting."""
-    return np.array([mbps(replace(case, traffic=f"published:{name}")) for name in FIGURE_9])
+    return np.array([simulate_bisection(replace(case, traffic=f"published:{name}")) for name in FIGURE_9])
 
 
 def fit(predicted: Float64, measured: Float64) -> tuple[float, float, float]:
@@ -76,7 +76,7 @@ def fit(predicted: Float64, measured: Float64) -> tuple[float, float, float]:
     return scale, error, float("nan") if constant else float(np.corrcoef(predicted, measured)[0, 1])
 
 
-def _fits(answers: dict[Config, list[Float64]]) -> Rows:
+def _make_fit_rows(answers: dict[Config, list[Float64]]) -> Rows:
     """A row for each routing and engine, with a scale fitted to the mean over seeds; and one for each prediction.
 
     Shares are of the control under the same engine, ``from_published_points`` their mean distance from the published
@@ -110,18 +110,19 @@ def _fits(answers: dict[Config, list[Float64]]) -> Rows:
     return {"explain_ecmp": predictions, "explain_ecmp_fits": fits}
 
 
-def _tables_of_fits(rows: Rows) -> Parts:
+def _tabulate_fits(rows: Rows) -> Parts:
     fits = sorted(rows["explain_ecmp_fits"], key=lambda row: float(row["mean_relative_error_percent"]))
-    closest = grouped(rows["explain_ecmp"], "routing", "engine")[fits[0]["routing"], fits[0]["engine"]]
+    closest = group_rows(rows["explain_ecmp"], "routing", "engine")[fits[0]["routing"], fits[0]["engine"]]
     return [
         make_table(
-            "Published testbed ECMP bars against static routings, the closest first", [_shown(row) for row in fits]
+            "Published testbed ECMP bars against static routings, the closest first",
+            [_select_shown(row) for row in fits],
         ),
         make_table("The closest: predictions, and scaled by one factor", closest),
     ]
 
 
-def _shown(row: Row) -> Row:
+def _select_shown(row: Row) -> Row:
     """What the terminal has room for."""
     return {name: row[name] for name in ("routing", "engine", "seeds", *SHOWN_OF_FITS)}
 
@@ -132,14 +133,14 @@ SHOWN_OF_FITS = (
 )  # fmt: skip
 
 
-def _salted(routing: str) -> bool:
+def _is_salted(routing: str) -> bool:
     return routing != ROUTINGS[TREE] and hash_of(routing).salted
 
 
 def _draw_fits(rows: Rows, path: Path) -> None:
     """Above, published bars against scaled predictions of four routings; below, what error each routing leaves."""
     fits = {row["routing"]: row for row in rows["explain_ecmp_fits"] if row["engine"] == "maxmin"}
-    predictions = grouped(rows["explain_ecmp"], "routing", "engine")
+    predictions = group_rows(rows["explain_ecmp"], "routing", "engine")
     title = 'Which routing do the published "ECMP" bars look like?'
     with picture(path, 11, 3.2 + 0.24 * len(fits), title) as figure:
         parts: Any = figure.subfigures(2, 1, height_ratios=[2.9, 0.24 * len(fits)])
@@ -148,7 +149,7 @@ def _draw_fits(rows: Rows, path: Path) -> None:
         for axes, routing in zip(grid, PANELS, strict=True):
             points = predictions[routing, "maxmin"]
             axes.plot([0, 14], [0, 14], color=MUTED, lw=0.8)
-            x, y = column(points, "scaled_mbps") / 1000, column(points, "published_mbps") / 1000
+            x, y = extract_column(points, "scaled_mbps") / 1000, extract_column(points, "published_mbps") / 1000
             axes.plot(x, y, "o", ms=4.5, color=_shade(routing), alpha=0.8, mew=0)
             axes.set_title(routing)
             note = "error {mean_relative_error_percent:.1f} %\ncorrelation {correlation:.3f}"
@@ -180,29 +181,31 @@ SHADES = {"one tree": "#d55e00", "one hash for all switches": "#e69f00", "a salt
 
 def _shade(routing: str) -> str:
     tree, polarised, salted = SHADES.values()
-    return tree if routing == ROUTINGS[TREE] else salted if _salted(routing) else polarised
+    return tree if routing == ROUTINGS[TREE] else salted if _is_salted(routing) else polarised
 
 
-def _seeds(option: str, default: int, engine: str) -> Command:
+def _add_seeds_option(option: str, default: int, engine: str) -> Command:
     text = f"Hash functions to try with the engine {engine}."
     return click.option(option, default=default, type=click.IntRange(1), show_default=True, help=text)
 
 
-@study(_seeds("--seeds", 200, "maxmin"), _seeds("--aimd-seeds", 20, "aimd"))
+@study(_add_seeds_option("--seeds", 200, "maxmin"), _add_seeds_option("--aimd-seeds", 20, "aimd"))
 def explain_ecmp(seeds: int, aimd_seeds: int) -> Study:
     """Find the static routing that the published testbed "ECMP" bars fit best."""
-    drawn = {"maxmin": ROUTINGS, "aimd": [name for name in ROUTINGS if name == TREE or _of_ours(name)]}
+    drawn = {"maxmin": ROUTINGS, "aimd": [name for name in ROUTINGS if name == TREE or _is_ours(name)]}
     cases = [
         Config(scheme, "published", seconds=PREDICTED_S, engine=engine, seed=seed)
         for engine, count in (("maxmin", seeds), ("aimd", aimd_seeds))
         for scheme in (CONTROL, *drawn[engine])
         # Under the tree the order of flows is drawn, which ideal shares do not have.
-        for seed in range(1, 1 + (count if seeds_matter(scheme) or (engine == "aimd" and scheme == TREE) else 1))
+        for seed in range(1, 1 + (count if is_seed_dependent(scheme) or (engine == "aimd" and scheme == TREE) else 1))
     ]
-    return Study(cases, predict, _fits, _tables_of_fits, _draw_fits, label="Predicting", main="explain_ecmp_fits")
+    return Study(
+        cases, predict, _make_fit_rows, _tabulate_fits, _draw_fits, label="Predicting", main="explain_ecmp_fits"
+    )
 
 
-def _of_ours(scheme: str) -> bool:
+def _is_ours(scheme: str) -> bool:
     """Whether the hash is one of ours. AIMD takes a hundred times as long as max-min, and is simulated with these
     alone."""
     return scheme in HASHED and hash_of(HASHED[scheme]).function in OURS
@@ -212,7 +215,7 @@ READING = "as read"
 """Global First Fit places flows by estimated demands (section 4.2), in the order of a table, from the first core on."""
 
 
-def _first_fit(case: Config, rates: list[float]) -> Row:
+def _make_first_fit_row(case: Config, rates: list[float]) -> Row:
     """A matrix under Global First Fit. ``deviations``: (published - mean) / sd, None where sd is below 1 Mb/s."""
     matrix = case.traffic.removeprefix("published:")
     paper, mean = FIGURE_9_SIMULATED[matrix]["hedera-gff"], float(np.mean(rates))
@@ -224,10 +227,10 @@ def _first_fit(case: Config, rates: list[float]) -> Row:
     }  # fmt: skip
 
 
-def summary(rows: Sequence[Row], seeds: int) -> Row:
+def summarise(rows: Sequence[Row], seeds: int) -> Row:
     """Our means relative to the published numbers, with sign (bias) and without; in how many matrices the published
     number is between our lowest and highest, rounded to whole Mb/s; and the largest absolute deviation, if any."""
-    gaps = 100 * (column(rows, "mean_mbps") / column(rows, "published_mbps") - 1)
+    gaps = 100 * (extract_column(rows, "mean_mbps") / extract_column(rows, "published_mbps") - 1)
     inside = [round(row["lowest_mbps"]) <= row["published_mbps"] <= round(row["highest_mbps"]) for row in rows]
     spread = {row["matrix"]: abs(row["deviations"]) for row in rows if row["deviations"] is not None}
     worst = max(spread, key=spread.__getitem__) if spread else ""
@@ -246,15 +249,17 @@ def explain_gff(seeds: int, tick_s: float, large_flows: str = KEPT_RULE) -> Stud
         for matrix in FIGURE_9_SIMULATED
     ]
 
-    def rows(answers: dict[Config, list[float]]) -> Rows:
-        made = [_first_fit(case, rates) for case, rates in answers.items()]
-        return {"explain_gff": made, "explain_gff_readings": [summary(made, seeds)]}
+    def make_rows(answers: dict[Config, list[float]]) -> Rows:
+        made = [_make_first_fit_row(case, rates) for case, rates in answers.items()]
+        return {"explain_gff": made, "explain_gff_readings": [summarise(made, seeds)]}
 
-    def tables(rows: Rows) -> Parts:
+    def make_tables(rows: Rows) -> Parts:
         single = make_table("Global First Fit, the paper's simulator and ours", rows["explain_gff"])
         return [single, make_table("All together", rows["explain_gff_readings"])]
 
-    return Study(cases, mbps, rows, tables, label="Predicting", seeds=seeds, main="explain_gff_readings")
+    return Study(
+        cases, simulate_bisection, make_rows, make_tables, label="Predicting", seeds=seeds, main="explain_gff_readings"
+    )
 
 
 # explain-sa: section 4.4's claims for a core per destination host, against a core per flow.
@@ -266,9 +271,9 @@ def explain_gff(seeds: int, tick_s: float, large_flows: str = KEPT_RULE) -> Stud
 # There are patterns that no assignment of one core to each receiving host can place, although a core per flow can.
 # Section 4.4 says, without a proof, that "all communication patterns can be handled if i) the maximum number of large
 # flows to or from a host is at most k/2 [...] or ii) the minimum threshold of each large flow is set to 2/k of the link
-# capacity". `counter_example` is a pattern with both properties. Let h = k/2. Every flow wants 1/h of a link, and every
-# receiver named here has h flows, so it wants a whole link. Then no two receivers below one edge switch can share an
-# aggregation switch, and an edge switch that sends h^2 flows fills its links upwards, h flows on each.
+# capacity". `make_counter_example` is a pattern with both properties. Let h = k/2. Every flow wants 1/h of a link, and
+# every receiver named here has h flows, so it wants a whole link. Then no two receivers below one edge switch can share
+# an aggregation switch, and an edge switch that sends h^2 flows fills its links upwards, h flows on each.
 #
 # * Edge switch 1 sends h flows to every host of edge switch X except one, B; h - 1 flows to B; and one to C, which is
 #   elsewhere. The other hosts of X fill h - 1 links, so C shares B's aggregation switch.
@@ -287,10 +292,10 @@ GAIN = 20.0
 """How many percent more bandwidth the paper reports."""
 
 
-def gains(rows: Sequence[Row], engine: str, count: int) -> Float64:
+def compute_gains(rows: Sequence[Row], engine: str, count: int) -> Float64:
     """Percent more bandwidth with a core per host, (seeds,)."""
-    cases = grouped(rows, "engine", "scheme", "iterations")
-    ours, theirs = (column(cases[engine, scheme, count], "percent_of_full") for scheme in (PER_HOST, PER_FLOW))
+    cases = group_rows(rows, "engine", "scheme", "iterations")
+    ours, theirs = (extract_column(cases[engine, scheme, count], "percent_of_full") for scheme in (PER_HOST, PER_FLOW))
     return np.asarray(100 * (ours / theirs - 1))
 
 
@@ -305,7 +310,7 @@ Flows = tuple[int, Int32, Int32]
 """A fat-tree's k, and the source and destination of every flow, (flows,); each flow wants 2/k of a link."""
 
 
-def counter_example(k: int) -> Flows:
+def make_counter_example(k: int) -> Flows:
     """The pattern above. Edge switches 1 and 2 are in pod 0, X (B its first host) and 3 in pod 1, C in 2, Z in 3."""
     tree = FatTree(k)
     half, pod = tree.half, tree.num_cores
@@ -316,7 +321,7 @@ def counter_example(k: int) -> Flows:
     return k, np.concatenate(senders).astype(np.int32), np.array([*first, *second, *z], dtype=np.int32)
 
 
-def random_pattern(k: int, seed: int) -> Flows:
+def draw_pattern(k: int, seed: int) -> Flows:
     """Every host sends k/2 flows and receives as many: k/2 bijections without self-flows, added together."""
     tree, rng = FatTree(k), np.random.default_rng(seed)
     hosts = np.arange(tree.num_hosts, dtype=np.int32)
@@ -329,7 +334,7 @@ def random_pattern(k: int, seed: int) -> Flows:
     return k, np.tile(hosts, tree.half), np.concatenate(receivers)
 
 
-def least_excess(flows: Flows) -> float:
+def minimise_excess(flows: Flows) -> float:
     """The least sum of exceeded capacity, in links, over all assignments of cores to hosts: an integer program."""
     from scipy.optimize import Bounds, LinearConstraint, milp  # type: ignore[import-untyped]
     from scipy.sparse import csr_array, eye_array, hstack, kron  # type: ignore[import-untyped]
@@ -359,7 +364,7 @@ def least_excess(flows: Flows) -> float:
     return round(float(solution.fun), 6) + 0.0
 
 
-def per_flow(flows: Flows) -> float:
+def simulate_per_flow(flows: Flows) -> float:
     from hedera.clos import ClosColouring
     from hedera.linkstate import LinkState
     from hedera.placement import LargeFlows, exceeded_capacity
@@ -381,7 +386,7 @@ class Pattern:
 
     @property
     def flows(self) -> Flows:
-        return counter_example(self.k) if self.drawn is None else random_pattern(self.k, self.drawn)
+        return make_counter_example(self.k) if self.drawn is None else draw_pattern(self.k, self.drawn)
 
 
 def measure(case: Config | Pattern) -> Row:
@@ -392,18 +397,18 @@ def measure(case: Config | Pattern) -> Row:
         return {
             "engine": case.engine, "scheme": case.scheme,
             "iterations": None if case.scheme == "nonblocking" else case.iterations,
-            "seed": case.seed, "percent_of_full": 100 * mbps(case) / case.capacity_mbps,
+            "seed": case.seed, "percent_of_full": 100 * simulate_bisection(case) / case.capacity_mbps,
         }  # fmt: skip
     name = "counter-example" if case.drawn is None else f"random, seed {case.drawn}"
-    excess = {"least_excess_links": least_excess(case.flows), "per_flow_links": per_flow(case.flows)}
+    excess = {"least_excess_links": minimise_excess(case.flows), "per_flow_links": simulate_per_flow(case.flows)}
     return {"k": case.k, "pattern": name, "flows": case.flows[1].size, **excess}
 
 
-def _tables_of_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
+def _tabulate_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
     bandwidth, patterns = rows.values()
     many = f"{tree.num_hosts:,} hosts, {FLOWS_PER_HOST * tree.num_hosts:,} flows, {describe_interval_seeds(seeds)}"
     gained = [
-        compared(f"{engine}, {count:,} iterations", GAIN, gains(bandwidth, engine, count))
+        compare_with_paper(f"{engine}, {count:,} iterations", GAIN, compute_gains(bandwidth, engine, count))
         for engine in ENGINES
         for count in COUNTS
     ]
@@ -436,9 +441,9 @@ def explain_sa(seeds: int, drawn: int, **fields: Any) -> Study:
     # Larger patterns would take too long.
     patterns = [*map(Pattern, (4, 6, 8)), *(Pattern(4, seed) for seed in range(1, drawn + 1))]
 
-    def rows(answers: dict[Config | Pattern, list[Row]]) -> Rows:
+    def make_rows(answers: dict[Config | Pattern, list[Row]]) -> Rows:
         made = [row for (row,) in answers.values()]
         return {f"explain_sa_k{base.k}": made[: len(simulations)], "explain_sa_patterns": made[len(simulations) :]}
 
-    tables = partial(_tables_of_gains, base.tree, seeds)
-    return Study([*simulations, *patterns], measure, rows, tables, label=f"Section 4.4, k={base.k}")
+    tables = partial(_tabulate_gains, base.tree, seeds)
+    return Study([*simulations, *patterns], measure, make_rows, tables, label=f"Section 4.4, k={base.k}")

@@ -30,16 +30,16 @@ from studies.study import (
     Row,
     Rows,
     Study,
-    column,
-    compared,
+    average_over_seeds,
+    compare_schemes_by_seed,
+    compare_with_paper,
+    compute_half_intervals,
     describe_interval_seeds,
-    grouped,
-    half_interval,
+    extract_column,
+    group_rows,
+    make_one_file,
     make_table,
-    mbps,
-    means,
-    one_file,
-    scheme_differences,
+    simulate_bisection,
     study,
 )
 from topos.arrays import Int32
@@ -51,9 +51,9 @@ from traffic.flows import Flows, Matrix, Stream, columns, generator, source_port
 # ``flows_per_host`` random other hosts at once, each flow on a path by its own hash. "Each link is capped" can be read
 # in two ways:
 #
-# * `worst_link_loss`: a link whose flows want more than its rate cuts all of them by the same factor, and a flow runs
-#   at the factor of the worst link on its path. It needs no memory per flow, so 27 million flows are fine.
-# * `max_min_loss`: other flows may use what a cut flow leaves unused on its other links.
+# * `compute_worst_link_loss`: a link whose flows want more than its rate cuts all of them by the same factor, and a
+# flow runs   at the factor of the worst link on its path. It needs no memory per flow, so 27 million flows are fine.
+# * `compute_max_min_loss`: other flows may use what a cut flow leaves unused on its other links.
 #
 # Only the links above the edge switches count: flows that meet at a receiver have not collided by hash.
 
@@ -76,20 +76,20 @@ class Collisions:
     seed: int = 1
 
 
-def loss(case: Collisions) -> float:
+def compute_loss(case: Collisions) -> float:
     """The share of all hosts' bandwidth that is lost to collisions, from 0 to 1."""
     return MODELS[case.model](case.tree, case.flows_per_host, case.seed)
 
 
-def worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
+def compute_worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
     """If a flow runs at its worst link's factor."""
     kept = _sum_of_worst(tree.half, flows_per_host, np.uint64(seed), np.zeros(num_links(tree) + 1, dtype=np.int32))
     return float(1.0 - kept / (tree.num_hosts * flows_per_host))
 
 
-def max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
+def compute_max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
     """If the flows have max-min fair rates, with each host's sending link capped as well."""
-    src, dst, core = random_flows(tree, flows_per_host, seed)
+    src, dst, core = draw_flows(tree, flows_per_host, seed)
     links = path_links(tree, src, dst, core)
     # The last link leads to the receiver. Flows that meet there have not collided by hash, so it does not limit them.
     links[:, 5] = NO_LINK
@@ -97,18 +97,18 @@ def max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
     return float(1.0 - rates.sum() / tree.num_hosts)
 
 
-def random_flows(tree: FatTree, flows_per_host: int, seed: int) -> tuple[Int32, Int32, Int32]:
+def draw_flows(tree: FatTree, flows_per_host: int, seed: int) -> tuple[Int32, Int32, Int32]:
     """The drawn flows: senders, receivers and cores, int32 of shape (hosts * flows_per_host,)."""
     flows = np.empty((tree.num_hosts * flows_per_host, 3), dtype=np.int32)
     _fill(tree.half, flows_per_host, np.uint64(seed), flows)
     return flows[:, 0], flows[:, 1], flows[:, 2]
 
 
-MODELS = {"worst link": worst_link_loss, "max-min": max_min_loss}
+MODELS = {"worst link": compute_worst_link_loss, "max-min": compute_max_min_loss}
 
 
 @compiled
-def _random_pair(half: int, flows_per_host: int, flow: int, seed: np.uint64) -> tuple[int, int, int]:
+def _draw_pair(half: int, flows_per_host: int, flow: int, seed: np.uint64) -> tuple[int, int, int]:
     """Sender, receiver and core of a flow, from its number alone: both passes see the same flows."""
     src, hosts = flow // flows_per_host, 2 * half**3
     dst = below(hosts - 1, bits(seed, np.uint64(2 * flow)))
@@ -119,20 +119,20 @@ def _random_pair(half: int, flows_per_host: int, flow: int, seed: np.uint64) -> 
 @compiled
 def _fill(half: int, flows_per_host: int, seed: np.uint64, flows: Int32) -> None:
     for flow in range(len(flows)):
-        flows[flow] = _random_pair(half, flows_per_host, flow, seed)
+        flows[flow] = _draw_pair(half, flows_per_host, flow, seed)
 
 
 @compiled
 def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, load: Int32) -> float:
     """Of all flows the factors of their worst links. ``load``: zeros, (links + 1,), the last of which is `NO_LINK`."""
     for flow in range(2 * half**3 * flows_per_host):
-        src, dst, core = _random_pair(half, flows_per_host, flow, seed)
+        src, dst, core = _draw_pair(half, flows_per_host, flow, seed)
         for link in choice_links(src, dst, core, half):
             load[link] += 1
     load[NO_LINK] = 0
     kept = 0.0
     for flow in range(2 * half**3 * flows_per_host):
-        src, dst, core = _random_pair(half, flows_per_host, flow, seed)
+        src, dst, core = _draw_pair(half, flows_per_host, flow, seed)
         most = flows_per_host
         for link in choice_links(src, dst, core, half):
             most = max(most, load[link])
@@ -140,7 +140,7 @@ def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, load: Int32) 
     return kept
 
 
-def _lost(case: Collisions, shares: list[float]) -> Row:
+def _make_loss_row(case: Collisions, shares: list[float]) -> Row:
     lost = [100 * share for share in shares]
     return {
         "model": case.model, "flows_per_host": case.flows_per_host, "loss_percent": float(np.mean(lost)),
@@ -156,10 +156,10 @@ def _draw_losses(tree: FatTree, rows: Rows, path: Path) -> None:
     most = max(row["flows_per_host"] for row in rows["figure3"])
     with picture(path, 6.8, 4.2, "Figure 3: what hash collisions cost", subtitle) as figure:
         axes = figure.subplots()
-        for model, curve in grouped(rows["figure3"], "model").items():
+        for model, curve in group_rows(rows["figure3"], "model").items():
             shade, marker, text = _STYLES[model]
             names = ("flows_per_host", "loss_percent", "lowest_percent", "highest_percent")
-            flows, lost, low, high = (column(curve, name) for name in names)
+            flows, lost, low, high = (extract_column(curve, name) for name in names)
             axes.fill_between(flows, low, high, color=shade, alpha=0.2, lw=0)
             axes.plot(flows, lost, marker=marker, ms=4, color=shade, label=text)
         known = {n: percent for n, percent in FIGURE_3.items() if n <= most}
@@ -190,7 +190,15 @@ def figure_3(k: int, max_flows: int, seeds: int) -> Study:
         if flows <= max_flows and (model != "max-min" or tree.num_hosts * flows <= MAX_MIN_FLOWS)
     ]
     title, draw = f"Figure 3: bisection bandwidth lost to hash collisions, k={k}", partial(_draw_losses, tree)
-    return Study(cases, loss, one_file("figure3", _lost), title, draw, label="Figure 3: Monte Carlo", seeds=seeds)
+    return Study(
+        cases,
+        compute_loss,
+        make_one_file("figure3", _make_loss_row),
+        title,
+        draw,
+        label="Figure 3: Monte Carlo",
+        seeds=seeds,
+    )
 
 
 # Figure 9. The paper's simulator agrees with ours for the control, Simulated Annealing and ECMP, but not for Global
@@ -210,7 +218,7 @@ _PANELS = {
 }
 
 
-def _bar(case: Config, rates: list[float]) -> Row:
+def _make_bar(case: Config, rates: list[float]) -> Row:
     """The testbed's "ECMP" is shown beside every static scheme, the simulator's only beside ``ecmp``."""
     name, scheme = case.traffic.removeprefix("published:"), case.scheme
     simulated = None if scheme in TESTBED_ALONE else FIGURE_9_SIMULATED.get(name, {}).get(scheme)
@@ -221,14 +229,14 @@ def _bar(case: Config, rates: list[float]) -> Row:
     }  # fmt: skip
 
 
-def _bars_and_seeds(answers: dict[Config, list[float]]) -> Rows:
+def _make_bars_and_seeds(answers: dict[Config, list[float]]) -> Rows:
     """A row for each bar; and, for the table of differences alone, one for each seed of it."""
     by_seed = [
         {"traffic": case.traffic, "scheme": case.scheme, "seed": seed, "mbps": rate}
         for case, rates in answers.items()
         for seed, rate in enumerate(rates, start=1)
     ]
-    return {**one_file("figure9_simulated", _bar)(answers), SHOWN: by_seed}
+    return {**make_one_file("figure9_simulated", _make_bar)(answers), SHOWN: by_seed}
 
 
 def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
@@ -252,9 +260,9 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
                 axes.bar(left + number * width, np.array(published) / 1000, width, **style)
             for number, scheme in enumerate(schemes, start=2):
                 ours, place = [bars[n, scheme] for n in names], left + number * width
-                mean, deviation = (column(ours, f"{statistic}_mbps") / 1000 for statistic in ("mean", "sd"))
+                mean, deviation = (extract_column(ours, f"{statistic}_mbps") / 1000 for statistic in ("mean", "sd"))
                 axes.bar(place, mean, width, color=colour(scheme))
-                half = half_interval(deviation, seeds)
+                half = compute_half_intervals(deviation, seeds)
                 wide = half > 0.05  # the others would be specks
                 axes.vlines(place[wide], (mean - half)[wide], (mean + half)[wide], color=INK, lw=1)
             axes.set(title=title, ylim=(0, 16), yticks=(0, 4, 8, 12, 16), ylabel="Gb/s")
@@ -283,17 +291,25 @@ def figure_9(schemes: Sequence[str], seeds: int, simulated: bool = True, **field
     cases = [Config(scheme, f"published:{name}", **fields) for name in FIGURE_9 for scheme in schemes]
     title = f"Figure 9: the paper's and our simulation ({seeds} seeds)"
 
-    def tables(rows: Rows) -> Parts:
-        return [make_table(title, rows["figure9_simulated"]), scheme_differences(rows[SHOWN], "mbps", "traffic")]
+    def make_tables(rows: Rows) -> Parts:
+        return [make_table(title, rows["figure9_simulated"]), compare_schemes_by_seed(rows[SHOWN], "mbps", "traffic")]
 
-    return Study(cases, mbps, _bars_and_seeds, tables, partial(_draw_bars, seeds), label="Figure 9", seeds=seeds)
+    return Study(
+        cases,
+        simulate_bisection,
+        _make_bars_and_seeds,
+        make_tables,
+        partial(_draw_bars, seeds),
+        label="Figure 9",
+        seeds=seeds,
+    )
 
 
 AT_SCALE = ("ecmp", "hedera-gff", "hedera-sa", "hedera-clos", "nonblocking")
 """SCHEMES, and a placement that shows what the network itself allows, which is not in the paper."""
 
 
-def at_scale(k: int) -> Command:
+def add_scale_options(k: int) -> Command:
     """The options of Figures 10 and 11 as one decorator; ``k`` is the default."""
     return options(
         schemes_option(AT_SCALE),
@@ -308,7 +324,7 @@ def at_scale(k: int) -> Command:
     )
 
 
-def suite(tree: FatTree) -> tuple[str, ...]:
+def list_patterns(tree: FatTree) -> tuple[str, ...]:
     """The patterns of Hedera section 6.1 and Figure 9, scaled: strides of 1, 2, 4 and 8 hosts at k = 4 become, for
     any k, one host, one edge switch, one pod and half of the network.
 
@@ -320,7 +336,7 @@ def suite(tree: FatTree) -> tuple[str, ...]:
     return *(f"stride:{step}" for step in strides), *many.split()
 
 
-def _shares(answers: dict[Config, list[float]]) -> Rows:
+def _make_share_rows(answers: dict[Config, list[float]]) -> Rows:
     rows = [
         {
             "engine": case.engine, "traffic": case.traffic, "scheme": case.scheme, "seed": seed,
@@ -332,7 +348,7 @@ def _shares(answers: dict[Config, list[float]]) -> Rows:
     return {f"figure10_k{next(iter(answers)).k}": rows}
 
 
-def summary(rows: Sequence[Row]) -> list[Row]:
+def summarise(rows: Sequence[Row]) -> list[Row]:
     """The numbers in the paper's text on Figure 10, beside ours, which are paired by seed; empty unless all of its
     schemes are there."""
     from pandas import DataFrame
@@ -346,20 +362,22 @@ def summary(rows: Sequence[Row]) -> list[Row]:
         # The text's gain is "up to" so much, so the pattern with the largest gain is the one to compare.
         low, top = optimal.mean().idxmin(), gain.mean().idxmax()
         case = f"{scheme} over optimal, mean of patterns, lowest on {low} ({optimal[low].mean():.1f} %)"
-        of_optimal.append(compared(case, SHARE_OF_OPTIMAL, optimal.mean(axis=1)))
-        gains.append(compared(f"{scheme} over static hashing, at most, at {top}", GAIN_OVER_STATIC, gain[top]))
+        of_optimal.append(compare_with_paper(case, SHARE_OF_OPTIMAL, optimal.mean(axis=1)))
+        gains.append(
+            compare_with_paper(f"{scheme} over static hashing, at most, at {top}", GAIN_OVER_STATIC, gain[top])
+        )
     return of_optimal + gains
 
 
-def _tables_of_shares(tree: FatTree, seeds: int, rows: Rows) -> Parts:
+def _tabulate_shares(tree: FatTree, seeds: int, rows: Rows) -> Parts:
     tables: Parts = []
     (all_rows,) = rows.values()
-    for engine, group in grouped(all_rows, "engine").items():
+    for engine, group in group_rows(all_rows, "engine").items():
         title = f"Figure 10 under {engine}: {tree.num_hosts:,} hosts, {describe_interval_seeds(seeds)}"
-        shares = means(group, "percent_of_full", "traffic", "scheme")
+        shares = average_over_seeds(group, "percent_of_full", "traffic", "scheme")
         tables.append(make_table(f"{title}: share of full bisection bandwidth", shares))
-        tables.append(scheme_differences(group, "percent_of_full", "traffic"))
-        if text := summary(group):
+        tables.append(compare_schemes_by_seed(group, "percent_of_full", "traffic"))
+        if text := summarise(group):
             tables.append(make_table("The paper's text, %", text))
     return tables
 
@@ -367,20 +385,23 @@ def _tables_of_shares(tree: FatTree, seeds: int, rows: Rows) -> Parts:
 def _draw_shares(tree: FatTree, seeds: int, rows: Rows, path: Path) -> None:
     """Bars of the means over seeds grouped by pattern, a panel per engine; lines are 95 % intervals of the means."""
     (all_rows,) = rows.values()
-    engines = grouped(all_rows, "engine")
-    patterns = list(grouped(all_rows, "traffic"))
+    engines = group_rows(all_rows, "engine")
+    patterns = list(group_rows(all_rows, "traffic"))
     schemes = sorted(order_schemes({row["scheme"] for row in all_rows}), key=lambda scheme: scheme == "nonblocking")
     x, width = np.arange(len(patterns)), 0.82 / len(schemes)
     title = f"Figure 10: the suite of patterns, {tree.num_hosts:,} hosts (k = {tree.k})"
     with picture(path, 11, 1.4 + 3.2 * len(engines), title) as figure:
         grid = figure.subplots(len(engines), 1, sharex=True, squeeze=False)[:, 0]
         for axes, (engine, group) in zip(grid, engines.items(), strict=True):
-            shares = {key: column(bar, "percent_of_full") for key, bar in grouped(group, "traffic", "scheme").items()}
+            shares = {
+                key: extract_column(bar, "percent_of_full")
+                for key, bar in group_rows(group, "traffic", "scheme").items()
+            }
             for place, scheme in enumerate(schemes):
                 heights = np.array([shares[pattern, scheme] for pattern in patterns])
                 at = x - 0.41 + (place + 0.5) * width
                 axes.bar(at, heights.mean(axis=1), width * 0.94, color=colour(scheme), label=label_scheme(scheme))
-                mean, half = heights.mean(axis=1), half_interval(heights.std(axis=1), seeds)
+                mean, half = heights.mean(axis=1), compute_half_intervals(heights.std(axis=1), seeds)
                 wide = half > 0.25  # the others would be specks
                 axes.vlines(at[wide], (mean - half)[wide], (mean + half)[wide], color=INK, lw=1)
             axes.set(title=ENGINE_LABELS[engine], ylabel="share of full bisection [%]")
@@ -393,19 +414,28 @@ def _draw_shares(tree: FatTree, seeds: int, rows: Rows, path: Path) -> None:
         grid[0].set_title(note, loc="right", fontsize=8.5, color=MUTED)
 
 
-@study(at_scale(k=32), engines_option, seeds=5)
+@study(add_scale_options(k=32), engines_option, seeds=5)
 def figure_10(schemes: Sequence[str], engines: Sequence[str], seeds: int, **fields: Any) -> Study:
     """Simulate the suite of patterns on 8,192 hosts, with the paper's model of TCP and with fair shares."""
     base = Config("ecmp", "stride:1", **fields)
     cases = [
         replace(base, engine=engine, scheme=scheme, traffic=traffic)
         for engine in engines
-        for traffic in suite(base.tree)
+        for traffic in list_patterns(base.tree)
         for scheme in schemes
     ]
-    tables, draw = partial(_tables_of_shares, base.tree, seeds), partial(_draw_shares, base.tree, seeds)
+    tables, draw = partial(_tabulate_shares, base.tree, seeds), partial(_draw_shares, base.tree, seeds)
     cost = attrgetter("traffic")
-    return Study(cases, mbps, _shares, tables, draw, label=f"Figure 10, k={base.k}", seeds=seeds, cost=cost)
+    return Study(
+        cases,
+        simulate_bisection,
+        _make_share_rows,
+        tables,
+        draw,
+        label=f"Figure 10, k={base.k}",
+        seeds=seeds,
+        cost=cost,
+    )
 
 
 STEP_S = 0.5
@@ -429,11 +459,11 @@ class Arriving(Config):
         if expected > MAX_FLOWS:
             raise ValueError(f"{expected:.3g} flows in {self.seconds:g} s are too many; {MAX_FLOWS:,} is the limit")
         rng = generator(self.seed, Stream.SIMULATED_ARRIVALS)
-        flows = poisson(matrix, self.arrivals_per_s, self.mean_mbytes * 1e6, self.seconds, rng)
+        flows = draw_poisson_flows(matrix, self.arrivals_per_s, self.mean_mbytes * 1e6, self.seconds, rng)
         return replace(flows, src_port=source_ports(flows.src, self.seed)), None
 
 
-def poisson(
+def draw_poisson_flows(
     matrix: Matrix, arrivals_per_s: float, mean_bytes: float, seconds: float, rng: np.random.Generator
 ) -> Flows:
     """Poisson arrivals at every sending host, exponential sizes.
@@ -453,7 +483,7 @@ def poisson(
     return columns(matrix.src[flow], matrix.dst[flow], start[order], rng.exponential(mean_bytes, flow.size))
 
 
-def series(result: Result) -> list[Row]:
+def average_curve(result: Result) -> list[Row]:
     """The curve of one simulation, averaged over STEP_S around each time."""
     config = result.config
     step = max(1, round(STEP_S / config.tick_s))
@@ -466,15 +496,15 @@ def series(result: Result) -> list[Row]:
     ]
 
 
-def _curves(answers: dict[Config, list[Result]]) -> Rows:
+def _make_curves(answers: dict[Config, list[Result]]) -> Rows:
     """The curves, and what all seeds of a scheme carried and completed, which is only shown."""
     curves, totals = [], []
     for case, results in answers.items():
-        curves += [row for result in results for row in series(result)]
+        curves += [row for result in results for row in average_curve(result)]
         times = np.concatenate([result.completion_s for result in results])
         totals.append(
             {
-                **compared(case.scheme, None, [result.bisection_mbps / 1000 for result in results]),
+                **compare_with_paper(case.scheme, None, [result.bisection_mbps / 1000 for result in results]),
                 "completed": times.size, "of_flows": sum(result.src.size for result in results),
                 "mean_s": float(times.mean()), "median_s": float(np.median(times)),
             }
@@ -485,12 +515,12 @@ def _curves(answers: dict[Config, list[Result]]) -> Rows:
 def _draw_curves(subtitle: str, rows: Rows, path: Path) -> None:
     """A line per scheme, the mean over seeds, in a band from the lowest to the highest, which ``subtitle`` says."""
     curves = next(iter(rows.values()))
-    by_scheme = grouped(curves, "scheme")
+    by_scheme = group_rows(curves, "scheme")
     with picture(path, 8.4, 4.4, "Figure 11: bisection bandwidth over time", subtitle) as figure:
         axes = figure.subplots()
         for scheme in sorted(order_schemes(set(by_scheme)), key=lambda scheme: scheme != "nonblocking"):
-            by_time = grouped(by_scheme[scheme], "seconds")
-            gbps = np.array([column(seeds, "gbps") for seeds in by_time.values()])
+            by_time = group_rows(by_scheme[scheme], "seconds")
+            gbps = np.array([extract_column(seeds, "gbps") for seeds in by_time.values()])
             times, shade, heavy = list(by_time), colour(scheme), scheme == "nonblocking"
             axes.fill_between(times, gbps.min(axis=1), gbps.max(axis=1), color=shade, alpha=0.18, lw=0)
             axes.plot(times, gbps.mean(axis=1), color=shade, lw=2.6 if heavy else 1.4, label=label_scheme(scheme))
@@ -499,7 +529,7 @@ def _draw_curves(subtitle: str, rows: Rows, path: Path) -> None:
         axes.legend(loc="center right")  # where curves that rise from 0 leave room, high and low
 
 
-@study(at_scale(k=16), field_options(Arriving, "arrivals_per_s mean_mbytes"), seeds=5)
+@study(add_scale_options(k=16), field_options(Arriving, "arrivals_per_s mean_mbytes"), seeds=5)
 def figure_11(schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
     """Simulate bisection bandwidth over time: 1,024 hosts, random bijection, flows that arrive and end."""
     base = Arriving("ecmp", "randbij", **fields)
@@ -513,7 +543,7 @@ def figure_11(schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
         partial(_draw_curves, f"{load}; bands: lowest to highest seed"),
     )
 
-    def tables(rows: Rows) -> Parts:
+    def make_tables(rows: Rows) -> Parts:
         return [make_table(title, rows[SHOWN])]
 
-    return Study(cases, simulate, _curves, tables, draw, label=f"Figure 11, k={base.k}", seeds=seeds)
+    return Study(cases, simulate, _make_curves, make_tables, draw, label=f"Figure 11, k={base.k}", seeds=seeds)

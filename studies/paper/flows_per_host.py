@@ -21,7 +21,19 @@ from plots import colour, label_scheme, order_schemes, picture
 from record.options import field_options
 from simulator.config import Config
 from studies.paper import ENGINE_LABELS, KEPT_RULE, SCHEMES, engines_option, schemes_option
-from studies.study import Parts, Row, Rows, Study, column, grouped, interval, make_table, number_list, one_file, study
+from studies.study import (
+    Parts,
+    Row,
+    Rows,
+    Study,
+    estimate_over_seeds,
+    extract_column,
+    group_rows,
+    make_one_file,
+    make_table,
+    parse_numbers,
+    study,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +43,7 @@ HALVED = (6, 0.5)
 _BASELINE = "ecmp"
 
 
-def several_flows(
+def list_cases(
     base: Config, counts: Sequence[int], schemes: Sequence[str], thresholds: Sequence[float]
 ) -> Iterator[Config]:
     """All cases: a stride over half of the network, random bijections and random receivers, with so many flows per host
@@ -44,7 +56,7 @@ def several_flows(
                     yield replace(base, scheme=name, threshold=threshold, **flows)
 
 
-def carried_and_large(case: Config) -> tuple[float, float]:
+def simulate_shares(case: Config) -> tuple[float, float]:
     """The share of the capacity that one simulation carried, and the share of its flows that were large."""
     from simulator.driver import Simulation
 
@@ -54,7 +66,7 @@ def carried_and_large(case: Config) -> tuple[float, float]:
     return carried, mean(round_.large for round_ in rounds) / len(simulation.work) if rounds else 0.0
 
 
-def _over_the_others(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
+def _make_rows(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
     """A row for each scheme on a pattern with a number of flows per host, means over the seeds; ratios are to runs of
     the same seed.
 
@@ -65,14 +77,14 @@ def _over_the_others(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
     """
     static = max(case.threshold for case in answers)  # schemes that do not use it were run with this one
 
-    def row(case: Config, by_seed: list[tuple[float, float]]) -> Row:
+    def make_row(case: Config, by_seed: list[tuple[float, float]]) -> Row:
         schedules = scheme_of(case.scheme).scheduler is not None
         shares, large = zip(*by_seed, strict=True)
         over_ecmp, over_control = (
             [share / other for share, (other, _) in zip(shares, answers[beside], strict=True)]
             for beside in (replace(case, scheme=name, threshold=static) for name in (_BASELINE, CONTROL))
         )
-        control = interval(over_control)
+        control = estimate_over_seeds(over_control)
         return {
             "k": case.k, "engine": case.engine, "traffic": case.traffic, "flows_per_host": case.flows_per_host,
             "keep": case.keep, "scheme": case.scheme, "threshold": case.threshold if schedules else None,
@@ -82,16 +94,16 @@ def _over_the_others(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
             "over_ecmp_by_seed": " ".join(f"{ratio:.6g}" for ratio in over_ecmp),
         }  # fmt: skip
 
-    return one_file(f"flows_per_host_k{next(iter(answers)).k}", row)(answers)
+    return make_one_file(f"flows_per_host_k{next(iter(answers)).k}", make_row)(answers)
 
 
-def _means_of_patterns(note: str, rows: Rows) -> Parts:
+def _tabulate_means(note: str, rows: Rows) -> Parts:
     columns = ("engine", "scheme", "flows_per_host", "keep", "threshold")
     (all_rows,) = rows.values()
     means = [
         dict(zip(columns, key, strict=True))
         | {ratio: mean(row[ratio] for row in cases) for ratio in ("over_ecmp", "over_control")}
-        for key, cases in grouped(all_rows, *columns).items()
+        for key, cases in group_rows(all_rows, *columns).items()
     ]
     return [make_table(f"Means over three patterns. {note}", means)]
 
@@ -103,27 +115,27 @@ def _draw_several(note: str, rows: Rows, path: Path) -> None:
     """
     (all_rows,) = rows.values()
     kept = [row for row in all_rows if row["keep"] == 1]
-    engines = grouped(kept, "engine")
+    engines = group_rows(kept, "engine")
     title = f"Hedera and ECMP with several flows per host. {note}; bands: 95 % intervals"
     with picture(path, 9.6, 1.4 + 2.4 * len(engines), title) as figure:
         grid = figure.subplots(len(engines), 3, sharex=True, sharey=True, squeeze=False)
         for line, (engine, ours) in zip(grid, engines.items(), strict=True):
-            for axes, (traffic, cases) in zip(line, grouped(ours, "traffic").items(), strict=True):
-                _panel(axes, cases)
+            for axes, (traffic, cases) in zip(line, group_rows(ours, "traffic").items(), strict=True):
+                _draw_panel(axes, cases)
                 axes.set_title(f"{traffic}, {ENGINE_LABELS[engine]}")
             line[0].set_ylabel("share of the control")
         for axes in grid[-1]:
-            axes.set(xticks=sorted(grouped(kept, "flows_per_host")), xlabel="flows per host")
+            axes.set(xticks=sorted(group_rows(kept, "flows_per_host")), xlabel="flows per host")
         figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
 
 
-def _panel(axes: Axes, rows: Sequence[Row]) -> None:
+def _draw_panel(axes: Axes, rows: Sequence[Row]) -> None:
     usual = max((row["threshold"] for row in rows if row["threshold"] is not None), default=None)
-    by_scheme = grouped(rows, "scheme")
+    by_scheme = group_rows(rows, "scheme")
     for scheme in order_schemes(set(by_scheme) - {CONTROL}):
-        for threshold, ours in grouped(by_scheme[scheme], "threshold").items():
+        for threshold, ours in group_rows(by_scheme[scheme], "threshold").items():
             other = threshold != usual and threshold is not None
-            x, y, low, high = (column(ours, name) for name in ("flows_per_host", "over_control", "low", "high"))
+            x, y, low, high = (extract_column(ours, name) for name in ("flows_per_host", "over_control", "low", "high"))
             named = label_scheme(scheme) + (f", large from {threshold:.0%}" if other else "")
             axes.plot(x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named)
             axes.fill_between(x, low, high, color=colour(scheme), alpha=0.15, lw=0)
@@ -151,14 +163,14 @@ def flows_per_host(
     schemes: Sequence[str], engines: Sequence[str], counts: str, thresholds: str, seeds: int, **fields: Any
 ) -> Study:
     """Simulate Hedera's gain over ECMP by number of flows per host."""
-    large_from = sorted(number_list("--thresholds", thresholds, float), reverse=True)
-    many = number_list("--flows-per-host", counts, int)
+    large_from = sorted(parse_numbers("--thresholds", thresholds, float), reverse=True)
+    many = parse_numbers("--flows-per-host", counts, int)
     bases = [Config("ecmp", "random", engine=engine, **fields) for engine in engines]
-    cases = [case for base in bases for case in several_flows(base, many, schemes, large_from)]
+    cases = [case for base in bases for case in list_cases(base, many, schemes, large_from)]
     for case in cases:
         case.matrix()  # a mistake in any of them is found before the first run
     note = f"{case.tree.num_hosts:,} hosts, {seeds} seed{'s' * (seeds > 1)}"
     return Study(
-        cases, carried_and_large, _over_the_others, partial(_means_of_patterns, note), partial(_draw_several, note),
+        cases, simulate_shares, _make_rows, partial(_tabulate_means, note), partial(_draw_several, note),
         label=f"flows per host, k={case.k}", seeds=seeds,
     )  # fmt: skip

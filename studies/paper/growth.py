@@ -21,17 +21,17 @@ from record.completion_times import CLASSES
 from record.options import field_options
 from simulator.config import Config, bounded
 from studies.paper import schemes_option
-from studies.paper.completion_by_load import by_size
+from studies.paper.completion_by_load import simulate_by_size
 from studies.study import (
     Parts,
     Row,
     Rows,
     Study,
-    column,
     describe_interval_seeds,
-    grouped,
+    extract_column,
+    group_rows,
     make_table,
-    number_list,
+    parse_numbers,
     study,
 )
 
@@ -41,7 +41,7 @@ _BASELINE = "ecmp"
 _DRAWN = ("small", "large")
 
 
-def cases(bases: Sequence[Config], sizes: str, loads: Sequence[float], schemes: Sequence[str]) -> list[Config]:
+def list_cases(bases: Sequence[Config], sizes: str, loads: Sequence[float], schemes: Sequence[str]) -> list[Config]:
     """All simulations: networks, loads and schemes; those of a network and a load have the same flows."""
     return [
         replace(base, scheme=name, traffic=f"poisson:{sizes},{load:g}")
@@ -51,7 +51,7 @@ def cases(bases: Sequence[Config], sizes: str, loads: Sequence[float], schemes: 
     ]
 
 
-def _rows(answers: dict[Config, list[list[Row]]]) -> Rows:
+def _make_rows(answers: dict[Config, list[list[Row]]]) -> Rows:
     """A row for each size class of each simulation. ``over_ecmp``: its mean slowdown over that of ECMP with the same
     flows; None without ECMP."""
     rows = [
@@ -62,7 +62,7 @@ def _rows(answers: dict[Config, list[list[Row]]]) -> Rows:
     ]
     alike = ("hosts", "load", "seed", "size_class")
     # Of the same seed, so that sizes and moments that happened to be drawn cancel out.
-    ecmp = grouped((row for row in rows if row["scheme"] == _BASELINE), *alike)
+    ecmp = group_rows((row for row in rows if row["scheme"] == _BASELINE), *alike)
     for row in rows:
         (beside,) = ecmp.get(tuple(row[name] for name in alike), [{"mean_slowdown": None}])
         both = row["mean_slowdown"] and beside["mean_slowdown"]
@@ -70,21 +70,21 @@ def _rows(answers: dict[Config, list[list[Row]]]) -> Rows:
     return {"completion_growth": rows}
 
 
-def _means(rows: Rows) -> list[Row]:
+def _average_rows(rows: Rows) -> list[Row]:
     (all_rows,) = rows.values()
     measured = [row for row in all_rows if row["median_slowdown"] is not None]
     return average_over_seeds(measured, (*STATISTICS, OVER), "hosts", "load", "scheme")
 
 
-def _tables(note: str, rows: Rows) -> Parts:
+def _make_tables(note: str, rows: Rows) -> Parts:
     names = ("hosts", "load", "scheme", "size_class", *STATISTICS, OVER, f"low_{OVER}", f"high_{OVER}")
-    return [make_table(f"Slowdown by size of the network. {note}", _means(rows), *names, "flows", "cut_off")]
+    return [make_table(f"Slowdown by size of the network. {note}", _average_rows(rows), *names, "flows", "cut_off")]
 
 
 def _draw(note: str, rows: Rows, path: Path) -> None:
     """A column for each network. Small and large flows: their median and 99th percentile, and the mean over ECMP's of
     the same seed; bars: 95 % intervals."""
-    networks = grouped(_means(rows), "hosts")
+    networks = group_rows(_average_rows(rows), "hosts")
     shades = assign_colours({str(row["scheme"]) for of_network in networks.values() for row in of_network})
     panels = [(size, *statistic) for size in _DRAWN for statistic in (*STATISTICS.items(), (OVER, "mean over ECMP's"))]
     with picture(path, 1.2 + 2.9 * len(networks), 2.2 * len(panels) + 1, f"Load against slowdown\n{note}\n") as sheet:
@@ -92,12 +92,12 @@ def _draw(note: str, rows: Rows, path: Path) -> None:
         for column_of_axes, (hosts, of_network) in zip(grid.T, networks.items(), strict=True):
             column_of_axes[0].set_title(f"{hosts:,} hosts")
             for axes, (size, statistic, _) in zip(column_of_axes, panels, strict=True):
-                lines = grouped((row for row in of_network if row["size_class"] == size), "scheme")
+                lines = group_rows((row for row in of_network if row["size_class"] == size), "scheme")
                 for scheme, line in shades.items():
                     ours = sorted(lines.get(scheme, []), key=lambda row: float(row["load"]))
-                    loads = column(ours, "load")
-                    axes.plot(loads, column(ours, statistic), ".-", color=line, label=label_scheme(scheme))
-                    low, high = (column(ours, f"{end}_{statistic}") for end in ("low", "high"))
+                    loads = extract_column(ours, "load")
+                    axes.plot(loads, extract_column(ours, statistic), ".-", color=line, label=label_scheme(scheme))
+                    low, high = (extract_column(ours, f"{end}_{statistic}") for end in ("low", "high"))
                     axes.vlines(loads, low.clip(0.1), high, color=line, lw=1)
         for first, (size, statistic, words) in zip(grid[:, 0], panels, strict=True):
             first.set_ylabel(f"{size} flows ({CLASSES[size]}),\n{words}")
@@ -127,12 +127,12 @@ def _draw(note: str, rows: Rows, path: Path) -> None:
 )  # fmt: skip
 def completion_growth(schemes: Sequence[str], ports: str, sizes: str, loads: str, seeds: int, **fields: Any) -> Study:
     """Simulate FCT slowdown against load in networks of several sizes."""
-    bases = [Config("ecmp", "random", k=k, **fields) for k in number_list("-k", ports, int)]
-    all_cases = cases(bases, sizes, number_list("--loads", loads, float), schemes)
+    bases = [Config("ecmp", "random", k=k, **fields) for k in parse_numbers("-k", ports, int)]
+    all_cases = list_cases(bases, sizes, parse_numbers("--loads", loads, float), schemes)
     for case in all_cases:
         bounded(case.workload())  # a mistake in any of them is found before the first run
     note = f"{sizes}, {bases[0].seconds:g} s, a round every {bases[0].interval_s:g} s, {describe_interval_seeds(seeds)}"
     return Study(
-        all_cases, by_size, _rows, partial(_tables, note), partial(_draw, note), label="completion by network",
-        seeds=seeds, cost=lambda case: case.workload().expected_flows,
+        all_cases, simulate_by_size, _make_rows, partial(_make_tables, note), partial(_draw, note),
+        label="completion by network", seeds=seeds, cost=lambda case: case.workload().expected_flows,
     )  # fmt: skip

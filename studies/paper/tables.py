@@ -31,14 +31,25 @@ from record.run import Run
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
 from studies.paper import KEPT_RULE, engines_option, schemes_option
-from studies.study import Parts, Row, Rows, Study, column, grouped, make_table, number_list, one_file, study
+from studies.study import (
+    Parts,
+    Row,
+    Rows,
+    Study,
+    extract_column,
+    group_rows,
+    make_one_file,
+    make_table,
+    parse_numbers,
+    study,
+)
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
 from topos.links import canonical_cores
 from traffic.patterns import draw
 
 
-def ports_for(hosts: int) -> int:
+def find_ports(hosts: int) -> int:
     """The k of the fat-tree with that many hosts; ValueError when there is none."""
     k: int = round((4 * hosts) ** (1 / 3))
     if 4 <= k <= 128 and k % 2 == 0 and k**3 == 4 * hosts:
@@ -65,7 +76,7 @@ _seconds = click.option(
 )
 
 
-def random_flows(k: int, flows: int) -> Flows:
+def draw_flows(k: int, flows: int) -> Flows:
     """Random destinations, never the source; sources in turn where there is one flow per host, else random."""
     rng, hosts = np.random.default_rng(1), FatTree(k).num_hosts
     src = np.arange(flows) if flows == hosts else rng.integers(0, hosts, flows)
@@ -73,10 +84,10 @@ def random_flows(k: int, flows: int) -> Flows:
     return src.astype(np.int32), dst.astype(np.int32), hosts
 
 
-def placement_input(k: int, flows: int) -> Placing:
+def make_placement_input(k: int, flows: int) -> Placing:
     """Flows between random hosts with their estimated demands, and a network without failures."""
     tree = FatTree(k)
-    src, dst, hosts = random_flows(k, flows)
+    src, dst, hosts = draw_flows(k, flows)
     demand = estimate_demands(src, dst, hosts)
     hashed = np.random.default_rng(1).integers(0, tree.num_cores, flows).astype(np.int32)
     return tree, LargeFlows(np.arange(flows), src, dst, demand, hashed, hashed), LinkState(tree)
@@ -104,50 +115,54 @@ def time_calls(call: Callable[[Any], object], prepare: Callable[[], Any], second
     return {"median_ms": statistics.median(taken), "best_ms": min(taken)}, made
 
 
-def timed_placement(algorithm: str, placing: Placing, seconds: float, iterations: int = 0) -> tuple[Row, Any]:
+def time_placement(algorithm: str, placing: Placing, seconds: float, iterations: int = 0) -> tuple[Row, Any]:
     """The time of one placement from the first state, so that all calls do the same work; and the last one made."""
     tree, flows, links = placing
     prepare = partial(make_placement, algorithm, tree, iterations)
     return time_calls(lambda placement: placement.place(flows, links), prepare, seconds)
 
 
-def megabytes(call: Callable[..., object], prepare: Callable[[int, int], Sequence[Any]], k: int, flows: int) -> float:
+def measure_megabytes(
+    call: Callable[..., object], prepare: Callable[[int, int], Sequence[Any]], k: int, flows: int
+) -> float:
     """A process's growth at its peak during ``call(*prepare(k, flows))``, in 10^6 bytes, by the kernel; the process is
     a fresh one, which has called it with a few flows before, to compile and load the code."""
     # A forked process would share memory with this one, which has imported everything, and could not tell its own
     # growth.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
-        return fresh.submit(_grown, call, prepare, k, flows).result()
+        return fresh.submit(_measure_growth, call, prepare, k, flows).result()
 
 
-def _grown(call: Callable[..., object], prepare: Callable[[int, int], Sequence[Any]], k: int, flows: int) -> float:
+def _measure_growth(
+    call: Callable[..., object], prepare: Callable[[int, int], Sequence[Any]], k: int, flows: int
+) -> float:
     call(*prepare(4, 16))
     arguments = prepare(k, flows)
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-    before = _kilobytes("VmRSS")
+    before = _read_kilobytes("VmRSS")
     call(*arguments)
-    return (_kilobytes("VmHWM") - before) * 1024 / 1e6
+    return (_read_kilobytes("VmHWM") - before) * 1024 / 1e6
 
 
-def _kilobytes(name: str) -> int:
+def _read_kilobytes(name: str) -> int:
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(name))
 
 
-def _placed(algorithm: str, tree: FatTree, flows: LargeFlows, links: LinkState) -> object:
+def _place(algorithm: str, tree: FatTree, flows: LargeFlows, links: LinkState) -> object:
     return make_placement(algorithm, tree).place(flows, links)
 
 
-def growing(case: tuple[str, int, int, float]) -> Row:
+def measure_placement(case: tuple[str, int, int, float]) -> Row:
     """A cell of Table 1, for algorithm, k, flows per host, and how long to measure: a placement's processor time per
     step (a flow or an iteration), and its memory, with the flows, between random hosts."""
     name, k, many, seconds = case
     flows = many * FatTree(k).num_hosts
-    placing, steps = placement_input(k, flows), flows if name == FIRST_FIT else ITERATIONS
-    best = timed_placement(name, placing, seconds, ITERATIONS)[0]["best_ms"]
+    placing, steps = make_placement_input(k, flows), flows if name == FIRST_FIT else ITERATIONS
+    best = time_placement(name, placing, seconds, ITERATIONS)[0]["best_ms"]
     if name == ANNEALING:  # less what a call without iterations takes
-        best -= timed_placement(name, placing, seconds)[0]["best_ms"]
-    grown = megabytes(partial(_placed, name), placement_input, k, flows)
+        best -= time_placement(name, placing, seconds)[0]["best_ms"]
+    grown = measure_megabytes(partial(_place, name), make_placement_input, k, flows)
     return {
         "algorithm": name, "k": k, "flows_per_host": many, "step": STEPS[name],
         "step_us": 1e3 * best / steps if best > 0 else None,
@@ -155,13 +170,13 @@ def growing(case: tuple[str, int, int, float]) -> Row:
     }  # fmt: skip
 
 
-def growth(rows: Sequence[Row]) -> dict[str, float]:
+def fit_growth(rows: Sequence[Row]) -> dict[str, float]:
     """The growth of one placement, fitted by least squares, times by their logarithms: step_us ~ (k/2)^k_power *
     flows^flows_power; bytes ~ per_k3 * k^3 + per_flow * F."""
-    k, many = column(rows, "k"), column(rows, "flows_per_host")
-    spent = np.log(column(rows, "step_us"))
+    k, many = extract_column(rows, "k"), extract_column(rows, "flows_per_host")
+    spent = np.log(extract_column(rows, "step_us"))
     _, k_power, flows_power = _fit([np.ones_like(k), np.log(k / 2), np.log(many)], spent)
-    per_k3, per_flow = _fit([k**3, many * k**3 / 4], column(rows, "megabytes") * 1e6)
+    per_k3, per_flow = _fit([k**3, many * k**3 / 4], extract_column(rows, "megabytes") * 1e6)
     return {"k_power": k_power, "flows_power": flows_power, "per_k3": per_k3, "per_flow": per_flow}
 
 
@@ -170,14 +185,14 @@ def _fit(columns: Sequence[Float64], aim: Float64) -> list[float]:
     return factors
 
 
-def _tables_of_growth(rows: Rows) -> Parts:
+def _tabulate_growth(rows: Rows) -> Parts:
     tables: Parts = [make_table("Table 1: time and space of placements", rows["table1"])]
     text = (
         "{name}: time of one {step} ~ (k/2)^{k_power:.2f} x (flows per host)^{flows_power:.2f}; "
         "memory {per_k3:.0f} bytes x k^3 + {per_flow:.0f} bytes x flows."
     )
-    for name, cells in grouped(rows["table1"], "algorithm").items():
-        tables.append(text.format(name=name, step=STEPS[name], **growth(cells)))
+    for name, cells in group_rows(rows["table1"], "algorithm").items():
+        tables.append(text.format(name=name, step=STEPS[name], **fit_growth(cells)))
     return tables
 
 
@@ -190,21 +205,21 @@ def table_1(seconds: float) -> Study:
     k/2 and of the flows per host are fitted to measured times, and multiples of k^3 and F to a process's growth.
     """
     cases = [(name, k, many, seconds) for name in STEPS for k in SIZES for many in FLOWS_PER_HOST]
-    rows = one_file("table1", lambda case, answers: answers[0])
-    return Study(cases, growing, rows, _tables_of_growth, label="Table 1: measuring")
+    rows = make_one_file("table1", lambda case, answers: answers[0])
+    return Study(cases, measure_placement, rows, _tabulate_growth, label="Table 1: measuring")
 
 
-def estimating(case: tuple[int, int, float]) -> Row:
+def measure_estimation(case: tuple[int, int, float]) -> Row:
     """A cell of Table 4: k, flows, and how long to measure; ``ratio`` is the paper's time over our median."""
     k, flows, seconds = case
-    pairs, published_ms = random_flows(k, flows), TABLE_4[k, flows]
+    pairs, published_ms = draw_flows(k, flows), TABLE_4[k, flows]
     spent, _ = time_calls(lambda flows: estimate_demands(*flows), partial(tuple, pairs), seconds)
     return {"k": k, "flows": flows, "published_ms": published_ms, **spent, "ratio": published_ms / spent["median_ms"]}
 
 
-def _tables_of_estimating(rows: Rows) -> Parts:
-    src, dst, _ = random_flows(48, 250_000)
-    taken = megabytes(estimate_demands, random_flows, 48, src.size) + (src.nbytes + dst.nbytes) / 1e6
+def _tabulate_estimation(rows: Rows) -> Parts:
+    src, dst, _ = draw_flows(48, 250_000)
+    taken = measure_megabytes(estimate_demands, draw_flows, 48, src.size) + (src.nbytes + dst.nbytes) / 1e6
     return [
         make_table("Table 4: demand estimation, ms per call", rows["table4"]),
         CAPTION,
@@ -216,11 +231,11 @@ def _tables_of_estimating(rows: Rows) -> Parts:
 def table_4(seconds: float) -> Study:
     """Time demand estimation: the paper's Table 4 and ours."""
     cases = [(k, flows, seconds) for k, flows in TABLE_4]
-    rows = one_file("table4", lambda case, answers: answers[0])
-    return Study(cases, estimating, rows, _tables_of_estimating, label="Table 4: measuring")
+    rows = make_one_file("table4", lambda case, answers: answers[0])
+    return Study(cases, measure_estimation, rows, _tabulate_estimation, label="Table 4: measuring")
 
 
-def annealing(case: tuple[int, int, float]) -> list[Row]:
+def measure_annealing(case: tuple[int, int, float]) -> list[Row]:
     """A line of Table 5, for k, flows, and how long to measure each number.
 
     ``annealing_ms`` is without the set-up (grouping flows by destination, loading the links, assigning cores), which
@@ -229,11 +244,11 @@ def annealing(case: tuple[int, int, float]) -> list[Row]:
     ``excess_before`` and ``excess_after``: the exceeded capacity, in link capacities.
     """
     k, flows, seconds = case
-    placing = placement_input(k, flows)
-    setup_ms = timed_placement(ANNEALING, placing, seconds)[0]["median_ms"]
+    placing = make_placement_input(k, flows)
+    setup_ms = time_placement(ANNEALING, placing, seconds)[0]["median_ms"]
     rows = []
     for iterations, published_ms in TABLE_5[k, flows].items():
-        spent, placement = timed_placement(ANNEALING, placing, seconds, iterations)
+        spent, placement = time_placement(ANNEALING, placing, seconds, iterations)
         # On a busy machine a placement may take less time than its set-up did: then nothing is known.
         alone_ms = beyond if (beyond := spent["median_ms"] - setup_ms) > 0 else None
         rows.append(
@@ -247,7 +262,7 @@ def annealing(case: tuple[int, int, float]) -> list[Row]:
     return rows
 
 
-def _tables_of_annealing(rows: Rows) -> Parts:
+def _tabulate_annealing(rows: Rows) -> Parts:
     return [
         make_table("Table 5: Simulated Annealing, ms per call", rows["table5"]),
         "Annealing is a placement without its set-up; excess is the exceeded capacity, in links, before and after.",
@@ -261,10 +276,10 @@ def table_5(seconds: float) -> Study:
     """Time Simulated Annealing: the paper's Table 5 and ours, with set-up and without."""
     cases = [(k, flows, seconds) for k, flows in TABLE_5]
 
-    def rows(answers: dict[Any, list[list[Row]]]) -> Rows:
+    def make_rows(answers: dict[Any, list[list[Row]]]) -> Rows:
         return {"table5": [row for (of_case,) in answers.values() for row in of_case]}
 
-    return Study(cases, annealing, rows, _tables_of_annealing, label="Table 5: measuring")
+    return Study(cases, measure_annealing, make_rows, _tabulate_annealing, label="Table 5: measuring")
 
 
 # Table 6 (section 6.4.5), the paper's model: all switches report their large flows, the scheduler computes, and the
@@ -284,14 +299,14 @@ ASSUMED_COMPUTATION_S = 0.1
 """What the paper assumes that demand estimation and scheduling take."""
 
 
-def message_s(tree: FatTree, flows_per_host: int) -> float:
+def compute_message_s(tree: FatTree, flows_per_host: int) -> float:
     """The time of all messages of a round, seconds: on the last hop, and in the switches both ways."""
     flows = tree.num_hosts * flows_per_host
     bits = flows * (ENTRIES_UP + ENTRIES_DOWN) * ENTRY_BYTES * 8
-    return bits / LAST_HOP_BPS + 2 * control_hops(tree) * SWITCH_S
+    return bits / LAST_HOP_BPS + 2 * count_control_hops(tree) * SWITCH_S
 
 
-def control_hops(tree: FatTree) -> int:
+def count_control_hops(tree: FatTree) -> int:
     """Switches between the farthest data switch and the scheduler, in a tree of 48-port switches."""
     hops, reach = 1, CONTROL_PORTS - 1  # one port leads to the scheduler, or to the switch above
     while reach < tree.num_switches:
@@ -308,7 +323,7 @@ class Round:
     seed: int = 1
 
 
-def scheduling_rounds(case: Round) -> list[float]:
+def measure_rounds(case: Round) -> list[float]:
     """Measure the computing time of scheduling rounds, seconds, one for each of MEASURED_ROUNDS rounds.
 
     A round is demand estimation and Simulated Annealing (1,000 iterations) for a random matrix. The first round of a
@@ -332,10 +347,10 @@ def scheduling_rounds(case: Round) -> list[float]:
     return spent[1:]
 
 
-def _control_loop(case: Round, rounds: list[list[float]]) -> Row:
+def _make_control_loop_row(case: Round, rounds: list[list[float]]) -> Row:
     """A case's length of a round: the paper's, the model with the paper's 100 ms, and with the computing time measured
     here."""
-    hosts, messages = case.tree.num_hosts, 1000 * message_s(case.tree, case.flows_per_host)
+    hosts, messages = case.tree.num_hosts, 1000 * compute_message_s(case.tree, case.flows_per_host)
     computed = statistics.median(1000 * spent_s for of_seed in rounds for spent_s in of_seed)
     return {
         "hosts": hosts, "flows_per_host": case.flows_per_host,
@@ -348,9 +363,9 @@ def _control_loop(case: Round, rounds: list[list[float]]) -> Row:
 @study(seeds=1, at_once=False, pictured=False)
 def table_6(seeds: int) -> Study:
     """Measure how long a round of the control loop takes."""
-    cases = [Round(FatTree(ports_for(hosts)), flows) for hosts, flows in TABLE_6]
-    rows, title = one_file("table6", _control_loop), "Table 6: length of the control loop"
-    return Study(cases, scheduling_rounds, rows, title, label="Table 6: measuring", seeds=seeds)
+    cases = [Round(FatTree(find_ports(hosts)), flows) for hosts, flows in TABLE_6]
+    rows, title = make_one_file("table6", _make_control_loop_row), "Table 6: length of the control loop"
+    return Study(cases, measure_rounds, rows, title, label="Table 6: measuring", seeds=seeds)
 
 
 # Table 2: the shuffle (section 6.3), in which every host sends 500 MB to every other, one after another: its times and
@@ -378,7 +393,7 @@ class Shuffle(NamedTuple):
     host_completion_s: float
 
 
-def shuffles(runs: Iterable[Run], schemes: Iterable[str]) -> dict[str, list[Shuffle]]:
+def collect_shuffles(runs: Iterable[Run], schemes: Iterable[str]) -> dict[str, list[Shuffle]]:
     """The shuffles of emulated runs that ended, by scheme."""
     by_scheme: dict[str, list[Shuffle]] = {scheme: [] for scheme in schemes}
     for run in runs:
@@ -388,18 +403,18 @@ def shuffles(runs: Iterable[Run], schemes: Iterable[str]) -> dict[str, list[Shuf
     return {scheme: ended for scheme, ended in by_scheme.items() if ended}
 
 
-def rows_of_shuffles(measured: Mapping[str, Sequence[Shuffle]], hosts: int, bytes_per_host: float) -> list[Row]:
+def make_shuffle_rows(measured: Mapping[str, Sequence[Shuffle]], hosts: int, bytes_per_host: float) -> list[Row]:
     """A row per scheme: means over its shuffles, the least and the greatest shuffle time; and for each of QUANTITIES
     its ratio to the control's, the published ratio, and their difference (None: there is none).
 
     ``bisection_mbps`` is 10^6 bit/s of all hosts, ``goodput_mib_per_s`` 2^20 bytes/s of one, both payload over the
     mean host completion time, as in the paper.
     """
-    means = {scheme: _means(ended, hosts, bytes_per_host) for scheme, ended in measured.items()}
+    means = {scheme: _average_quantities(ended, hosts, bytes_per_host) for scheme, ended in measured.items()}
     rows = []
     for scheme, ended in measured.items():
         times = [shuffle.shuffle_s for shuffle in ended]
-        ours, published = _ratios(means, scheme), _ratios(TABLE_2, scheme)
+        ours, published = _compute_ratios(means, scheme), _compute_ratios(TABLE_2, scheme)
         gaps = [None if a is None or b is None else a - b for a, b in zip(ours, published, strict=True)]
         row: Row = {"scheme": scheme}
         row |= {unit: mean for (unit, _), mean in zip(QUANTITIES.values(), means[scheme], strict=True)}
@@ -410,25 +425,25 @@ def rows_of_shuffles(measured: Mapping[str, Sequence[Shuffle]], hosts: int, byte
     return rows
 
 
-def _means(ended: Sequence[Shuffle], hosts: int, bytes_per_host: float) -> Sequence[float]:
+def _average_quantities(ended: Sequence[Shuffle], hosts: int, bytes_per_host: float) -> Sequence[float]:
     """The values in the order of QUANTITIES, as TABLE_2 has them."""
     shuffle_s, completion_s = np.mean(ended, axis=0).tolist()
     bytes_per_s = statistics.mean(bytes_per_host / shuffle.host_completion_s for shuffle in ended)
     return shuffle_s, completion_s, hosts * bytes_per_s * 8e-6, bytes_per_s / MB
 
 
-def _ratios(values: Mapping[str, Sequence[float]], scheme: str) -> Sequence[float | None]:
+def _compute_ratios(values: Mapping[str, Sequence[float]], scheme: str) -> Sequence[float | None]:
     if scheme not in values or CONTROL not in values:
         return [None] * len(QUANTITIES)
     return [ours / controls for ours, controls in zip(values[scheme], values[CONTROL], strict=True)]
 
 
-def _tables_of_shuffles(titles: Sequence[str], rows: Rows) -> Parts:
+def _tabulate_shuffles(titles: Sequence[str], rows: Rows) -> Parts:
     """For each file, each quantity with its ratio to the control, the paper's ratio, and the difference."""
-    return [make_table(title, _by_quantity(part)) for title, part in zip(titles, rows.values(), strict=True)]
+    return [make_table(title, _arrange_by_quantity(part)) for title, part in zip(titles, rows.values(), strict=True)]
 
 
-def _by_quantity(rows: Sequence[Row]) -> list[Row]:
+def _arrange_by_quantity(rows: Sequence[Row]) -> list[Row]:
     shown = []
     for row in rows:
         for quantity, (unit, heading) in QUANTITIES.items():
@@ -445,7 +460,7 @@ def shuffle_config(scheme: str, transfer_bytes: int = TABLE_2_BYTES, **fields: A
     return Config(scheme, base.traffic, seconds=PATIENCE * at_full_rate, **fields)
 
 
-def shuffled(base: Config) -> Shuffle:
+def simulate_shuffle(base: Config) -> Shuffle:
     """Simulate a shuffle to its end; RuntimeError if it does not end."""
     result = simulate(base)
     if not np.isfinite(result.end_s).all():
@@ -455,21 +470,21 @@ def shuffled(base: Config) -> Shuffle:
     return Shuffle(float(last.max()), float(last.mean()))
 
 
-def _emulated_shuffles(folder: Path, schemes: Sequence[str]) -> Study:
+def _describe_emulated_shuffles(folder: Path, schemes: Sequence[str]) -> Study:
     """The table of a sweep's shuffles, and where some were not valid the same over all tries."""
     sweep = load_sweep(folder)
-    valid = shuffles((run for run in sweep.runs if run.valid), schemes)
+    valid = collect_shuffles((run for run in sweep.runs if run.valid), schemes)
     if not valid:
         raise ValueError(f"{folder} has no valid shuffle under any of {', '.join(schemes)}")
     tries = [run for run in sweep.tries if run.scheme in schemes and run.traffic.startswith("shuffle:")]
     hosts, size = tries[0].spec.k ** 3 // 4, int(tries[0].traffic.partition(":")[2])
     note = f"Emulated, {hosts} hosts, links of {tries[0].spec.link_mbps:g} Mb/s, {size:,} bytes to each"
-    titles, files = [f"Table 2, the shuffle. {note}"], {"table2": rows_of_shuffles(valid, hosts, (hosts - 1) * size)}
+    titles, files = [f"Table 2, the shuffle. {note}"], {"table2": make_shuffle_rows(valid, hosts, (hosts - 1) * size)}
     if left_out := Counter(run.scheme for run in tries if not run.valid):
         counts = ", ".join(f"{number} of {scheme}" for scheme, number in sorted(left_out.items()))
         titles.append(f"The same over all tries, valid or not; left out above: {counts}")
-        files["table2-all-tries"] = rows_of_shuffles(shuffles(tries, schemes), hosts, (hosts - 1) * size)
-    return Study([], shuffled, lambda answers: files, partial(_tables_of_shuffles, titles))
+        files["table2-all-tries"] = make_shuffle_rows(collect_shuffles(tries, schemes), hosts, (hosts - 1) * size)
+    return Study([], simulate_shuffle, lambda answers: files, partial(_tabulate_shuffles, titles))
 
 
 @study(
@@ -489,17 +504,17 @@ def table_2(folder: Path | None, simulated: bool, schemes: Sequence[str], seeds:
     MB are 2^20 bytes: only then do the paper's columns agree with each other.
     """
     if folder is not None and not simulated:
-        return _emulated_shuffles(folder, schemes)
+        return _describe_emulated_shuffles(folder, schemes)
     if not simulated:
         raise click.UsageError("name the folder of a sweep (./test.sh 5 252 --suite table2), or add --simulated")
     title = f"Table 2, the shuffle. Simulated, 16 hosts, {seeds} seed{'s' * (seeds > 1)}"
     cases = [shuffle_config(scheme, **fields) for scheme in schemes]
 
-    def rows(answers: dict[Config, list[Shuffle]]) -> Rows:
+    def make_rows(answers: dict[Config, list[Shuffle]]) -> Rows:
         hosts, ended = cases[0].tree.num_hosts, {case.scheme: shuffles for case, shuffles in answers.items()}
-        return {"table2": rows_of_shuffles(ended, hosts, (hosts - 1) * TABLE_2_BYTES)}
+        return {"table2": make_shuffle_rows(ended, hosts, (hosts - 1) * TABLE_2_BYTES)}
 
-    return Study(cases, shuffled, rows, partial(_tables_of_shuffles, [title]), label="Table 2", seeds=seeds)
+    return Study(cases, simulate_shuffle, make_rows, partial(_tabulate_shuffles, [title]), label="Table 2", seeds=seeds)
 
 
 # Table 3: iterations of Simulated Annealing against the size of the network. The paper leaves three things open, and
@@ -516,18 +531,18 @@ MAX_WORK = 400_000
 """Cells with more iterations in a simulated second are not measured. The last row of the table has 2,000,000 in 5 s."""
 
 
-def window_and_end(case: Config) -> tuple[float, float]:
+def measure_window_and_end(case: Config) -> tuple[float, float]:
     """Percent of all hosts' links: the mean over the measuring window, and over the end of it."""
     total = 100 * Simulation(case).window() / case.capacity_mbps
     return float(total.mean()), float(total[-max(1, round(FINAL_S / case.tick_s)) :].mean())
 
 
-def _sd(values: Float64) -> float:
+def _compute_sd(values: Float64) -> float:
     """Over seeds; 0 for one."""
     return float(values.std(ddof=1)) if values.size > 1 else 0.0
 
 
-def _cells(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
+def _make_cells(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
     """The cells of Table 3, in percent of all hosts' links, and of the control's share with the same seed; each control
     comes before the cases that are compared with it. ``iterations``: None without annealing."""
     rows, control = [], np.empty(0)
@@ -542,10 +557,10 @@ def _cells(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
             {
                 "engine": case.engine, "hosts": hosts, "scheme": case.scheme, "interval_s": case.interval_s,
                 "iterations": count, "seeds": len(ours), "published_percent": published, "percent": percent,
-                "sd_percent": _sd(ours[:, 0]), "lowest_percent": float(ours[:, 0].min()),
+                "sd_percent": _compute_sd(ours[:, 0]), "lowest_percent": float(ours[:, 0].min()),
                 "highest_percent": float(ours[:, 0].max()), "final_percent": final,
                 "published_of_control_percent": 100 * published / whole if published and whole else None,
-                "of_control_percent": of_control, "of_control_sd_percent": _sd(ratio[:, 0]),
+                "of_control_percent": of_control, "of_control_sd_percent": _compute_sd(ratio[:, 0]),
                 "final_of_control_percent": final_of_control,
             }
         )  # fmt: skip
@@ -576,13 +591,13 @@ def table_3(
 
     Cells with more than 400,000 iterations in a simulated second are left out.
     """
-    sizes, counts = number_list("--hosts", hosts, int), number_list("--iterations", iterations, int)
-    periods = number_list("--intervals", intervals, float)
+    sizes, counts = parse_numbers("--hosts", hosts, int), parse_numbers("--iterations", iterations, int)
+    periods = parse_numbers("--intervals", intervals, float)
     cases = []
     for engine in engines:
         for size in sizes:
             control = Config(
-                "nonblocking", "random", ports_for(size), seconds, interval_s=PERIOD_S, iterations=1,
+                "nonblocking", "random", find_ports(size), seconds, interval_s=PERIOD_S, iterations=1,
                 flows_per_host=flows_per_host, engine=engine, tick_s=tick_s, large_flows=large_flows,
             )  # fmt: skip
             cases += [control, replace(control, scheme="hedera-clos")]  # whose period hardly matters
@@ -593,11 +608,13 @@ def table_3(
     load = f"{flows_per_host} random receivers per host, " + (f"{seeds} seeds" if seeds > 1 else "one seed")
     title = f"percent of full bisection bandwidth and of the control's, {load}"
 
-    def tables(rows: Rows) -> Parts:
-        by_engine = grouped(rows["table3"], "engine")
+    def make_tables(rows: Rows) -> Parts:
+        by_engine = group_rows(rows["table3"], "engine")
         return [make_table(f"Table 3 under {engine}: {title}", cells) for engine, cells in by_engine.items()]
 
-    def cost(case: Config) -> tuple[int, float]:
+    def estimate_cost(case: Config) -> tuple[int, float]:
         return case.k, case.iterations / case.interval_s
 
-    return Study(cases, window_and_end, _cells, tables, label="Table 3", seeds=seeds, cost=cost)
+    return Study(
+        cases, measure_window_and_end, _make_cells, make_tables, label="Table 3", seeds=seeds, cost=estimate_cost
+    )

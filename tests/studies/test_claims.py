@@ -16,7 +16,7 @@ CLAIMS = read_csv(claims.ROOT / claims.TABLE)
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim['said']} {claim['value']}")
 def test_the_data_says_it(claim):
-    assert claims.fault_of(claim) == ""
+    assert claims.find_fault(claim) == ""
     assert (claims.ROOT / "results" / claim["data"]).suffix == ".csv"
 
 
@@ -24,7 +24,7 @@ def test_the_data_says_it(claim):
 def test_the_command_lists_each_with_its_data_and_its_command():
     done = run(claims)
     # A page that somebody edits has numbers to read again: `hedera claims` fails then, and names them.
-    unread = claims.unread(claims.ROOT, claims.unheld(claims.ROOT, CLAIMS))
+    unread = claims.find_unread(claims.ROOT, claims.find_unheld(claims.ROOT, CLAIMS))
     assert done.exit_code == bool(unread)
     assert all(one in done.output for one in unread)
     untold = [
@@ -66,7 +66,7 @@ def small(tmp_path):
 )
 def test_what_is_wrong_with_a_claim(small, other, told):
     root, claim = small
-    found = claims.fault_of(claim | other, root)
+    found = claims.find_fault(claim | other, root)
     assert told in found
     assert bool(told) == bool(found)
 
@@ -74,18 +74,18 @@ def test_what_is_wrong_with_a_claim(small, other, told):
 def test_rows_that_do_not_go_together_are_refused(small):
     root, claim = small
     with pytest.raises(ValueError, match="2 rows with scheme=a, and 1 to divide them by"):
-        claims.fault_of(claim | {"over": "scheme=b;seconds>1"}, root)
+        claims.find_fault(claim | {"over": "scheme=b;seconds>1"}, root)
 
 
 @pytest.mark.slow
 def test_the_section_and_the_picture_are_what_is_kept():
-    assert claims.unsaid(claims.ROOT) == []
+    assert claims.find_unsaid(claims.ROOT) == []
 
 
 def test_an_invalid_run_in_virtual_time_has_no_second_try(tmp_path):
     """So nothing is said of tries as if there might have been one; the run is among all, and not among the valid."""
     sweep = store_rates(tmp_path, {("published:stride4", "nonblocking"): 150, ("published:stride4", "ecmp"): None})
-    told = claims.section(sweep)
+    told = claims.compose_section(sweep)
     assert "1 of 2 runs valid" in told
     assert "tried" not in told
 
@@ -96,10 +96,10 @@ def test_a_section_of_other_runs_is_found_and_written_again(tmp_path):
     (tmp_path / "results").mkdir()
     shutil.copytree(claims.ROOT / "results/tutorial", tmp_path / claims.KEPT)
     (tmp_path / claims.FIGURE).write_text(f"before\n{claims.BEGIN}{claims.END}after\n")
-    section = claims.section(load_sweep(tmp_path / claims.KEPT)).splitlines()
-    assert len(claims.unsaid(tmp_path)) == len(section)
+    section = claims.compose_section(load_sweep(tmp_path / claims.KEPT)).splitlines()
+    assert len(claims.find_unsaid(tmp_path)) == len(section)
     claims.write_section(tmp_path)
-    assert claims.unsaid(tmp_path) == []
+    assert claims.find_unsaid(tmp_path) == []
     assert (tmp_path / claims.FIGURE).read_text().startswith("before\n")
     assert {path.name for path in (tmp_path / "docs").iterdir()} == {"figure9.md", "figure9.png"}
 

@@ -16,14 +16,14 @@ CLAIMS = read_csv(claims.ROOT / claims.TABLE)
 @pytest.fixture
 def documents(tmp_path):
     """This project's documents, data and claims in a folder of their own, its numbers read."""
-    for page in document_numbers.pages(claims.ROOT):
+    for page in document_numbers.list_pages(claims.ROOT):
         (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(claims.ROOT / page, tmp_path / page)
     for name in {claim["data"] for claim in CLAIMS}:
         (tmp_path / "results" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "results" / name).symlink_to(claims.ROOT / "results" / name)
-    claims.take_as_read(tmp_path, claims.unheld(tmp_path, CLAIMS))
-    assert claims.unread(tmp_path, claims.unheld(tmp_path, CLAIMS)) == []
+    claims.take_as_read(tmp_path, claims.find_unheld(tmp_path, CLAIMS))
+    assert claims.find_unread(tmp_path, claims.find_unheld(tmp_path, CLAIMS)) == []
     return tmp_path
 
 
@@ -35,9 +35,9 @@ def other(spelled, draws):
 
 @pytest.mark.slow
 def test_each_of_fifty_numbers_that_change_is_noticed(documents):
-    """One at a time, drawn from all pages; figure9.md's made part is held against its sweep by `claims.unsaid`."""
+    """One at a time, drawn from all pages; figure9.md's made part is held against its sweep by `claims.find_unsaid`."""
     draws = random.Random(83)
-    texts = {page: (documents / page).read_text() for page in document_numbers.pages(documents)}
+    texts = {page: (documents / page).read_text() for page in document_numbers.list_pages(documents)}
     every = [(page, one) for page, text in texts.items() for one in document_numbers.NUMBER.finditer(text)]
     made = texts[claims.FIGURE].find(claims.BEGIN), texts[claims.FIGURE].find(claims.END)
     every = [(page, one) for page, one in every if page != claims.FIGURE or not made[0] < one.start() < made[1]]
@@ -47,34 +47,34 @@ def test_each_of_fifty_numbers_that_change_is_noticed(documents):
         (documents / page).write_text(text[: one.start()] + spelled + text[one.end() :])
         mine = [claim for claim in CLAIMS if claim["said"] == page]
         told = [
-            *filter(None, (claims.fault_of(claim, documents) for claim in mine)),
-            *claims.unread(documents, claims.unheld(documents, CLAIMS)),
+            *filter(None, (claims.find_fault(claim, documents) for claim in mine)),
+            *claims.find_unread(documents, claims.find_unheld(documents, CLAIMS)),
         ]
         assert told, f"{page}: {one[0]} became {spelled}"
         (documents / page).write_text(text)
-    assert claims.unread(documents, claims.unheld(documents, CLAIMS)) == []
+    assert claims.find_unread(documents, claims.find_unheld(documents, CLAIMS)) == []
 
 
 def test_what_has_changed_is_named_with_its_words():
-    now = document_numbers.numbers_in("It has 2.5 of them, and 31 % of 1,000.")
+    now = document_numbers.find_numbers("It has 2.5 of them, and 31 % of 1,000.")
     assert [one.spelled for one in now] == ["2.5", "31", "1,000"]
-    assert [*document_numbers.changed_numbers("a.md", now, "2.5 31 1,000")] == []
-    (told,) = document_numbers.changed_numbers("a.md", now, "2.5 30 1,000")
+    assert [*document_numbers.describe_changed_numbers("a.md", now, "2.5 31 1,000")] == []
+    (told,) = document_numbers.describe_changed_numbers("a.md", now, "2.5 30 1,000")
     assert told.startswith("a.md says 31, which nobody has read, instead of 30")
     assert "of them, and 31 %" in told
-    assert len([*document_numbers.changed_numbers("a.md", now, "2.5 1,000")]) == 1
-    assert len([*document_numbers.changed_numbers("a.md", now[:2], "2.5 31 1,000")]) == 1
+    assert len([*document_numbers.describe_changed_numbers("a.md", now, "2.5 1,000")]) == 1
+    assert len([*document_numbers.describe_changed_numbers("a.md", now[:2], "2.5 31 1,000")]) == 1
 
 
 def test_names_and_hashes_are_no_numbers():
-    assert document_numbers.numbers_in("revision 634faac1, stride4, k4, 10s, v0.8.0") == []
+    assert document_numbers.find_numbers("revision 634faac1, stride4, k4, 10s, v0.8.0") == []
 
 
 def test_a_claim_holds_its_number_and_no_other():
-    text = document_numbers.flat("| a | 2.5 | 3 |\n| b | 2.5 | 4 |")
+    text = document_numbers.flatten("| a | 2.5 | 3 |\n| b | 2.5 | 4 |")
     claim = {"words": "| b | 2.5 | 4 |", "value": "2.5"}
-    assert [one.spelled for one in document_numbers.not_held(text, [claim])] == ["2.5", "3", "4"]
-    assert document_numbers.not_held(text, [claim])[0].at < text.index("b")
+    assert [one.spelled for one in document_numbers.find_not_held(text, [claim])] == ["2.5", "3", "4"]
+    assert document_numbers.find_not_held(text, [claim])[0].at < text.index("b")
 
 
 @pytest.fixture
@@ -97,7 +97,7 @@ def page(tmp_path):
 
 def test_claims_are_found_where_one_row_has_a_number_with_its_interval(page):
     known = [dict.fromkeys(CLAIMS[0], "") | {"data": "x/seeds.csv", "command": "./test.sh 5 20"}]
-    found = claims.claims_found(page, "docs/page.md", known)
+    found = claims.propose_claims(page, "docs/page.md", known)
     assert [(row["value"], row["column"], row["where"]) for row in found] == [
         ("61.2", "mean", "scheme=ecmp;beyond="),  # it is the row's word that decides between two
         ("60.1", "low", "scheme=ecmp;beyond="),
@@ -107,18 +107,18 @@ def test_claims_are_found_where_one_row_has_a_number_with_its_interval(page):
         ("5.4", "high", "beyond=tree"),
     ]
     assert {row["claim"] for row in found} == {"Shares"}
-    assert [claims.fault_of(row, page) for row in found] == [""] * 6
-    assert claims.claims_found(page, "docs/page.md", [*known, *found]) == []
+    assert [claims.find_fault(row, page) for row in found] == [""] * 6
+    assert claims.propose_claims(page, "docs/page.md", [*known, *found]) == []
 
 
 def test_seeds_are_computed_again_from_runs(tmp_path):
     kept = tmp_path / "results/ports/rate-10"
     shutil.copytree(claims.ROOT / "results/ports/rate-10", kept)
-    assert claims.seeds_unlike(tmp_path) == []
+    assert claims.find_unlike_seeds(tmp_path) == []
     text = (kept / "seeds.csv").read_text()
     head, _, row = text.splitlines()[1].rpartition(",")
     (kept / "seeds.csv").write_text(text.replace(f"{head},{row}", f"{head},{float(row) + 0.01:.3f}"))
-    (told,) = claims.seeds_unlike(tmp_path)
+    (told,) = claims.find_unlike_seeds(tmp_path)
     assert told.startswith("results/ports/rate-10/seeds.csv is not what its runs give: of_links")
 
 

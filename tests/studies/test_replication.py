@@ -19,7 +19,7 @@ EXAMPLE = Path(__file__).parents[2] / "docs/examples/report.py"
 def test_the_pictures_are_of_the_suite_s_runs():
     """Each workload, and each scheme, is in two of the four."""
     patterns = [one.traffic.removeprefix("replication:") for one in SUITES["replication"](None)]
-    drawn = [name for which in PICTURES.values() for name in replication.workloads(which)]
+    drawn = [name for which in PICTURES.values() for name in replication.list_workloads(which)]
     assert patterns == list(REPLICATION)
     assert sorted(drawn) == sorted(2 * patterns)
     assert {scheme for which in PICTURES.values() for scheme in which.schemes} == set(

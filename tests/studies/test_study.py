@@ -32,11 +32,11 @@ def test_cases_over_seeds_come_in_their_order_whatever_is_begun_first():
 
 def test_the_mean_over_seeds_and_its_interval():
     rows = [{"scheme": "a", "share": share} for share in (1.0, 2.0, 3.0)] + [{"scheme": "b", "share": 5.0}]
-    first, second = study.means(rows, "share", "scheme")
+    first, second = study.average_over_seeds(rows, "share", "scheme")
     assert [first[name] for name in ("scheme", "share")] == ["a", 2.0]
     assert (first["from"], first["to"]) == pytest.approx((2 - 4.3027 / 3**0.5, 2 + 4.3027 / 3**0.5), rel=1e-4)
     assert second == {"scheme": "b", "share": 5.0, "from": None, "to": None}
-    assert study.interval(np.array([1.0, 2.0])).low is None, "two are too few"
+    assert study.estimate_over_seeds(np.array([1.0, 2.0])).low is None, "two are too few"
 
 
 def test_rows_on_a_terminal():

@@ -35,17 +35,17 @@ def seen(scene, queue_frames, utilisation=1.0, rates=(50.0, 50.0), **tcp):
 
 
 def test_the_original_s_network():
-    one = experiments.dctcp_scene(100.0, "dctcp", 1)
+    one = experiments.make_dctcp_scene(100.0, "dctcp", 1)
     assert one.frames_that_fit == 425
     assert (one.delay_ms, one.window) == (0.075, (5.0, 60.0))
     assert "min 30000 max 35000" in one.shape.queue, "as the original gave it to RED"
-    assert one.flows != experiments.dctcp_scene(100.0, "dctcp", 2).flows, "a seed is when flows start"
-    assert experiments.dctcp_scene(1000.0, "dctcp", 1).mark_packets == 65
+    assert one.flows != experiments.make_dctcp_scene(100.0, "dctcp", 2).flows, "a seed is when flows start"
+    assert experiments.make_dctcp_scene(1000.0, "dctcp", 1).mark_packets == 65
 
 
 def test_a_row_is_the_distribution_of_the_queue():
-    scene = experiments.dctcp_scene(100.0, "dctcp", 1, quick=True)
-    row = experiments.dctcp_row(seen(scene, range(101), 0.9, (60.0, 30.0), timeouts=2, segments_out_of_order=3))
+    scene = experiments.make_dctcp_scene(100.0, "dctcp", 1, quick=True)
+    row = experiments.make_dctcp_row(seen(scene, range(101), 0.9, (60.0, 30.0), timeouts=2, segments_out_of_order=3))
     assert [row[n] for n in ("least", "p5", "median", "p95", "most")] == pytest.approx([0, 5, 50, 95, 100], abs=0.01)
     assert [row[n] for n in ("utilisation", "mean")] == pytest.approx([0.9, 50], rel=1e-3)
     assert [row[n] for n in ("least_flow_mbps", "most_flow_mbps")] == pytest.approx([30, 60])
@@ -54,25 +54,25 @@ def test_a_row_is_the_distribution_of_the_queue():
 
 @pytest.mark.virtual
 def test_real_tcp_over_a_delay_stands_at_the_marks(tmp_path):
-    scene = experiments.dctcp_scene(100.0, "dctcp", 1)
+    scene = experiments.make_dctcp_scene(100.0, "dctcp", 1)
     flows = tuple(msgspec.structs.replace(flow, start_s=0.05 * flow.sender) for flow in scene.flows)
     short = msgspec.structs.replace(scene, flows=flows, seconds=3.0, window=(1.0, 3.0), delay_ms=5.0)
     (found,) = play_scenes([short], tmp_path)
     assert found.utilisation > 0.97
-    assert 10 <= experiments.dctcp_row(found)["median"] <= 25
+    assert 10 <= experiments.make_dctcp_row(found)["median"] <= 25
     assert found.drops == 0
     assert min(found.flows, key=lambda one: one.first).first > 0.01, "a packet takes its sender's cable both ways"
 
 
 def test_times_between_packets_are_held_against_what_their_bits_take():
-    scene = experiments.fidelity_scene(100.0, 1)
+    scene = experiments.make_fidelity_scene(100.0, 1)
     low, high = scene.window
     assert (high - low) / 25_000 == pytest.approx(121.12e-6), "as many packets as Mininet-HiFi kept"
     found = with_gaps(seen(scene, [20, 20, 20]), 1.0, 1.0, 0.997, 1.03, 0.4, 1.6, 2.5)
-    row = experiments.fidelity_row(found)
+    row = experiments.make_fidelity_row(found)
     assert row["ideal_us"] == pytest.approx(121.12)
     assert [row[name] for name in ("packets", "least", "median", "most")] == pytest.approx([7, -60, 0, 150], abs=1e-4)
-    bins = {row["from_percent"]: row["packets"] for row in experiments.histogram(found) if row["packets"]}
+    bins = {row["from_percent"]: row["packets"] for row in experiments.make_histogram_rows(found) if row["packets"]}
     assert bins == {0: 2, 0.2: 1, 2: 1, 50: 2, 100: 1}
     small = with_gaps(found, 1.0, 1.5, size=66)
     assert small.off_ideal.tolist() == pytest.approx([0, 0.5], abs=1e-6), "of the packet's own bits"
@@ -80,11 +80,11 @@ def test_times_between_packets_are_held_against_what_their_bits_take():
 
 @pytest.mark.virtual
 def test_a_full_link_sends_evenly(tmp_path):
-    short = msgspec.structs.replace(experiments.fidelity_scene(10.0, 1), seconds=4.0, window=(3.0, 4.0))
+    short = msgspec.structs.replace(experiments.make_fidelity_scene(10.0, 1), seconds=4.0, window=(3.0, 4.0))
     (found,) = play_scenes([short], tmp_path)
     carried = sum(packet.bytes for packet in found.packets) * 8e-6
     assert carried == pytest.approx(10, rel=0.005), "Mb in this second: none is missed, and none counts twice"
-    row = experiments.fidelity_row(found)
+    row = experiments.make_fidelity_row(found)
     assert -5 < row["least"] <= row["median"] <= row["most"] < 5
 
 
@@ -96,7 +96,7 @@ def test_the_published_links():
 
 
 def test_a_scene_is_its_flows_over_a_long_delay():
-    one = experiments.buffer_scene(experiments.HIFI, 100, "cubic", 45, experiments.SEARCH)
+    one = experiments.make_buffer_scene(experiments.HIFI, 100, "cubic", 45, experiments.SEARCH)
     assert (one.frames_that_fit, one.senders, len(one.flows)) == (45, 10, 100)
     assert 2 * one.delay_ms == 87
     assert max(flow.start_s for flow in one.flows) < one.window[0]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from studies.paper import collective
-from studies.paper.collective import LINKS, collective_table, crowded, measure
+from studies.paper.collective import LINKS, collective_table, measure, measure_crowding
 from tests.studies.commands import described, in_turn, is_png, rows, run_json, told
 from topos.fattree import FatTree
 from traffic.collectives import collective as graph_of
@@ -36,10 +36,10 @@ def test_crowded_is_the_share_of_time_with_several_flows():
     assert len(ring) == 32
     start, end = np.zeros(32), np.full(32, 2.0)
     start[16:], end[16:] = 1.0, 3.0
-    assert crowded(ring, start, end) == pytest.approx(1 / 3), "0 to 3 s are used, 1 to 2 s twice"
+    assert measure_crowding(ring, start, end) == pytest.approx(1 / 3), "0 to 3 s are used, 1 to 2 s twice"
     start[16:] = 2.0
-    assert crowded(ring, start, end) == 0.0
-    assert crowded(ring.split(3), *(np.resize(t, len(ring.split(3))) for t in (start, end))) >= 0
+    assert measure_crowding(ring, start, end) == 0.0
+    assert measure_crowding(ring.split(3), *(np.resize(t, len(ring.split(3))) for t in (start, end))) >= 0
 
 
 def test_all_that_is_asked_can_be_run():

@@ -48,7 +48,7 @@ def figure_10_of(engine, traffic, scheme):
 
 
 def figure_11_again(scheme):
-    return figures.series(simulate(figures.Arriving(scheme, "randbij", 16, seed=2, **AT_SCALE)))
+    return figures.average_curve(simulate(figures.Arriving(scheme, "randbij", 16, seed=2, **AT_SCALE)))
 
 
 def flows_again():

@@ -77,7 +77,7 @@ def test_first_fit_is_summed_up():
         {**known, "matrix": "a", "mean_mbps": 11_000.0, "highest_mbps": 12_000.0, "deviations": -2.0},
         {**known, "matrix": "b", "mean_mbps": 9_500.0, "highest_mbps": 9_999.7, "deviations": None},
     ]
-    told = explain.summary(found, 3)
+    told = explain.summarise(found, 3)
     assert (told["inside"], told["worst_matrix"], told["worst_deviations"]) == (2, "a", 2.0)
     assert (told["bias_percent"], told["error_percent"]) == (pytest.approx(2.5), pytest.approx(7.5))
 
@@ -97,7 +97,7 @@ def test_gains_are_paired_by_seed():
         for scheme, shares in (("hedera-sa", (60, 66)), ("hedera-flow-sa", (50, 60)))
         for seed, percent in enumerate(shares, 1)
     ]
-    assert explain.gains(found, "aimd", 1000) == pytest.approx([20, 10])
+    assert explain.compute_gains(found, "aimd", 1000) == pytest.approx([20, 10])
 
 
 def test_the_search_space_by_counting():
@@ -107,7 +107,7 @@ def test_the_search_space_by_counting():
 
 @pytest.mark.parametrize("k", [4, 6, 8, 16])
 def test_the_counter_example_meets_both_conditions(k):
-    _, src, dst = explain.counter_example(k)
+    _, src, dst = explain.make_counter_example(k)
     tree = FatTree(k)
     assert max(np.bincount(src).max(), np.bincount(dst).max()) == k // 2
     assert estimate_demands(src, dst, tree.num_hosts) == pytest.approx(2 / k)
@@ -116,7 +116,7 @@ def test_the_counter_example_meets_both_conditions(k):
 
 def test_no_assignment_of_cores_to_hosts_places_it_at_k_4():
     """All there are of the hosts that receive: their pods are three, with two, one and two of them."""
-    _, src, dst = explain.counter_example(4)
+    _, src, dst = explain.make_counter_example(4)
     tree, demand = FatTree(4), np.full(src.size, 0.5)
     receivers = np.unique(dst)
     assert receivers.tolist() == [4, 5, 8, 12, 13]
@@ -125,19 +125,19 @@ def test_no_assignment_of_cores_to_hosts_places_it_at_k_4():
     for cores in product(range(4), repeat=receivers.size):
         core_of[receivers] = cores
         least = min(least, exceeded_capacity(tree, src, dst, demand, core_of[dst], links))
-    assert least == explain.least_excess(explain.counter_example(4)) == 1.0
-    assert explain.per_flow(explain.counter_example(4)) == 0
+    assert least == explain.minimise_excess(explain.make_counter_example(4)) == 1.0
+    assert explain.simulate_per_flow(explain.make_counter_example(4)) == 0
 
 
 def test_what_one_core_per_host_can_place_is_found():
     """Strides have one flow to every host, so a core per host is a core per flow."""
     hosts = np.arange(16, dtype=np.int32)
-    assert explain.least_excess((4, hosts, (hosts + 4) % 16)) == 0
+    assert explain.minimise_excess((4, hosts, (hosts + 4) % 16)) == 0
 
 
 def test_random_patterns_have_as_many_flows_at_every_host():
     for seed, k in permutations((4, 6), 2):
-        _, src, dst = explain.random_pattern(k, seed)
+        _, src, dst = explain.draw_pattern(k, seed)
         assert (np.bincount(src) == k // 2).all()
         assert (np.bincount(dst) == k // 2).all()
         assert (src != dst).all()

@@ -7,14 +7,14 @@ from record.published import FIGURE_9, FIGURE_9_SIMULATED
 from studies.paper import figures
 from studies.paper.figures import (
     MODELS,
+    compute_max_min_loss,
+    compute_worst_link_loss,
+    draw_flows,
+    draw_poisson_flows,
     figure_3,
     figure_9,
     figure_10,
     figure_11,
-    max_min_loss,
-    poisson,
-    random_flows,
-    worst_link_loss,
 )
 from tests.studies.commands import is_png, rows, run, run_json
 from topos.fattree import FatTree
@@ -27,7 +27,7 @@ SHORT_11 = ("-k", 4, "--arrivals", 1, "--jobs", 1)
 
 def plain_worst_link_loss(tree, flows_per_host, seed):
     """The same, from arrays of all flows and the project's own paths."""
-    src, dst, core = random_flows(tree, flows_per_host, seed)
+    src, dst, core = draw_flows(tree, flows_per_host, seed)
     inner = path_links(tree, src, dst, core)[:, 1:5]
     load = np.bincount(inner[inner >= 0], minlength=6 * tree.num_hosts) / flows_per_host
     factor = np.append(np.minimum(1, 1 / np.maximum(load, 1)), 1.0)  # -1 picks the last
@@ -38,12 +38,12 @@ def plain_worst_link_loss(tree, flows_per_host, seed):
 @pytest.mark.parametrize("flows", [1, 7])
 def test_the_compiled_model_agrees_with_a_plain_one(k, flows):
     tree = FatTree(k)
-    assert worst_link_loss(tree, flows, 5) == pytest.approx(plain_worst_link_loss(tree, flows, 5))
+    assert compute_worst_link_loss(tree, flows, 5) == pytest.approx(plain_worst_link_loss(tree, flows, 5))
 
 
 def test_flows_are_random_and_never_go_to_their_own_host():
     tree = FatTree(8)
-    src, dst, core = random_flows(tree, 500, 3)
+    src, dst, core = draw_flows(tree, 500, 3)
     assert (src == np.repeat(np.arange(128), 500)).all()
     assert (src != dst).all()
     assert np.bincount(dst, minlength=128) == pytest.approx(500, abs=6 * 500**0.5)
@@ -60,12 +60,12 @@ def test_more_flows_lose_less_and_seeds_draw_anew(model):
 
 def test_sharing_what_others_leave_loses_less():
     tree = FatTree(16)
-    assert max_min_loss(tree, 4, 1) < worst_link_loss(tree, 4, 1)
+    assert compute_max_min_loss(tree, 4, 1) < compute_worst_link_loss(tree, 4, 1)
 
 
 def test_the_papers_size_comes_near_its_number():
-    assert 100 * worst_link_loss(FatTree(48), 1, 1) == pytest.approx(60.8, abs=2.5)
-    assert 2.5 < 100 * worst_link_loss(FatTree(48), 100, 1) < 20
+    assert 100 * compute_worst_link_loss(FatTree(48), 1, 1) == pytest.approx(60.8, abs=2.5)
+    assert 2.5 < 100 * compute_worst_link_loss(FatTree(48), 100, 1) < 20
 
 
 def test_figure_3_has_both_models_and_the_papers_two_numbers(tmp_path):
@@ -117,7 +117,7 @@ def made(traffic, *percents, seed=1):
 
 def test_figure_10_s_sentences_follow_from_the_rows():
     both = made("a", 40, 60, 80, 100) + made("b", 50, 90, 70, 90)
-    annealing, first_fit, annealing_gain, first_fit_gain = figures.summary(both)
+    annealing, first_fit, annealing_gain, first_fit_gain = figures.summarise(both)
     assert annealing["ours"] == pytest.approx((80 + 100 * 70 / 90) / 2)
     assert "lowest on b (77.8 %)" in annealing["case"]
     assert (first_fit["ours"], first_fit["from"]) == (80, None)
@@ -128,7 +128,7 @@ def test_figure_10_s_sentences_follow_from_the_rows():
 def test_figure_10_s_intervals_are_of_shares_with_the_same_seed():
     """The control's draw cancels: 90 % of it with every seed."""
     found = [row for seed in range(4) for row in made("a", 40, 60, 0.9 * (70 + seed), 70 + seed, seed=seed)]
-    assert [figures.summary(found)[0][name] for name in ("ours", "from", "to")] == pytest.approx([90, 90, 90])
+    assert [figures.summarise(found)[0][name] for name in ("ours", "from", "to")] == pytest.approx([90, 90, 90])
 
 
 def test_figure_11_is_a_series_over_time(tmp_path):
@@ -142,7 +142,7 @@ def test_figure_11_is_a_series_over_time(tmp_path):
 
 def test_poisson_arrivals_have_the_rate_the_sizes_and_the_gaps_asked_for():
     matrix = draw("randx:2", 16, seed=5)
-    work = poisson(matrix, 50.0, 1000.0, 100.0, np.random.default_rng(1))
+    work = draw_poisson_flows(matrix, 50.0, 1000.0, 100.0, np.random.default_rng(1))
     assert len(work) == pytest.approx(16 * 50 * 100, rel=0.02)
     assert (np.diff(work.start_s) >= 0).all()
     assert work.start_s.min() >= 0

@@ -6,7 +6,7 @@ import pytest
 
 from record.published import TABLE_3, TABLE_4, TABLE_6
 from studies.paper import tables
-from studies.paper.tables import MB, Round, Shuffle, ports_for, rows_of_shuffles, table_2, table_3
+from studies.paper.tables import MB, Round, Shuffle, find_ports, make_shuffle_rows, table_2, table_3
 from tests.studies.commands import described, in_turn, rows, run, run_json
 from topos.fattree import FatTree
 
@@ -23,7 +23,7 @@ def test_growth_is_found_in_what_grows_so():
         for many in (1, 2, 4)
     ]  # fmt: skip
     wanted = {"k_power": 2, "flows_power": 0.5, "per_k3": 7, "per_flow": 50}
-    assert tables.growth(made) == pytest.approx(wanted)
+    assert tables.fit_growth(made) == pytest.approx(wanted)
 
 
 @pytest.mark.slow
@@ -57,7 +57,7 @@ def test_table_2_has_times_ratios_and_the_published_ones(tmp_path):
 
 
 def test_rows_of_table_2_are_means_over_shuffles():
-    (row,) = rows_of_shuffles({"random": [Shuffle(10, 8), Shuffle(14, 4)]}, 2, 8 * MB)
+    (row,) = make_shuffle_rows({"random": [Shuffle(10, 8), Shuffle(14, 4)]}, 2, 8 * MB)
     assert (row["shuffle_s"], row["host_completion_s"], row["shuffles"]) == (12, 6, 2)
     assert (row["lowest_shuffle_s"], row["highest_shuffle_s"]) == (10, 14)
     assert row["goodput_mib_per_s"] == 1.5
@@ -67,7 +67,7 @@ def test_rows_of_table_2_are_means_over_shuffles():
 def test_a_shuffle_that_does_not_end_is_told(monkeypatch):
     monkeypatch.setattr(tables, "PATIENCE", 1)
     with pytest.raises(RuntimeError, match="under spanning-tree the shuffle did not end within"):
-        tables.shuffled(tables.shuffle_config("spanning-tree", 10**6))
+        tables.simulate_shuffle(tables.shuffle_config("spanning-tree", 10**6))
 
 
 def test_table_3_has_cells_and_their_shares_of_the_control(tmp_path):
@@ -101,7 +101,7 @@ def test_table_4_times_demand_estimation(tmp_path):
 
 
 def test_a_cell_of_table_5_does_all_its_iterations():
-    case = tables.annealing((16, 3215, 0.5))[0]  # medians of many: it is a difference of two times
+    case = tables.measure_annealing((16, 3215, 0.5))[0]  # medians of many: it is a difference of two times
     assert (case["k"], case["flows"], case["iterations"], case["published_ms"]) == (16, 3215, 1000, 2.997)
     assert 0 < case["annealing_ms"] < case["median_ms"]
     assert 0 < case["excess_after"] < case["excess_before"]  # above 0: the search has not ended early
@@ -109,13 +109,13 @@ def test_a_cell_of_table_5_does_all_its_iterations():
 
 @pytest.mark.parametrize(("size", "flows"), list(TABLE_6))
 def test_the_model_gives_the_papers_table_6_when_it_assumes_what_the_paper_assumes(size, flows):
-    ours = 1000 * (tables.message_s(FatTree(ports_for(size)), flows) + tables.ASSUMED_COMPUTATION_S)
+    ours = 1000 * (tables.compute_message_s(FatTree(find_ports(size)), flows) + tables.ASSUMED_COMPUTATION_S)
     assert ours == pytest.approx(TABLE_6[size, flows], rel=0.02)
 
 
 @pytest.mark.parametrize(("k", "hops"), [(4, 1), (6, 1), (8, 2), (32, 2), (48, 3)])
 def test_the_control_network_is_as_deep_as_its_switches_have_ports_for(k, hops):
-    assert tables.control_hops(FatTree(k)) == hops
+    assert tables.count_control_hops(FatTree(k)) == hops
 
 
 def test_table_6_measures_and_models():
@@ -126,4 +126,4 @@ def test_table_6_measures_and_models():
         assert row["loop_ms"] == pytest.approx(row["messages_ms"] + row["computed_ms"])
         assert row["model_with_100_ms"] == pytest.approx(row["messages_ms"] + 100)
         assert 0 < row["computed_ms"] < 5000
-    assert len(tables.scheduling_rounds(Round(FatTree(4), 2))) == tables.MEASURED_ROUNDS
+    assert len(tables.measure_rounds(Round(FatTree(4), 2))) == tables.MEASURED_ROUNDS
