@@ -31,12 +31,12 @@ from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.network import Network
 from topos.wire import BARE_FRAME, DEFAULT_MTU, TCP_IP_HEADERS
-from traffic.flowfile import recorded
-from traffic.workload import workload
+from traffic.flowfile import record_flows
+from traffic.workload import make_workload
 
 # Theory. One flow, two flows, many flows at once, and DCTCP, each on one link, against what arithmetic says.
 #
-# * Goodput: what the headers leave of the rate (`topos.wire.payload_share`).
+# * Goodput: what the headers leave of the rate (`topos.wire.compute_payload_share`).
 # * A full queue: the full frames that fit into it; a round trip through it: one more, which is being sent, and on the
 #   sender's link its own.
 # * The mean of a sawtooth: the window, and with it the queue, where nothing else delays, grows by a constant per round
@@ -198,8 +198,8 @@ def in_guest(mbps: float, seconds: float, kept: Path) -> Run:
     folder, flows = kept / name, (kept / f"{name}.csv").resolve()
     if not (folder / "run.json").exists():
         tell_user(f"{name} ...")
-        drawn = workload(TRAFFIC, FatTree(4), SEED, seconds=seconds, link_mbps=mbps, scale_sizes=False)
-        write_whole(flows, recorded(drawn.bounded(MAX_FLOWS).blocks()))
+        drawn = make_workload(TRAFFIC, FatTree(4), SEED, seconds=seconds, link_mbps=mbps, scale_sizes=False)
+        write_whole(flows, record_flows(drawn.bounded(MAX_FLOWS).blocks()))
         spec = RunSpec(
             "ecmp", f"file:{flows}", seconds=seconds, seed=SEED, link_mbps=mbps, time="virtual", new_flows="controller",
             scale_sizes=False, congestion_control=TCP,

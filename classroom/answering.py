@@ -25,9 +25,9 @@ from hedera.placement import LargeFlows
 from hedera.schemes import Options
 from topos.arrays import Int32
 from topos.fattree import FatTree
-from topos.links import canonical_cores, links_between
-from traffic.flows import Stream, generator
-from traffic.user_files import module_of
+from topos.links import find_canonical_cores, find_links_between
+from traffic.flows import Stream, make_generator
+from traffic.user_files import load_module
 
 _REPORTED = ("core_of", "energy", "initial_energy")
 """Further attributes that a scheduler may report."""
@@ -95,10 +95,10 @@ def walk(history: History, place: Callable[[LargeFlows, LinkState], Int32]) -> l
         # scheduler has to move some, as after a failure in a run.
         if period == history.periods - 1:
             for end, other_end in history.cables:
-                links.fail(links_between(links.tree, end, other_end))
+                links.fail(find_links_between(links.tree, end, other_end))
         flows = {n: flow for n, flow in enumerate(history.flows) if flow.born <= period < flow.gone}
         src, dst, hashed = np.array([flow[:3] for flow in flows.values()], dtype=np.int32).reshape(-1, 3).T
-        hashed = links.detour(src, dst, canonical_cores(links.tree, src, dst, hashed))
+        hashed = links.detour(src, dst, find_canonical_cores(links.tree, src, dst, hashed))
         last_cores = cores[-1] if cores else {}
         core = np.array([last_cores.get(n, int(h)) for n, h in zip(flows, hashed, strict=True)], dtype=np.int32)
         shares = 1.0 / np.maximum(np.bincount(src)[src], np.bincount(dst)[dst])
@@ -118,7 +118,7 @@ def answer(request: Message, tell: Tell) -> None:
     The first message is of loading; those to a question follow one that it ``begins``."""
     code = request["code"]
     try:
-        submitted = getattr(module_of("submission", code["file"], code["source"]), code["attribute"], None)
+        submitted = getattr(load_module("submission", code["file"], code["source"]), code["attribute"], None)
         tell({} if callable(submitted) else {"odd": f"a {type(submitted).__name__}"})
     except BaseException as error:  # noqa: BLE001, the code may raise anything, SystemExit too
         return tell(_raised(error))
@@ -139,7 +139,7 @@ def _estimate(function: Any, question: Message, tell: Tell) -> None:
 def _place(scheduler: Any, question: Message, tell: Tell) -> None:
     """Make the class as `hedera.schemes.Scheme.placement` does, and ask it period by period."""
     (seed, iterations), history = question["search"], History.read(question["history"])
-    placement = scheduler(FatTree(history.k), generator(seed, Stream.PLACEMENT), Options(iterations))
+    placement = scheduler(FatTree(history.k), make_generator(seed, Stream.PLACEMENT), Options(iterations))
 
     def place(flows: LargeFlows, links: LinkState) -> Int32:
         # The scheduler gets copies, so that what it writes into its inputs is noticed, and spoils no later question.

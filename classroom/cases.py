@@ -19,12 +19,12 @@ from classroom.checks import BASELINE, CONTRACT, TREE, Case
 from classroom.submission import NAMES, Question
 from hedera.demand import estimate_demands
 from hedera.global_first_fit import GlobalFirstFit
-from hedera.maxmin import most_possible
+from hedera.maxmin import bound_total
 from hedera.simulated_annealing import SimulatedAnnealing
 from simulator.config import Config
 from topos.arrays import Int32
 from topos.fattree import FatTree
-from topos.links import canonical_cores, link_ends, num_links, path_links
+from topos.links import find_canonical_cores, link_ends, num_links, path_links
 from topos.network import NonBlocking
 from traffic.patterns import draw
 
@@ -183,7 +183,7 @@ def _hashed_flows(rng: Random, born: int = 0, gone: int = 9, pattern: str = "ran
     """Random traffic on hashed paths; by default two flows from ``each`` host."""
     matrix = draw(pattern, TREE, rng.randrange(1 << 30), flows_per_host=each)
     hashed = np.array([rng.randrange(4) for _ in matrix.src], np.int32)
-    hashed = canonical_cores(TREE, matrix.src, matrix.dst, hashed)
+    hashed = find_canonical_cores(TREE, matrix.src, matrix.dst, hashed)
     return _estimated(TREE, matrix.src, matrix.dst, hashed, born, gone)
 
 
@@ -275,7 +275,7 @@ def _quality_case(k: int, traffic: str, seed: int) -> Case:
     config = Config("ecmp", traffic, k=k, seconds=3.0, tick_s=0.1, interval_s=0.5, seed=seed, engine="maxmin")
     runs = {name: Simulation(replace(config, scheme=name)) for name in ("ecmp", BASELINE)}
     work, switch = runs["ecmp"].work, NonBlocking(config.tree.num_hosts)
-    bound = round(most_possible(switch, work.src, work.dst, np.ones(num_links(switch))) or 0.0)
+    bound = round(bound_total(switch, work.src, work.dst, np.ones(num_links(switch))) or 0.0)
     history = History(k, _estimated(FatTree(k), work.src, work.dst, runs["ecmp"].paths.hashed), ROUNDS)
     shares = {name: run.run().bisection_mbps / config.link_mbps / bound for name, run in runs.items()}
     return {

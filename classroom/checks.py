@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from classroom.answering import History, walk
 from classroom.submission import Answer, Misbehaved, Question, Replies, Submission
 from hedera.linkstate import LinkState
-from hedera.maxmin import max_min_rates
+from hedera.maxmin import compute_max_min_rates
 from hedera.placement import LargeFlows, exceeded_capacity
 from record.errors import one_line, printable
 from topos.arrays import Float64, Int32, Int64
@@ -393,7 +393,7 @@ def reached(replies: Replies, case: Case) -> float:
 
     def judge(flows: LargeFlows, links: LinkState, core: Int32, _: Answer) -> None:
         paths = path_links(links.tree, flows.src, flows.dst, core)
-        carried.append(max_min_rates(paths, np.ones(num_links(links.tree)), calls=1).sum())
+        carried.append(compute_max_min_rates(paths, np.ones(num_links(links.tree)), calls=1).sum())
 
     _walked(replies, case["questions"][0], judge)
     return float(mean(carried) / case["bound"])

@@ -24,7 +24,7 @@ from itertools import pairwise
 import numpy as np
 
 from controllers.driver import ARP, CONTROLLER_PORT, ICMP, IPV4, TCP, UDP, FiveTuple, LearnAction, Match, Rule, Spread
-from hedera.hash_functions import switch_salts
+from hedera.hash_functions import draw_switch_salts
 from hedera.hashes import SALTED
 from hedera.routing import Ecmp, Routing, SpanningTree
 from topos.fattree import FatTree
@@ -168,7 +168,7 @@ class LearnRules:
         """Rules by which a switch gives new flows that come from below one of ``ports``, and remembers it."""
         # They are for what comes from below alone: a packet that comes from above and has no way down must not go up
         # again.
-        salt = switch_salts(self._seed, [self._tree.dpid(switch) if self._hash.salted else 0])[0]
+        salt = draw_switch_salts(self._seed, [self._tree.dpid(switch) if self._hash.salted else 0])[0]
         basis = 0 if self._hash.function == "ovs" else int(salt & np.uint64(0xFFFF))
         fields = _SYMMETRIC_L4 if self._hash.function == "ovs" else _HASHED[self._hash.fields]
         for port in map(self._tree.down_port, range(self._tree.half)):

@@ -18,7 +18,7 @@ from controllers.rules import entries, flow_rule, initial_rules
 from hedera.linkstate import LinkState
 from hedera.routing import Routing
 from topos.fattree import FatTree
-from topos.links import links_between
+from topos.links import find_links_between
 from topos.network import Network
 
 
@@ -285,12 +285,12 @@ class Failures:
         others = [other for other, to in tree.ports if to == name]
         if isinstance(tree, FatTree):
             others = [other for other in others if tree.layer(other) == "edge"]
-        return [links_between(tree, other, name)[0] for other in others]
+        return [find_links_between(tree, other, name)[0] for other in others]
 
     @cached_property
     def _cables(self) -> dict[tuple[str, int], tuple[int, int]]:
         cables = {}
         for lower, lower_port, upper, upper_port in self._tree.links():
             if self._tree.layer(lower) != "host":
-                cables[lower, lower_port] = cables[upper, upper_port] = links_between(self._tree, lower, upper)
+                cables[lower, lower_port] = cables[upper, upper_port] = find_links_between(self._tree, lower, upper)
         return cables

@@ -39,13 +39,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedera.compiled import NO_LINK, choice_links, compiled, excess_of_links
-from hedera.global_first_fit import UNASSIGNED, first_path, take
+from hedera.compiled import NO_LINK, compiled, compute_excess, find_choice_links
+from hedera.global_first_fit import UNASSIGNED, find_first_path, take
 from hedera.linkstate import UNIT, LinkState
 from hedera.placement import LargeFlows, in_units
 from topos.arrays import Bool, Int32, Int64
 from topos.fattree import FatTree
-from topos.links import Cores, canonical_cores, climb, path_links
+from topos.links import Cores, climb, find_canonical_cores, path_links
 
 NO_COLOUR = -1
 _NOBODY = -1
@@ -119,8 +119,10 @@ def colour_flows(
                         continue
                     if tries < TRIES and colour[flow] == NO_COLOUR:
                         tries += 1
-                        if not _trail(flow, a, b, 1, colour, size, link, room, first, after, before, trail, moved):
-                            _trail(flow, b, a, 0, colour, size, link, room, first, after, before, trail, moved)
+                        if not _recolour_trail(
+                            flow, a, b, 1, colour, size, link, room, first, after, before, trail, moved
+                        ):
+                            _recolour_trail(flow, b, a, 0, colour, size, link, room, first, after, before, trail, moved)
             if colour[flow] == NO_COLOUR:
                 _recolour(flow, roomiest, colour, size, link, room, first, after, before)
     room_up[:] = room[:slots]
@@ -128,7 +130,7 @@ def colour_flows(
 
 
 @compiled
-def _trail(
+def _recolour_trail(
     flow: int,
     a: int,
     b: int,
@@ -222,20 +224,20 @@ class ClosColouring:
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
         """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
         size = in_units(flows.demand)
-        best = canonical_cores(self.tree, flows.src, flows.dst, flows.core)
-        least_exceeded, flows_met = self._exceeded(flows, size, best, links)
+        best = find_canonical_cores(self.tree, flows.src, flows.dst, flows.core)
+        least_exceeded, flows_met = self._measure_excess(flows, size, best, links)
         nothing = np.full_like(best, NO_COLOUR)
         for wish in (best, nothing) if 2 * flows_met < size.size else (nothing,):
             if least_exceeded == 0:
                 break
-            core = self._coloured(flows, size, wish, links)
-            exceeded, _ = self._exceeded(flows, size, core, links)
+            core = self._colour_flows(flows, size, wish, links)
+            exceeded, _ = self._measure_excess(flows, size, core, links)
             if exceeded < least_exceeded:
                 best, least_exceeded = core, exceeded
         self.energy = least_exceeded / UNIT
         return best
 
-    def _coloured(self, flows: LargeFlows, size: Int64, wish: Cores, links: LinkState) -> Cores:
+    def _colour_flows(self, flows: LargeFlows, size: Int64, wish: Cores, links: LinkState) -> Cores:
         """Cores for all flows, each the one it wishes for where that fits (NO_COLOUR: none)."""
         half, pod = self.tree.half, self.tree.num_cores
         room = np.where(links.up, np.int64(UNIT), np.int64(_FAILED)).reshape(6, -1)
@@ -246,34 +248,34 @@ class ClosColouring:
         some = np.argsort(-size, kind="stable")
         some = some[climbed[some] > 0]
         src, dst, sizes = flows.src[some] // half, flows.dst[some] // half, size[some]
-        up = _part(wish[some], wish[some] // half)
-        colour_flows(src, dst, sizes, _wide(sizes).sum(), up, edge_up, edge_down, half)
+        up = _select_part(wish[some], wish[some] // half)
+        colour_flows(src, dst, sizes, _is_wide(sizes).sum(), up, edge_up, edge_down, half)
         core[some] = up * half
 
         far = climbed[some] == 2
         some, up = some[far], up[far]
         # One aggregation index after the other. They share no link, so a trail stays in one corner of memory.
-        order = np.argsort((up + half * ~_wide(size[some])).astype(np.int16), kind="stable")
+        order = np.argsort((up + half * ~_is_wide(size[some])).astype(np.int16), kind="stable")
         some, up = some[order], up[order]
         src, dst, sizes = flows.src[some] // pod * half + up, flows.dst[some] // pod * half + up, size[some]
-        above = _part(wish[some], wish[some] % half)
-        colour_flows(src, dst, sizes, _wide(sizes).sum(), above, core_up, core_down, half)
+        above = _select_part(wish[some], wish[some] % half)
+        colour_flows(src, dst, sizes, _is_wide(sizes).sum(), above, core_up, core_down, half)
         core[some] += above
         _move_by_first_fit(flows.src, flows.dst, size, core, room.reshape(-1), half)
         return core
 
-    def _exceeded(self, flows: LargeFlows, size: Int64, core: Cores, links: LinkState) -> tuple[int, int]:
+    def _measure_excess(self, flows: LargeFlows, size: Int64, core: Cores, links: LinkState) -> tuple[int, int]:
         """What `hedera.placement.exceeded_capacity` computes, in units; and how many flows meet an exceeded link."""
-        excess = excess_of_links(self.tree, flows.src, flows.dst, size, core, links)
+        excess = compute_excess(self.tree, flows.src, flows.dst, size, core, links)
         met = (excess[path_links(self.tree, flows.src, flows.dst, core)[:, 1:-1]] > 0).any(axis=1)
         return int(np.maximum(excess, 0).sum()), int(met.sum())
 
 
-def _wide(size: Int64) -> Bool:
+def _is_wide(size: Int64) -> Bool:
     return size > UNIT // 2
 
 
-def _part(wish: Cores, part: Cores) -> Int32:
+def _select_part(wish: Cores, part: Cores) -> Int32:
     return np.where(wish == NO_COLOUR, NO_COLOUR, part).astype(np.int32)
 
 
@@ -281,11 +283,11 @@ def _part(wish: Cores, part: Cores) -> Int32:
 def _move_by_first_fit(src: Int32, dst: Int32, size: Int64, core: Cores, room: Int64, half: int) -> None:
     """Move flows from links without room to the first path with room, where there is one."""
     for flow in range(size.size):
-        links = choice_links(src[flow], dst[flow], core[flow], half)
+        links = find_choice_links(src[flow], dst[flow], core[flow], half)
         for link in links:
             if link != NO_LINK and room[link] < 0:
                 take(room, links, -size[flow])
-                chosen = first_path(src[flow], dst[flow], size[flow], room, half)
+                chosen = find_first_path(src[flow], dst[flow], size[flow], room, half)
                 if chosen == UNASSIGNED:
                     take(room, links, size[flow])
                 else:

@@ -56,7 +56,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 def compiled(function: Function) -> Function:
     """Decorator: compile ``function`` on its first call, or load what an earlier process compiled."""
-    return _kept_on_disk(function)
+    return _keep_on_disk(function)
 
 
 def uncounted(function: Function) -> Function:
@@ -66,7 +66,7 @@ def uncounted(function: Function) -> Function:
     atomic addition: half the time of loops that look at a flow here and a link there. Who calls the function keeps the
     arrays alive.
     """
-    return _kept_on_disk(function, _nrt=False)
+    return _keep_on_disk(function, _nrt=False)
 
 
 def inlined(function: Function) -> Function:
@@ -77,8 +77,8 @@ def inlined(function: Function) -> Function:
     return cast(Function, numba.njit(nogil=True, error_model="numpy", _nrt=False, inline="always")(function))
 
 
-def _kept_on_disk(function: Function, **options: bool) -> Function:
-    folder = code_folder()
+def _keep_on_disk(function: Function, **options: bool) -> Function:
+    folder = find_code_folder()
     if folder is not None:
         config.CACHE_DIR = str(folder)
     # With numpy's rules a division does not check for zero; no loop of ours divides by zero.
@@ -86,7 +86,7 @@ def _kept_on_disk(function: Function, **options: bool) -> Function:
 
 
 @cache
-def code_folder() -> Path | None:
+def find_code_folder() -> Path | None:
     """The folder of these sources' machine code, made if needed: below NUMBA_CACHE_DIR or ~/.cache/hedera/compiled.
 
     Numba runs whatever lies there, so it is None, and nothing is kept, where others can write, or this user cannot.
@@ -95,7 +95,7 @@ def code_folder() -> Path | None:
     folder = Path(named or "hedera/compiled")
     try:
         base = folder if named else Path(home or Path("~/.cache").expanduser()) / folder
-        folder = base / sources(_ROOT)
+        folder = base / hash_sources(_ROOT)
         if not folder.is_dir():
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             print("compiling the inner loops, once: half a minute or less", file=sys.stderr, flush=True)
@@ -119,7 +119,7 @@ def make_room(base: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def sources(root: Path, run_at: str = "") -> str:
+def hash_sources(root: Path, run_at: str = "") -> str:
     """A hash of all that compiled functions call in other files than their own, and of all that Numba asks for;
     ``run_at``: where the files will be when they are run, if that is not ``root``.
 
@@ -138,33 +138,33 @@ _scatter = compiled(scatter)
 
 
 @compiled
-def bits(seed: np.uint64, number: np.uint64) -> np.uint64:
+def draw_bits(seed: np.uint64, number: np.uint64) -> np.uint64:
     """The ``number``-th 64 random bits of ``seed`` by SplitMix64: numbers of one iteration do not depend on each other,
     and none need to be stored."""
     return _scatter(seed + number * STEP)
 
 
 @compiled
-def below(bound: int, random_bits: np.uint64) -> np.int64:
+def draw_below(bound: int, random_bits: np.uint64) -> np.int64:
     """A whole number from 0 to ``bound`` - 1, from the upper half of the bits (bias below bound / 2^32)."""
     return np.int64(((random_bits >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
 
 
 @compiled
-def two_below(bound: int, first: np.uint64, second: np.uint64) -> tuple[np.int64, np.int64]:
+def draw_two_below(bound: int, first: np.uint64, second: np.uint64) -> tuple[np.int64, np.int64]:
     """Two different whole numbers from 0 to ``bound`` - 1, every ordered pair as likely."""
-    a = below(bound, first)
-    b = below(bound - 1, second)
+    a = draw_below(bound, first)
+    b = draw_below(bound - 1, second)
     return a, b + (b >= a)
 
 
 @compiled
-def fraction(random_bits: np.uint64) -> float:
+def draw_fraction(random_bits: np.uint64) -> float:
     """A number from 0 up to, but not including, 1."""
     return np.float64(random_bits >> np.uint64(11)) * 2.0**-53
 
 
-tier_links = compiled(links.tier_links)
+tier_links = compiled(links.compute_tier_links)
 climb = compiled(links.climb)
 
 
@@ -175,7 +175,7 @@ Between = tuple[int, ...]
 
 
 @compiled
-def choice_links(src: int, dst: int, core: int, layout: Layout) -> Between:
+def find_choice_links(src: int, dst: int, core: int, layout: Layout) -> Between:
     """The links of a path that its core decides, from edge switch to edge switch; NO_LINK for a tier not reached."""
     if not isinstance(layout, int):  # settled when it is compiled
         edge, middle = layout
@@ -190,7 +190,7 @@ def choice_links(src: int, dst: int, core: int, layout: Layout) -> Between:
     return (edge_up, core_up, core_down, edge_down)
 
 
-def excess_of_links(tree: Network, src: Int32, dst: Int32, size: Int64, core: links.Cores, state: LinkState) -> Int64:
+def compute_excess(tree: Network, src: Int32, dst: Int32, size: Int64, core: links.Cores, state: LinkState) -> Int64:
     """Load minus capacity, int64 (links,) in `hedera.placement.UNIT`, as ``size`` (flows,); a failed link has capacity
     0. Hosts' own links carry nothing here, for no core decides on them."""
     excess = np.where(state.up, -state.capacity, 0)
@@ -201,6 +201,6 @@ def excess_of_links(tree: Network, src: Int32, dst: Int32, size: Int64, core: li
 @compiled
 def _add_load(load: Int64, src: Int32, dst: Int32, size: Int64, core: links.Cores, layout: Layout) -> None:
     for flow in range(size.size):
-        for link in choice_links(src[flow], dst[flow], core[flow], layout):
+        for link in find_choice_links(src[flow], dst[flow], core[flow], layout):
             if link != NO_LINK:
                 load[link] += size[flow]

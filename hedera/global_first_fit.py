@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from hedera.compiled import NO_LINK, Between, Layout, choice_links, compiled
+from hedera.compiled import NO_LINK, Between, Layout, compiled, find_choice_links
 from hedera.linkstate import UNIT, LinkState
 from hedera.placement import LargeFlows, in_units
 from topos.arrays import Float64, Int32, Int64
-from topos.links import Cores, canonical_cores, num_links
+from topos.links import Cores, find_canonical_cores, num_links
 from topos.network import Network
 
 UNASSIGNED = -1
@@ -45,12 +45,12 @@ class GlobalFirstFit:
         capacity = np.where(links.up, links.capacity, _FAILED)
         room = capacity.copy()
         core = self._recall(flows.key)
-        _first_fit(flows.src, flows.dst, in_units(flows.demand), core, room, self.tree.layout)
+        _place_first_fit(flows.src, flows.dst, in_units(flows.demand), core, room, self.tree.layout)
         self.reserved = (capacity - room) / UNIT
         holding = np.flatnonzero(core != UNASSIGNED)
         holding = holding[np.argsort(flows.key[holding])]
         self.assigned, self._cores = flows.key[holding], core[holding]
-        return canonical_cores(self.tree, flows.src, flows.dst, np.where(core == UNASSIGNED, flows.hashed, core))
+        return find_canonical_cores(self.tree, flows.src, flows.dst, np.where(core == UNASSIGNED, flows.hashed, core))
 
     def _recall(self, key: Int64) -> Cores:
         if not self.assigned.size:
@@ -60,7 +60,7 @@ class GlobalFirstFit:
 
 
 @compiled
-def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, layout: Layout) -> None:
+def _place_first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, layout: Layout) -> None:
     """Fill ``core`` in place: kept where assigned and working, else the first fit, else UNASSIGNED.
 
     ``room`` (links,) is the room on each link; assigned demands are subtracted from it.
@@ -68,7 +68,7 @@ def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, 
     settled = core != UNASSIGNED
     for flow in range(src.size):
         if core[flow] != UNASSIGNED:
-            links = choice_links(src[flow], dst[flow], core[flow], layout)
+            links = find_choice_links(src[flow], dst[flow], core[flow], layout)
             reserved = demand[flow]
             for link in links:
                 if link != NO_LINK:
@@ -78,15 +78,15 @@ def _first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: Int64, 
                 take(room, links, reserved)
     for flow in range(src.size):
         if not settled[flow]:
-            core[flow] = first_path(src[flow], dst[flow], demand[flow], room, layout)
+            core[flow] = find_first_path(src[flow], dst[flow], demand[flow], room, layout)
 
 
 @compiled
-def first_path(src: int, dst: int, demand: int, room: Int64, layout: Layout) -> int:
+def find_first_path(src: int, dst: int, demand: int, room: Int64, layout: Layout) -> int:
     """The first core by which ``demand`` fits, taken from ``room`` (links,); UNASSIGNED when there is none."""
     if not isinstance(layout, int):
         for core in range(layout[1].shape[2]):
-            links = choice_links(src, dst, core, layout)
+            links = find_choice_links(src, dst, core, layout)
             for link in links:
                 if link != NO_LINK and room[link] < demand:
                     break
@@ -95,7 +95,7 @@ def first_path(src: int, dst: int, demand: int, room: Int64, layout: Layout) -> 
                 return core
         return UNASSIGNED
     # The links by way of core 0. Edge links of higher aggregation indices and core links of higher cores follow them.
-    edge_up, core_up, core_down, edge_down = choice_links(src, dst, 0, layout)
+    edge_up, core_up, core_down, edge_down = find_choice_links(src, dst, 0, layout)
     if edge_up == NO_LINK:
         return 0
     for up in range(layout):

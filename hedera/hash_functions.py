@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from topos.arrays import Int64
 from topos.fattree import FatTree
-from topos.links import edge_numbers
+from topos.links import find_edge_numbers
 from topos.network import Network
 
 Hashes = NDArray[np.uint64]
@@ -44,7 +44,7 @@ def scatter(x: Words) -> Words:
     return x ^ (x >> np.uint64(31))
 
 
-def switch_salts(seed: int, dpids: ArrayLike) -> Hashes:
+def draw_switch_salts(seed: int, dpids: ArrayLike) -> Hashes:
     """One salt per switch, from the run's seed (any integer) and the switch's datapath id."""
     return mix(mix(seed % 2**64) ^ np.asarray(dpids, dtype=np.uint64))
 
@@ -56,24 +56,24 @@ def hash_five_tuple(
 
     Hosts are given by number, which stands for their address: the two map one to one.
     """
-    hosts = _words(src) << np.uint64(32) | _words(dst)
-    ports = _words(src_port) << np.uint64(24) | _words(dst_port) << np.uint64(8) | _words(protocol)
-    return mix(mix(hosts ^ _words(salt)) ^ ports)
+    hosts = _to_words(src) << np.uint64(32) | _to_words(dst)
+    ports = _to_words(src_port) << np.uint64(24) | _to_words(dst_port) << np.uint64(8) | _to_words(protocol)
+    return mix(mix(hosts ^ _to_words(salt)) ^ ports)
 
 
 def hash_word(salt: ArrayLike, word: ArrayLike) -> Hashes:
     """The hash of one number, a destination for example, at a switch with this salt."""
-    return mix(_words(word) ^ _words(salt))
+    return mix(_to_words(word) ^ _to_words(salt))
 
 
-def _words(values: ArrayLike) -> Hashes:
+def _to_words(values: ArrayLike) -> Hashes:
     return np.asarray(values, dtype=np.uint64)
 
 
 # --- switches' --------------------------------------------------------------------------------------------------------
 
 
-def _crc(fields: Bytes, polynomial: int, start: int) -> Hashes:
+def _compute_crc(fields: Bytes, polynomial: int, start: int) -> Hashes:
     """A cyclic redundancy check whose bits are reflected, before its last XOR."""
     table = np.arange(256, dtype=np.uint64)
     for _ in range(8):
@@ -90,12 +90,12 @@ def crc32(fields: Bytes, start: int = 0xFFFFFFFF) -> Hashes:
     A CRC is affine: another ``start`` changes the hashes of all flows by the same bits, so that switches with seeds of
     their own still choose alike but for the names of their ports.
     """
-    return _crc(fields, 0xEDB88320, start) ^ np.uint64(0xFFFFFFFF)
+    return _compute_crc(fields, 0xEDB88320, start) ^ np.uint64(0xFFFFFFFF)
 
 
 def crc16(fields: Bytes, start: int = 0) -> Hashes:
     """CRC-16 of polynomial 0x8005 (BISYNC), as P4's v1model and merchant silicon have it: CRC-16/ARC."""
-    return _crc(fields, 0xA001, start)
+    return _compute_crc(fields, 0xA001, start)
 
 
 def fold(fields: Bytes) -> Hashes:
@@ -125,7 +125,7 @@ def siphash(keys: tuple[ArrayLike, ArrayLike], message: Bytes) -> Hashes:
     padded = np.zeros((flows, length // 8 * 8 + 8), dtype=np.uint8)
     padded[:, :length] = message
     padded[:, -1] = length & 0xFF
-    k0, k1 = (np.broadcast_to(_words(key), flows) for key in keys)
+    k0, k1 = (np.broadcast_to(_to_words(key), flows) for key in keys)
     state = [
         k0 ^ np.uint64(0x736F6D6570736575),
         k1 ^ np.uint64(0x646F72616E646F6D),
@@ -135,24 +135,24 @@ def siphash(keys: tuple[ArrayLike, ArrayLike], message: Bytes) -> Hashes:
     with np.errstate(over="ignore"):
         for word in padded.view("<u8").astype(np.uint64).T:
             state[3] = state[3] ^ word
-            _sip_rounds(state, 2)
+            _run_sip_rounds(state, 2)
             state[0] = state[0] ^ word
         state[2] = state[2] ^ np.uint64(0xFF)
-        _sip_rounds(state, 4)
+        _run_sip_rounds(state, 4)
     return np.asarray(state[0] ^ state[1] ^ state[2] ^ state[3])
 
 
-def _sip_rounds(state: list[_Word], rounds: int) -> None:
-    def rotated(x: _Word, bits: int) -> _Word:
+def _run_sip_rounds(state: list[_Word], rounds: int) -> None:
+    def rotate(x: _Word, bits: int) -> _Word:
         return np.asarray((x << np.uint64(bits)) | (x >> np.uint64(64 - bits)))
 
     a, b, c, d = state
     for _ in range(rounds):
         a, c = a + b, c + d
-        b, d = rotated(b, 13) ^ a, rotated(d, 16) ^ c
-        a, c = rotated(a, 32) + d, c + b
-        b, d = rotated(b, 17) ^ c, rotated(d, 21) ^ a
-        c = rotated(c, 32)
+        b, d = rotate(b, 13) ^ a, rotate(d, 16) ^ c
+        a, c = rotate(a, 32) + d, c + b
+        b, d = rotate(b, 17) ^ c, rotate(d, 21) ^ a
+        c = rotate(c, 32)
     state[:] = a, b, c, d
 
 
@@ -179,15 +179,15 @@ def linux(headers: Headers, keys: tuple[ArrayLike, ArrayLike], ports: bool) -> H
     message = np.zeros((headers.src.size, 48), dtype=np.uint8)
     if ports:
         message[:, 2] = headers.protocol
-        message[:, 28:32] = _in_order(headers.src_port, headers.dst_port, 2)
-    message[:, 36:44] = _in_order(headers.src, headers.dst, 4)
+        message[:, 28:32] = _order_fields(headers.src_port, headers.dst_port, 2)
+    message[:, 36:44] = _order_fields(headers.src, headers.dst, 4)
     short = siphash(keys, message) & np.uint64(0xFFFFFFFF)
     return np.maximum(short, np.uint64(1)) >> np.uint64(1)
 
 
-def _in_order(first: Int64, second: Int64, size: int) -> Bytes:
+def _order_fields(first: Int64, second: Int64, size: int) -> Bytes:
     """Two fields as bytes, (flows, 2 * size): the one that a little-endian machine reads as the smaller one first."""
-    both = np.stack([in_bytes(first, size), in_bytes(second, size)], axis=1)
+    both = np.stack([to_bytes(first, size), to_bytes(second, size)], axis=1)
     read = (both.astype(np.int64) << (8 * np.arange(size))).sum(axis=2)
     both = np.take_along_axis(both, read.argsort(axis=1, kind="stable")[:, :, None], axis=1)
     return both.reshape(len(both), 2 * size)
@@ -197,11 +197,11 @@ def symmetric_l4(headers: Headers) -> Hashes:
     """Open vSwitch's ``symmetric_l4``, with a basis of 0: Jenkins' lookup3 over what both directions of a flow have
     alike, each pair of fields XORed (lib/flow.c: ``flow_hash_symmetric_l4``; lib/jhash.c)."""
     fields = np.zeros((headers.src.size, 32), dtype=np.uint8)  # the address has the room of an IPv6 one
-    fields[:, :4] = in_bytes(headers.src ^ headers.dst, 4)
-    fields[:, 16:18] = in_bytes(np.full(headers.src.size, IPV4), 2)
+    fields[:, :4] = to_bytes(headers.src ^ headers.dst, 4)
+    fields[:, 16:18] = to_bytes(np.full(headers.src.size, IPV4), 2)
     tcp = headers.protocol == TCP
-    fields[:, 20:22] = in_bytes(np.where(tcp, headers.src_port ^ headers.dst_port, 0), 2)
-    fields[:, 22:28] = in_bytes(headers.src_mac ^ headers.dst_mac, 6)
+    fields[:, 20:22] = to_bytes(np.where(tcp, headers.src_port ^ headers.dst_port, 0), 2)
+    fields[:, 22:28] = to_bytes(headers.src_mac ^ headers.dst_mac, 6)
     fields[:, 28] = headers.protocol
     return jenkins(fields)
 
@@ -220,7 +220,7 @@ def jenkins(fields: Bytes, basis: int = 0) -> Hashes:
     start = np.uint32((0xDEADBEEF + length + basis) & 0xFFFFFFFF)
     state = [np.full(flows, start, dtype=np.uint32) for _ in range(3)]
 
-    def rotated(x: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
+    def rotate(x: NDArray[np.uint32], bits: int) -> NDArray[np.uint32]:
         return np.asarray((x << np.uint32(bits)) | (x >> np.uint32(32 - bits)))
 
     with np.errstate(over="ignore"):
@@ -228,59 +228,59 @@ def jenkins(fields: Bytes, basis: int = 0) -> Hashes:
             state = [word + blocks[:, number, place] for place, word in enumerate(state)]
             if (number + 1) * 12 <= length:
                 for target, taken, other, bits in _MIX:
-                    state[target] = (state[target] - state[taken]) ^ rotated(state[taken], bits)
+                    state[target] = (state[target] - state[taken]) ^ rotate(state[taken], bits)
                     state[taken] = state[taken] + state[other]
             else:
                 for target, taken, bits in _FINAL:
-                    state[target] = (state[target] ^ state[taken]) - rotated(state[taken], bits)
+                    state[target] = (state[target] ^ state[taken]) - rotate(state[taken], bits)
     return state[2].astype(np.uint64)
 
 
 # --- of a network's flows ---------------------------------------------------------------------------------------------
 
 
-def in_bytes(values: Int64, size: int) -> Bytes:
+def to_bytes(values: Int64, size: int) -> Bytes:
     """Numbers in the network's order: uint8 (flows, size)."""
     shifts = 8 * np.arange(size - 1, -1, -1)
     return (np.asarray(values, dtype=np.int64)[:, None] >> shifts & 0xFF).astype(np.uint8)
 
 
-def addresses(topo: Network, hosts: Int64) -> Int64:
+def list_addresses(topo: Network, hosts: Int64) -> Int64:
     """The addresses of hosts, 10.pod.edge.(position+2), as numbers."""
     tree = topo.tree
     pod, edge, position = hosts // tree.num_cores, hosts // tree.half % tree.half, hosts % tree.half
     return np.asarray(10 << 24 | pod << 16 | edge << 8 | position + 2)
 
 
-def edge_addresses(topo: Network, hosts: Int64) -> Int64:
+def list_edge_addresses(topo: Network, hosts: Int64) -> Int64:
     """The addresses of hosts' edge switches: 10.pod.edge.1, in a network that has no pods 10.0.switch.1."""
     if isinstance(topo, FatTree):
-        return np.asarray(addresses(topo, hosts) & ~0xFF | 1)
-    return np.asarray(10 << 24 | edge_numbers(topo, hosts) << 8 | 1)
+        return np.asarray(list_addresses(topo, hosts) & ~0xFF | 1)
+    return np.asarray(10 << 24 | find_edge_numbers(topo, hosts) << 8 | 1)
 
 
-def headers_of(topo: Network, flows: Any) -> Headers:
+def make_headers(topo: Network, flows: Any) -> Headers:
     """What the packets of flows between hosts have (`hedera.routing.FiveTuples`)."""
-    src, dst = addresses(topo, flows.src), addresses(topo, flows.dst)
+    src, dst = list_addresses(topo, flows.src), list_addresses(topo, flows.dst)
     # A host's MAC address ends as its IP address does (`topos.fattree.FatTree.host_mac`).
     macs = src & 0xFFFFFF, dst & 0xFFFFFF
     return Headers(src, dst, flows.src_port, flows.dst_port, flows.protocol, *macs)
 
 
-def field_bytes(topo: Network, fields: str, flows: Any) -> Bytes:
+def select_field_bytes(topo: Network, fields: str, flows: Any) -> Bytes:
     """The fields that are hashed, by their name in `hedera.hashes.FIELDS`, in the order of the headers."""
     if fields == "edge-pair":
-        ends = edge_addresses(topo, flows.src), edge_addresses(topo, flows.dst)
-        return np.hstack([in_bytes(end, 4) for end in ends])
-    src, dst = (in_bytes(addresses(topo, hosts), 4) for hosts in (flows.src, flows.dst))
+        ends = list_edge_addresses(topo, flows.src), list_edge_addresses(topo, flows.dst)
+        return np.hstack([to_bytes(end, 4) for end in ends])
+    src, dst = (to_bytes(list_addresses(topo, hosts), 4) for hosts in (flows.src, flows.dst))
     if fields == "destination":
         return dst
     if fields == "addresses":
         return np.hstack([src, dst])
-    return np.hstack([src, dst, in_bytes(flows.protocol, 1), in_bytes(flows.src_port, 2), in_bytes(flows.dst_port, 2)])
+    return np.hstack([src, dst, to_bytes(flows.protocol, 1), to_bytes(flows.src_port, 2), to_bytes(flows.dst_port, 2)])
 
 
-def numbered(topo: Network, fields: str, flows: Any, salt: Hashes) -> Hashes:
+def hash_numbers(topo: Network, fields: str, flows: Any, salt: Hashes) -> Hashes:
     """Our hash of the fields, which has hosts and switches by their numbers."""
     if fields == "5-tuple":
         return hash_five_tuple(salt, flows.src, flows.dst, flows.protocol, flows.src_port, flows.dst_port)
@@ -288,28 +288,28 @@ def numbered(topo: Network, fields: str, flows: Any, salt: Hashes) -> Hashes:
         return hash_word(salt, flows.dst)
     if fields == "addresses":
         return hash_word(salt, flows.src << 32 | flows.dst)
-    src, dst = edge_numbers(topo, flows.src), edge_numbers(topo, flows.dst)
-    edges = int(edge_numbers(topo, np.arange(topo.num_hosts)).max()) + 1
+    src, dst = find_edge_numbers(topo, flows.src), find_edge_numbers(topo, flows.dst)
+    edges = int(find_edge_numbers(topo, np.arange(topo.num_hosts)).max()) + 1
     return hash_word(salt, src * edges + dst)
 
 
-def rss_bytes(topo: Network, fields: str, flows: Any) -> Bytes:
+def select_rss_bytes(topo: Network, fields: str, flows: Any) -> Bytes:
     """What receive-side scaling has of a 5-tuple: no protocol."""
-    key = field_bytes(topo, fields, flows)
+    key = select_field_bytes(topo, fields, flows)
     return np.delete(key, 8, axis=1) if fields == "5-tuple" else key
 
 
 FUNCTIONS: dict[str, Callable[[Network, str, Any, Hashes], Hashes]] = {
-    "salted": numbered,
-    "unsalted": numbered,
-    "crc16": lambda topo, fields, flows, salt: crc16(field_bytes(topo, fields, flows)),
-    "crc32": lambda topo, fields, flows, salt: crc32(field_bytes(topo, fields, flows)),
-    "xor": lambda topo, fields, flows, salt: fold(field_bytes(topo, fields, flows)),
-    "toeplitz": lambda topo, fields, flows, salt: toeplitz(rss_bytes(topo, fields, flows)),
+    "salted": hash_numbers,
+    "unsalted": hash_numbers,
+    "crc16": lambda topo, fields, flows, salt: crc16(select_field_bytes(topo, fields, flows)),
+    "crc32": lambda topo, fields, flows, salt: crc32(select_field_bytes(topo, fields, flows)),
+    "xor": lambda topo, fields, flows, salt: fold(select_field_bytes(topo, fields, flows)),
+    "toeplitz": lambda topo, fields, flows, salt: toeplitz(select_rss_bytes(topo, fields, flows)),
     "linux": lambda topo, fields, flows, salt: linux(
-        headers_of(topo, flows), (salt, mix(salt)), ports=fields == "5-tuple"
+        make_headers(topo, flows), (salt, mix(salt)), ports=fields == "5-tuple"
     ),
-    "ovs": lambda topo, fields, flows, salt: symmetric_l4(headers_of(topo, flows)),
+    "ovs": lambda topo, fields, flows, salt: symmetric_l4(make_headers(topo, flows)),
 }
 """By its name in `hedera.hashes.HASHES`: the hash of each flow, given the salt of its switch."""
 

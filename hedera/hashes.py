@@ -57,11 +57,11 @@ class Hash:
     def __post_init__(self) -> None:
         if self.function not in HASHES:
             raise ValueError(
-                f"there is no hash {str(self)!r}: a hash is {HASH_SPELLING}, a function of {_listed(HASHES)}"
+                f"there is no hash {str(self)!r}: a hash is {HASH_SPELLING}, a function of {_join_names(HASHES)}"
             )
         able = HASHES[self.function].fields
         if self.fields not in able:
-            raise ValueError(f"there is no hash {str(self)!r}: {self.function} is of {_listed(able)}")
+            raise ValueError(f"there is no hash {str(self)!r}: {self.function} is of {_join_names(able)}")
 
     def __str__(self) -> str:
         return f"{self.function}:{self.fields}"
@@ -76,12 +76,12 @@ class Hash:
         return self.fields in HASHES[self.function].learned
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     *most, last = names
     return f"{', '.join(most)} or {last}" if most else last
 
 
-def hash_of(text: str) -> Hash:
+def parse_hash(text: str) -> Hash:
     """The hash that is spelled ``FUNCTION:FIELDS``; ValueError, one sentence, if there is none."""
     function, _, fields = text.partition(":")
     return Hash(function, fields)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topos.arrays import Bool, Int64
-from topos.links import NO_LINK, Cores, canonical_cores, link_rates, num_links, path_links
+from topos.links import NO_LINK, Cores, find_canonical_cores, link_rates, num_links, path_links
 from topos.network import Network, PlannedNetwork
 
 UNIT = 1 << 40
@@ -84,4 +84,4 @@ class LinkState:
             order = (detoured[broken, None] + np.arange(self.tree.num_cores)) % self.tree.num_cores
             step = np.take_along_axis(usable, order, axis=1).argmax(axis=1)
             detoured[broken] = order[np.arange(broken.size), step]
-        return canonical_cores(self.tree, s, d, detoured)
+        return find_canonical_cores(self.tree, s, d, detoured)

@@ -24,10 +24,10 @@ PLAIN_ENTRIES = 100_000
 """Up to so many entries of paths (6 a flow and call) are filled by plain Python."""
 # More would take minutes.
 MAX_CHOICES = 200_000
-"""Flows times paths up to which `most_possible` is computed."""
+"""Flows times paths up to which `bound_total` is computed."""
 
 
-def max_min_rates(
+def compute_max_min_rates(
     links: ArrayLike, capacity: ArrayLike, part: ArrayLike | None = None, *, calls: int | None = None
 ) -> Float64:
     """The max-min fair rate of each flow, float64 (flows,), in the unit of ``capacity``.
@@ -41,11 +41,11 @@ def max_min_rates(
     limits = np.ascontiguousarray(capacity, dtype=np.float64)
     parts = np.ones(paths.shape) if part is None else np.ascontiguousarray(part, dtype=np.float64)
     plain = calls is not None and paths.size * calls <= PLAIN_ENTRIES
-    fill = _fill if plain else _compiled_fill()
+    fill = _fill if plain else _load_compiled_fill()
     return fill(paths, limits, parts)
 
 
-def sprayed_paths(links: LinkState, src: Int32, dst: Int32) -> tuple[Int32, Float64]:
+def find_sprayed_paths(links: LinkState, src: Int32, dst: Int32) -> tuple[Int32, Float64]:
     """The links of flows that go in equal parts by all their paths that work, and the part of a flow that each carries.
 
     int32 and float64 (flows, L): each link of a row once, with -1 where a row is shorter; a flow without a path has
@@ -68,17 +68,19 @@ def sprayed_paths(links: LinkState, src: Int32, dst: Int32) -> tuple[Int32, Floa
     return rows, part
 
 
-def sprayed_rates(links: LinkState, src: Int32, dst: Int32, link_mbps: float, *, calls: int | None = None) -> Float64:
+def compute_sprayed_rates(
+    links: LinkState, src: Int32, dst: Int32, link_mbps: float, *, calls: int | None = None
+) -> Float64:
     """Max-min fair rates, Mb/s, of flows that go in equal parts by all their paths that work: float64 (flows,).
 
-    A flow without a path has none. ``src`` and ``dst``: int32 (flows,). ``calls``: as for `max_min_rates`.
+    A flow without a path has none. ``src`` and ``dst``: int32 (flows,). ``calls``: as for `compute_max_min_rates`.
     """
-    paths, part = sprayed_paths(links, src, dst)
-    rates = max_min_rates(paths, link_mbps * link_rates(links.tree), part, calls=calls)
+    paths, part = find_sprayed_paths(links, src, dst)
+    rates = compute_max_min_rates(paths, link_mbps * link_rates(links.tree), part, calls=calls)
     return np.where((paths != NO_LINK).any(axis=1), rates, 0.0)
 
 
-def alone_rates(
+def compute_alone_rates(
     network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike, link_mbps: float, *, sprayed: bool = False
 ) -> Float64:
     """What each flow would have alone on its path, or ``sprayed`` over all of them, Mb/s: float64 (flows,)."""
@@ -88,12 +90,15 @@ def alone_rates(
         return rates
     hosts, whole = network.num_hosts, LinkState(network)
     pairs, number = np.unique(np.asarray(src, dtype=np.int64) * hosts + np.asarray(dst), return_inverse=True)
-    each = [sprayed_rates(whole, *np.divmod([pair], hosts), link_mbps, calls=pairs.size)[0] for pair in pairs.tolist()]
+    each = [
+        compute_sprayed_rates(whole, *np.divmod([pair], hosts), link_mbps, calls=pairs.size)[0]
+        for pair in pairs.tolist()
+    ]
     return np.array(each, dtype=np.float64)[number]
 
 
 @cache
-def _compiled_fill() -> Callable[[Int32, Float64, Float64], Float64]:
+def _load_compiled_fill() -> Callable[[Int32, Float64, Float64], Float64]:
     from hedera.compiled import compiled
 
     return compiled(_fill)
@@ -147,7 +152,7 @@ def _fill(paths: Int32, capacity: Float64, part: Float64) -> Float64:
     return rate
 
 
-def most_possible(network: Network, src: ArrayLike, dst: ArrayLike, capacity: Float64) -> float | None:
+def bound_total(network: Network, src: ArrayLike, dst: ArrayLike, capacity: Float64) -> float | None:
     """The largest sum of rates that the links can carry, in the unit of ``capacity`` (links,).
 
     An exact upper bound, by linear programming: every flow may be split over all its paths in any ratio, and

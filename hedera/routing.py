@@ -18,14 +18,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hedera.hash_functions import FUNCTIONS, Hashes, pick, switch_salts
+from hedera.hash_functions import FUNCTIONS, Hashes, draw_switch_salts, pick
 from hedera.hashes import SALTED, Hash
 from hedera.linkstate import LinkState
 from topos.arrays import Bool, Int64
 from topos.fattree import FatTree
-from topos.links import Cores, canonical_cores, edge_numbers
+from topos.links import Cores, find_canonical_cores, find_edge_numbers
 from topos.network import Network
-from traffic.user_files import running_own_code, short
+from traffic.user_files import quote_shortly, running_own_code
 
 
 class FiveTuples(NamedTuple):
@@ -62,7 +62,7 @@ class Routing(ABC):
             *(np.atleast_1d(np.asarray(x, dtype=np.int64)) for x in (src, dst, src_port, dst_port, protocol))
         )
         flows = FiveTuples(*fields)
-        return canonical_cores(self.tree, flows.src, flows.dst, self._choose(flows))
+        return find_canonical_cores(self.tree, flows.src, flows.dst, self._choose(flows))
 
     @abstractmethod
     def _choose(self, flows: FiveTuples) -> Int64:
@@ -74,8 +74,8 @@ class _Drawn(Routing):
         if not isinstance(self.tree, FatTree):  # the source's switch picks the whole path
             return self._pick(self._draw(flows), self.links.usable_cores(flows.src, flows.dst))
         half = self.tree.half
-        up = self._first(self._draw(flows), half).astype(np.int64)
-        core = up * half + self._first(self._draw(flows, up), half).astype(np.int64)
+        up = self._choose_first(self._draw(flows), half).astype(np.int64)
+        core = up * half + self._choose_first(self._draw(flows, up), half).astype(np.int64)
         if not self.links.intact:
             broken = np.flatnonzero(~self.links.usable(flows.src, flows.dst, core))
             core[broken] = self._choose_among_working(flows.take(broken))
@@ -93,14 +93,14 @@ class _Drawn(Routing):
         ``allowed`` is bool (flows, n). Where nothing is allowed the first choice stands.
         """
         choices = allowed.shape[1]
-        first = self._first(draws, choices).astype(np.int64)
+        first = self._choose_first(draws, choices).astype(np.int64)
         count = allowed.sum(axis=1)
         rank = (draws // np.uint64(choices) % np.maximum(count, 1).astype(np.uint64)).astype(np.int64)
         second = (allowed.cumsum(axis=1) > rank[:, None]).argmax(axis=1)
         keep = allowed[np.arange(first.size), first] | (count == 0)
         return np.where(keep, first, second).astype(np.int64)
 
-    def _first(self, draws: Hashes, choices: int) -> Hashes:
+    def _choose_first(self, draws: Hashes, choices: int) -> Hashes:
         """The choice of each draw, below ``choices``, where all are allowed."""
         return draws % np.uint64(choices)
 
@@ -118,16 +118,16 @@ class Ecmp(_Drawn):
         super().__init__(tree, seed, links)
         self.hash = hash
         dpids = [tree.dpid(name) for name in tree.switches]
-        self._salts = switch_salts(seed, dpids if hash.salted else np.zeros(len(dpids)))
+        self._salts = draw_switch_salts(seed, dpids if hash.salted else np.zeros(len(dpids)))
 
     def _draw(self, flows: FiveTuples, up: Int64 | None = None) -> Hashes:
-        switch = edge_numbers(self.tree, flows.src)
+        switch = find_edge_numbers(self.tree, flows.src)
         if up is not None:  # the aggregation switches come next, in the order of the pods
             half = math.isqrt(self.tree.num_cores)
             switch = 2 * self.tree.num_cores + switch // half * half + up
         return FUNCTIONS[self.hash.function](self.tree, self.hash.fields, flows, self._salts[switch])
 
-    def _first(self, draws: Hashes, choices: int) -> Hashes:
+    def _choose_first(self, draws: Hashes, choices: int) -> Hashes:
         return pick(self.hash.function, draws, choices)
 
 
@@ -172,5 +172,7 @@ class OwnRouting(Routing):
         most = self.tree.num_cores - 1
         for core in cores:
             if not isinstance(core, (int, np.integer)) or not 0 <= core <= most:
-                raise ValueError(f"{self._subject}: route must answer with a core, 0 to {most}, not {short(str(core))}")
+                raise ValueError(
+                    f"{self._subject}: route must answer with a core, 0 to {most}, not {quote_shortly(str(core))}"
+                )
         return self.links.detour(flows.src, flows.dst, cores).astype(np.int64)

@@ -15,7 +15,7 @@ from hedera.demand import estimate_demands
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows, OwnPlacement, Placement
 from topos.arrays import Float64, Int32, Int64
-from topos.links import Cores, canonical_cores
+from topos.links import Cores, find_canonical_cores
 from topos.network import Network
 
 
@@ -90,17 +90,17 @@ class Scheduler:
 
     def round(self, now: float, flows: ActiveFlows) -> Round:
         """One scheduling period at time ``now`` (seconds, any origin) over the flows active in it."""
-        index, demand = self._large_flows(flows)
+        index, demand = self._find_large_flows(flows)
         key, src, dst, hashed = flows.key[index], flows.src[index], flows.dst[index], flows.hashed[index]
         large = LargeFlows(key, src, dst, demand, flows.core[index], hashed, flows.rate[index])
-        core = canonical_cores(self.tree, flows.src, flows.dst, flows.core)
+        core = find_canonical_cores(self.tree, flows.src, flows.dst, flows.core)
         planned = core.copy()
         planned[index] = self._place(large)
         planned = self._avoid_failures(flows, planned)
         changed = np.flatnonzero(planned != core)
         return Round(now, index, large.key, demand, planned[index], flows.key[changed], planned[changed])
 
-    def _large_flows(self, flows: ActiveFlows) -> tuple[NDArray[np.intp], Float64]:
+    def _find_large_flows(self, flows: ActiveFlows) -> tuple[NDArray[np.intp], Float64]:
         hosts = self.tree.num_hosts
         demand = estimate_demands(flows.src, flows.dst, hosts)
         above = (np.maximum(flows.rate, demand) if self.estimated else flows.rate) > self.threshold
@@ -122,7 +122,7 @@ class Scheduler:
                 f"{who}: place answers with cores {answer.min()} to {answer.max()}; "
                 f"there are 0 to {self.tree.num_cores - 1}"
             )
-        return canonical_cores(self.tree, large.src, large.dst, answer)
+        return find_canonical_cores(self.tree, large.src, large.dst, answer)
 
     def _avoid_failures(self, flows: ActiveFlows, core: Cores) -> Cores:
         """Flows with a broken path take their hashed path, or the next one that works."""

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hedera.hashes import SALTED, Hash, hash_of
+from hedera.hashes import SALTED, Hash, parse_hash
 
 if TYPE_CHECKING:
     import numpy as np
@@ -45,7 +45,7 @@ class _Hashed:
         return Ecmp(tree, seed, hash=self.hash)
 
 
-def _static(name: str) -> Callable[..., Routing]:
+def _make_static(name: str) -> Callable[..., Routing]:
     """A class of `hedera.routing`, imported when it is built."""
 
     def build(tree: Network, seed: int, options: Options | None = None) -> Routing:
@@ -55,7 +55,7 @@ def _static(name: str) -> Callable[..., Routing]:
     return build
 
 
-def _placement(
+def _make_placement(
     place: str, *wanted: str, elsewhere: str = ""
 ) -> Callable[[Network, np.random.Generator, Options], Placement]:
     """A class of hedera/, imported when it is built, of the tree and what it wants: rng, iterations. ``elsewhere``: the
@@ -129,13 +129,13 @@ class Scheme:
         ``routing``: the run's, for a user's object that routes and places."""
         from hedera.placement import OwnPlacement
         from hedera.routing import OwnRouting
-        from traffic.flows import Stream, generator
+        from traffic.flows import Stream, make_generator
 
         if self.scheduler is None:
             return None
         if isinstance(routing, OwnRouting):
             return OwnPlacement(f"scheme {self.name!r}", routing.made)
-        return self.scheduler(tree, generator(seed, Stream.PLACEMENT), options or Options())
+        return self.scheduler(tree, make_generator(seed, Stream.PLACEMENT), options or Options())
 
 
 _ALL = (
@@ -144,7 +144,7 @@ _ALL = (
     Scheme(
         "ecmp-dst", "every switch hashes the destination address", _Hashed(Hash("salted", "destination")), fixed=True,
     ),
-    Scheme("spanning-tree", "all flows by way of one core", _static("SpanningTree")),
+    Scheme("spanning-tree", "all flows by way of one core", _make_static("SpanningTree")),
     Scheme(
         "ecmp-edge-pair", "every switch hashes the pair of edge switches, as some replications did",
         _Hashed(Hash("salted", "edge-pair")), fixed=True, hidden=True,
@@ -153,24 +153,24 @@ _ALL = (
         "ecmp-polarized", "all switches have one hash of the 5-tuple: both tiers choose alike",
         _Hashed(Hash("unsalted", "5-tuple")), hidden=True,
     ),
-    Scheme("random", "a random path for each flow", _static("RandomPath")),
+    Scheme("random", "a random path for each flow", _make_static("RandomPath")),
     Scheme(
-        "hedera-gff", "Hedera with Global First Fit", _ecmp, _placement("hedera.global_first_fit:GlobalFirstFit")
+        "hedera-gff", "Hedera with Global First Fit", _ecmp, _make_placement("hedera.global_first_fit:GlobalFirstFit")
     ),
     Scheme(
         "hedera-sa", "Hedera with Simulated Annealing", _ecmp,
-        _placement(
+        _make_placement(
             "hedera.simulated_annealing:SimulatedAnnealing", "rng", "iterations",
             elsewhere="hedera.simulated_annealing:FlowAnnealing",
         ),
     ),
     Scheme(
         "hedera-clos", "Hedera with an edge colouring, optimal for flows of one size", _ecmp,
-        _placement("hedera.clos:ClosColouring"), hidden=True, clos=True,
+        _make_placement("hedera.clos:ClosColouring"), hidden=True, clos=True,
     ),
     Scheme(
         "hedera-flow-sa", "annealing with a core per flow (section 4.4)", _ecmp,
-        _placement("hedera.simulated_annealing:FlowAnnealing", "rng", "iterations"), hidden=True,
+        _make_placement("hedera.simulated_annealing:FlowAnnealing", "rng", "iterations"), hidden=True,
     ),
     Scheme("spray", "every packet by a path of its own (emulated: in virtual time)", _ecmp, hidden=True, gap_us=0),
     Scheme(
@@ -205,14 +205,14 @@ def with_hash(name: str, hash: str | None, others: bool = False) -> str:
     given, and with ``others`` where it can have none. ValueError, one sentence, where it cannot, or there is none."""
     if hash is None:
         return name
-    base, wanted_hash = scheme(name), hash_of(hash)
+    base, wanted_hash = find_scheme(name), parse_hash(hash)
     if others and (base.hash is None or base.fixed or "@" in name):
         return name
-    hashed(base, wanted_hash)
+    replace_hash(base, wanted_hash)
     return f"{name}@{hash}"
 
 
-def hashed(base: Scheme, hash: Hash) -> Scheme:
+def replace_hash(base: Scheme, hash: Hash) -> Scheme:
     """A scheme whose flows get their first paths by another hash; ValueError, one sentence, where it can have none."""
     if base.hash is None or base.fixed or "@" in base.name:
         why = "has a hash of its own" if base.hash else "chooses no path by a hash"
@@ -226,12 +226,12 @@ def hashed(base: Scheme, hash: Hash) -> Scheme:
     )
 
 
-def hash_of_scheme(name: str) -> Hash | None:
+def find_hash(name: str) -> Hash | None:
     """The hash that gives flows their first paths under a scheme, by its name alone: that of a user's own, whose class
     may route by itself, is known only where the name says it."""
     if by := _BY_HASH.fullmatch(name):
-        return hash_of(by[2])
-    return scheme(name).hash if file_of(name) is None else None
+        return parse_hash(by[2])
+    return find_scheme(name).hash if find_file(name) is None else None
 
 
 def _split(base: Scheme, name: str, subflows: int) -> Scheme:
@@ -242,7 +242,7 @@ def _split(base: Scheme, name: str, subflows: int) -> Scheme:
     return replace(base, name=name, absolute=name, hidden=True, subflows=subflows)
 
 
-def scheme(name: str) -> Scheme:
+def find_scheme(name: str) -> Scheme:
     """The scheme of that name, built-in or the user's own.
 
     Raises ValueError, one sentence, if there is none (listing the names), or if the user's own cannot be imported.
@@ -250,24 +250,24 @@ def scheme(name: str) -> Scheme:
     if name in SCHEMES:
         return SCHEMES[name]
     if by := _BY_HASH.fullmatch(name):
-        return hashed(scheme(by[1]), hash_of(by[2]))
+        return replace_hash(find_scheme(by[1]), parse_hash(by[2]))
     if (split := re.fullmatch(r"(.+)-x([1-9][0-9]?)", name)) and split[1] in SCHEMES:
         return _split(SCHEMES[split[1]], name, int(split[2]))
     if (gap := re.fullmatch("flowlet:([0-9]{1,8})", name, re.ASCII)) and int(gap[1]) <= MAX_GAP_US:
         return Scheme(name, "every flowlet by a path of its own", _ecmp, hidden=True, gap_us=int(gap[1]))
-    path = file_of(name)
+    path = find_file(name)
     if path is None:
-        from traffic.user_files import nearest
+        from traffic.user_files import suggest_nearest
 
         if name.endswith(".py"):
             raise ValueError(f"there is no scheme {name!r}: name the class in the file as well, {SPELLING}")
         names = ", ".join(SCHEMES)
         raise ValueError(
-            f"there is no scheme {name!r}{nearest(name, SCHEMES)}; the schemes are {names}, {FLOWLETS} "
+            f"there is no scheme {name!r}{suggest_nearest(name, SCHEMES)}; the schemes are {names}, {FLOWLETS} "
             f"(to {MAX_GAP_US}), {HASHED}, and {SPELLING} for your own"
         )
     absolute = f"{path.resolve()}:{name.rpartition(':')[2]}"
-    cls = _own_class(name, path)
+    cls = _load_own_class(name, path)
     subject = f"scheme {name!r}"
 
     def make(*arguments: object) -> Any:
@@ -276,47 +276,47 @@ def scheme(name: str) -> Scheme:
         with running_own_code(subject):
             return cls(*arguments)
 
-    def scheduler(*arguments: object) -> Placement:
+    def make_scheduler(*arguments: object) -> Placement:
         from hedera.placement import OwnPlacement
 
         return OwnPlacement(subject, make(*arguments))
 
-    def routing(tree: Network, seed: int, options: Options | None = None) -> Routing:
+    def make_routing(tree: Network, seed: int, options: Options | None = None) -> Routing:
         from hedera.routing import OwnRouting
-        from traffic.flows import Stream, generator
+        from traffic.flows import Stream, make_generator
 
-        return OwnRouting(subject, make(tree, generator(seed, Stream.PLACEMENT), options or Options()), tree)
+        return OwnRouting(subject, make(tree, make_generator(seed, Stream.PLACEMENT), options or Options()), tree)
 
     routes, places = hasattr(cls, "route"), hasattr(cls, "place")
     return Scheme(
         name,
         f"a {'routing' if routes else 'scheduler'} of the user's own",
-        routing if routes else _ecmp,
-        scheduler if places else None,
+        make_routing if routes else _ecmp,
+        make_scheduler if places else None,
         absolute=absolute,
         own=routes,
     )
 
 
-def file_of(name: str) -> Path | None:
+def find_file(name: str) -> Path | None:
     """The file in the name of a user's own scheme; None for any other name."""
     file = (by[1] if (by := _BY_HASH.fullmatch(name)) else name).rpartition(":")[0]
     return Path(file) if file.endswith(".py") else None
 
 
-def _own_class(name: str, path: Path) -> type:
+def _load_own_class(name: str, path: Path) -> type:
     """The user's class, made from a tree, an rng and options, with a method ``place`` (`hedera.placement.Placement`)
     or ``route`` (`hedera.routing.OwnRouting`), or with both.
 
     It is imported in the user's process and in the controller; a job carries its file, and whoever carries out the
     job does not import it (`traffic.user_files.believe_only`).
     """
-    from traffic.user_files import own_code, reads_only_job_files
+    from traffic.user_files import load_own_code, reads_only_job_files
 
     if reads_only_job_files():
         return _Elsewhere
     subject, attribute = f"scheme {name!r}", name.rpartition(":")[2]
-    cls = own_code(subject, path, attribute)
+    cls = load_own_code(subject, path, attribute)
     methods = [method for method in ("place", "route") if callable(getattr(cls, method, None))]
     if not isinstance(cls, type) or not methods:
         reason = "not a class with a method place or route"

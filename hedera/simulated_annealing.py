@@ -25,19 +25,19 @@ from hedera.compiled import (
     NO_LINK,
     Between,
     Layout,
-    below,
-    bits,
-    choice_links,
     compiled,
-    excess_of_links,
-    fraction,
-    two_below,
+    compute_excess,
+    draw_below,
+    draw_bits,
+    draw_fraction,
+    draw_two_below,
+    find_choice_links,
 )
 from hedera.linkstate import UNIT, LinkState
 from hedera.placement import LargeFlows, in_units
 from topos.arrays import Int32, Int64
 from topos.fattree import FatTree
-from topos.links import Cores, canonical_cores, tier_links
+from topos.links import Cores, compute_tier_links, find_canonical_cores
 from topos.network import Network
 
 _SMALL_NETWORK = 16  # hosts; what the paper calls a 16 host cluster
@@ -47,7 +47,7 @@ _NOWHERE = 0
 _BOUNDLESS = np.int64(1 << 62)
 
 
-def acceptance_constant(num_hosts: int) -> float:
+def choose_acceptance_constant(num_hosts: int) -> float:
     """c / T0 of the acceptance probability exp(c (E - En) / T): 0.5 for 16 hosts, 1000 for more."""
     return 0.5 if num_hosts <= _SMALL_NETWORK else 1000.0
 
@@ -67,7 +67,7 @@ class SimulatedAnnealing:
         """The exceeded capacity that the last period ended with."""
         self._rng = rng
         self._shape = shape_of(tree)
-        self.core_of = first_cores(tree)
+        self.core_of = assign_first_cores(tree)
         """int32 (hosts,): the core by which each host receives, in the best state of the last period."""
 
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
@@ -75,7 +75,7 @@ class SimulatedAnnealing:
         tree, shape = self.tree, self._shape
         size = in_units(flows.demand)
         arrivals = group(flows.src, flows.dst, size, shape)
-        excess = excess_of_links(tree, flows.src, flows.dst, size, self.core_of[flows.dst], links)
+        excess = compute_excess(tree, flows.src, flows.dst, size, self.core_of[flows.dst], links)
         excess[: tree.num_hosts] = -_BOUNDLESS
         before, after = _anneal(
             arrivals,
@@ -83,14 +83,14 @@ class SimulatedAnnealing:
             excess,
             shape,
             self.iterations,
-            acceptance_constant(tree.num_hosts),
+            choose_acceptance_constant(tree.num_hosts),
             self._rng.integers(2**64, dtype=np.uint64),
         )
         self.initial_energy, self.energy = before / UNIT, after / UNIT
-        return canonical_cores(tree, flows.src, flows.dst, self.core_of[flows.dst])
+        return find_canonical_cores(tree, flows.src, flows.dst, self.core_of[flows.dst])
 
 
-def first_cores(tree: FatTree) -> Cores:
+def assign_first_cores(tree: FatTree) -> Cores:
     """The first state, int32 (hosts,): one core for each host, one-to-one inside every pod."""
     host = np.arange(tree.num_hosts)
     edge, position = host // tree.half % tree.half, host % tree.half
@@ -120,7 +120,7 @@ class Shape(NamedTuple):
 
 def shape_of(tree: FatTree) -> Shape:
     host, core = np.arange(tree.num_hosts, dtype=np.int32), np.arange(tree.num_cores, dtype=np.int32)
-    tiers = tier_links(host, host, np.zeros_like(host), tree.half)
+    tiers = compute_tier_links(host, host, np.zeros_like(host), tree.half)
     edge_up, core_up, core_down, edge_down = (tier.astype(np.int32) for tier in tiers[1:5])
     return Shape(edge_up, core_up, core_down, edge_down, core // tree.half, host - host % tree.num_cores)
 
@@ -211,7 +211,7 @@ def _anneal(
         if best == 0:
             break
         number = np.uint64(8 * temperature)
-        host_a, host_b = _neighbour(host_at, half, seed, number)
+        host_a, host_b = _draw_neighbour(host_at, half, seed, number)
         a, b = core_of[host_a], core_of[host_b]
         change = np.int64(0)
         steps = 0
@@ -239,7 +239,7 @@ def _anneal(
                 change += _shift(excess, edge_up[i] + left, -demand[i], link, was, steps)
                 change += _shift(excess, edge_up[i] + right, demand[i], link, was, steps + 1)
                 steps += 2
-        if change > 0 and not _accepted(constant * change, temperature, seed, number):
+        if change > 0 and not _is_accepted(constant * change, temperature, seed, number):
             for step in range(steps - 1, -1, -1):
                 excess[np.uint64(link[step])] = was[step]
             continue
@@ -259,19 +259,19 @@ def _anneal(
 
 
 @compiled
-def _neighbour(host_at: Int32, half: int, seed: np.uint64, number: np.uint64) -> tuple[int, int]:
+def _draw_neighbour(host_at: Int32, half: int, seed: np.uint64, number: np.uint64) -> tuple[int, int]:
     """The two hosts whose cores to swap: one of the paper's three kinds of move, each as likely."""
-    kind = below(3, bits(seed, number))
-    a, b = bits(seed, number + np.uint64(1)), bits(seed, number + np.uint64(2))
-    place_bits = bits(seed, number + np.uint64(3))
+    kind = draw_below(3, draw_bits(seed, number))
+    a, b = draw_bits(seed, number + np.uint64(1)), draw_bits(seed, number + np.uint64(2))
+    place_bits = draw_bits(seed, number + np.uint64(3))
     cores = half * half
     if kind == 0:  # two hosts of a pod
-        row = below(2 * half, place_bits) * cores
-        i, j = two_below(cores, a, b)
+        row = draw_below(2 * half, place_bits) * cores
+        i, j = draw_two_below(cores, a, b)
         return row + i, row + j
-    row = below(2 * cores, place_bits) * half  # of an edge switch's hosts, or of an aggregation switch's cores
-    i, j = two_below(half, a, b)
-    if kind == 1 or bits(seed, number + np.uint64(4)) & np.uint64(1):
+    row = draw_below(2 * cores, place_bits) * half  # of an edge switch's hosts, or of an aggregation switch's cores
+    i, j = draw_two_below(half, a, b)
+    if kind == 1 or draw_bits(seed, number + np.uint64(4)) & np.uint64(1):
         return row + i, row + j  # two hosts of an edge switch, which are also the hosts that use it
     return np.int64(host_at[row + i]), np.int64(host_at[row + j])  # two that use an aggregation switch
 
@@ -288,11 +288,11 @@ def _shift(excess: Int64, at: int, amount: int, link: Int32, was: Int64, step: i
 
 
 @compiled
-def _accepted(loss: float, temperature: int, seed: np.uint64, number: np.uint64) -> bool:
+def _is_accepted(loss: float, temperature: int, seed: np.uint64, number: np.uint64) -> bool:
     """Whether to move to a state that is worse: with probability exp(-loss / T), and never at T = 0."""
     if temperature == 0:
         return False
-    return np.exp(-loss / temperature) > fraction(bits(seed, number + np.uint64(5)))
+    return np.exp(-loss / temperature) > draw_fraction(draw_bits(seed, number + np.uint64(5)))
 
 
 class FlowAnnealing:
@@ -313,7 +313,7 @@ class FlowAnnealing:
         tree = self.tree
         core = flows.core.copy()
         demand = in_units(flows.demand)
-        excess = excess_of_links(tree, flows.src, flows.dst, demand, core, links)
+        excess = compute_excess(tree, flows.src, flows.dst, demand, core, links)
         energy = _anneal_flows(
             flows.src,
             flows.dst,
@@ -323,11 +323,11 @@ class FlowAnnealing:
             tree.layout,
             tree.num_cores,
             self.iterations,
-            acceptance_constant(tree.num_hosts),
+            choose_acceptance_constant(tree.num_hosts),
             self._rng.integers(2**64, dtype=np.uint64),
         )
         self.energy = energy / UNIT
-        return canonical_cores(tree, flows.src, flows.dst, core)
+        return find_canonical_cores(tree, flows.src, flows.dst, core)
 
 
 @compiled
@@ -356,13 +356,14 @@ def _anneal_flows(
         if best == 0 or core.size == 0:
             break
         number = np.uint64(4 * temperature)
-        flow = below(core.size, bits(seed, number))
-        old, new = core[flow], np.int32(below(cores, bits(seed, number + np.uint64(1))))
-        before = choice_links(src[flow], dst[flow], old, layout)
-        after = choice_links(src[flow], dst[flow], new, layout)
+        flow = draw_below(core.size, draw_bits(seed, number))
+        old, new = core[flow], np.int32(draw_below(cores, draw_bits(seed, number + np.uint64(1))))
+        before = find_choice_links(src[flow], dst[flow], old, layout)
+        after = find_choice_links(src[flow], dst[flow], new, layout)
         change = _reroute(excess, demand[flow], before, after)
         if change > 0 and (
-            temperature == 0 or np.exp(-constant * change / temperature) <= fraction(bits(seed, number + np.uint64(2)))
+            temperature == 0
+            or np.exp(-constant * change / temperature) <= draw_fraction(draw_bits(seed, number + np.uint64(2)))
         ):
             _reroute(excess, demand[flow], after, before)
             continue

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hedera.schemes import CONTROL, hash_of_scheme
+from hedera.schemes import CONTROL, find_hash
 from plots.stored_sweep import Sweep
 from plots.style import shorten_pattern
 from record.run import FlowRecord, Round, Rule, Run
 from topos.arrays import Float64
 from topos.fattree import FatTree
-from topos.links import NO_LINK, link_ends, num_links, path_links, sending_ports
-from topos.wire import payload_share
+from topos.links import NO_LINK, link_ends, list_sending_ports, num_links, path_links
+from topos.wire import compute_payload_share
 
 MAX_FLOWS = 600
 """If a run has more flows, they are counted, not listed: all-to-all on 128 hosts would make a page of 100 MB."""
@@ -99,11 +99,11 @@ def collect_explorer_data(sweep: Sweep) -> dict[str, Any]:
     each directed link, by its id; a run's ``links`` has its measured rates in that order (null: not stored)."""
     runs, spec = sweep.runs, sweep.runs[0].spec
     tree = find_tree(runs)
-    ports = sending_ports(tree) if tree else ()
+    ports = list_sending_ports(tree) if tree else ()
     controls = {(run.pattern, run.trial): i for i, run in enumerate(runs) if run.scheme == CONTROL}
     return {
         "bw": spec.link_mbps,
-        "payload_bw": spec.link_mbps * payload_share(spec.mtu),
+        "payload_bw": spec.link_mbps * compute_payload_share(spec.mtu),
         "capacity": runs[0].capacity_mbps,
         "links": [list(link_ends(tree, link)) for link in range(num_links(tree))] if tree else [],
         "hosts": list(tree.hosts) if tree else [],
@@ -157,7 +157,7 @@ def _run(run: Run, tree: FatTree | None, ports: Sequence[str]) -> dict[str, Any]
 def _describe_first_paths(run: Run) -> str:
     """By which hash flows got their first paths, and how many of a fat-tree's cores they used, in words; empty where
     nothing is known of either. Flows within a pod meet no core."""
-    hash = hash_of_scheme(run.scheme)
+    hash = find_hash(run.scheme)
     words = []
     if hash is not None and run.spec.new_flows == "switch":
         words.append(f"first paths by the switches, which hash the {hash.fields} as Open vSwitch does")
@@ -187,7 +187,7 @@ def _describe_acknowledgements(run: Run) -> str:
     tree = find_tree([run])
     if tree is None or run.scheme == CONTROL or not run.ack_streams:
         return ""
-    by_port = zip(sending_ports(tree), (link_ends(tree, link) for link in range(num_links(tree))), strict=True)
+    by_port = zip(list_sending_ports(tree), (link_ends(tree, link) for link in range(num_links(tree))), strict=True)
     most = max(run.ack_streams.get(port, 0.0) for port, ends in by_port if not {*ends} & {*tree.hosts})
     route = "over their data's cables" if run.spec.ack_paths == "with-data" else "by hashes of their own"
     return f"acknowledgements went back {route}, those of {most:.3g} flows on one link between switches at most"

@@ -52,7 +52,7 @@ from plots.summary import (
 )
 from record.published import CAPACITY_MBPS
 from record.run import Run
-from topos.wire import payload_share
+from topos.wire import compute_payload_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,7 +68,7 @@ _RED_CROSS = {**_CROSS, "color": INVALID}
 _SMALL_CROSS = {**_CROSS, "color": MUTED, "markersize": 3.5, "markeredgewidth": 0.9}
 _LEGEND: dict[str, Any] = {"fontsize": 8.5, "handlelength": 1.5, "handleheight": 1.0, "columnspacing": 1.5}
 _GROUP, _ROW, _HEAD, _SIDE = 2.2, 1.6, 1.4, 1.1  # inches
-_PUBLISHED_PAYLOAD_MBPS = CAPACITY_MBPS * payload_share(cable=True)
+_PUBLISHED_PAYLOAD_MBPS = CAPACITY_MBPS * compute_payload_share(cable=True)
 """Section 6.2 counts what the sinks' sockets received. Full segments carry 1448 of every 1514 bytes that an emulated
 link counts, and 1448 of every 1538 byte times of the testbed's cables."""
 _HELD_AGAINST = ("spanning-tree", "ecmp")

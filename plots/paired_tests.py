@@ -39,7 +39,7 @@ from plots.summary import (
     order_patterns,
     select_patterns_of_all_trials,
 )
-from traffic.flowfile import file_of_own
+from traffic.flowfile import find_own_file
 
 LEVEL = 0.05
 SUPPORTED, ALONE, UNSUPPORTED, SILENT = "supported", "alone", "not supported", "nothing can be said"
@@ -152,7 +152,7 @@ def list_rivals(schemes: Iterable[str]) -> list[str]:
 
 def is_own(scheme: str) -> bool:
     """Whether it is a scheduler of the user's own, FILE.py:CLASS."""
-    return file_of_own(scheme) is not None
+    return find_own_file(scheme) is not None
 
 
 def order_for_comparison(schemes: Iterable[str]) -> list[str]:

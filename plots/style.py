@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from hedera.hashes import FIELDS
 from record.spec import RunSpec, options_of
-from traffic.flowfile import file_of_own
+from traffic.flowfile import find_own_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -143,7 +143,7 @@ def shorten_pattern(pattern: str) -> str:
 def _remove_folder(part: str) -> str:
     if part.startswith("file:"):
         return "file:" + part[5:].rpartition("/")[2]
-    return part.rpartition("/")[2] if file_of_own(part.partition(" x")[0]) else part
+    return part.rpartition("/")[2] if find_own_file(part.partition(" x")[0]) else part
 
 
 def label(pattern: str) -> str:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from record.files import write_whole
 from record.spec import BAD, Name, Positive, RunSpec, options_of
-from topos.wire import DEFAULT_MTU, payload_share
+from topos.wire import DEFAULT_MTU, compute_payload_share
 from traffic.user_files import Unreadable, read_regular
 
 SCHEMA: Literal[2] = 2
@@ -516,7 +516,7 @@ class Run(Record, frozen=True, kw_only=True):
     @property
     def payload_capacity_mbps(self) -> float:
         """The payload that full segments can deliver to sockets at full capacity."""
-        return self.capacity_mbps * payload_share(self.spec.mtu)
+        return self.capacity_mbps * compute_payload_share(self.spec.mtu)
 
 
 def pattern_of(traffic: str, flows_per_host: int, keep: float) -> str:

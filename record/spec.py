@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args, get_origin
 import msgspec
 from msgspec import Meta
 
-from hedera.schemes import Options, Scheme, file_of, scheme
+from hedera.schemes import Options, Scheme, find_file, find_scheme
 from record.errors import UserMistake
 from topos.fattree import FatTree, port_name
 from topos.graphs import MAX_BYTES as MAX_GRAPH_BYTES
@@ -30,7 +30,7 @@ from topos.graphs import SUFFIXES, GraphPlan, plan_of
 from topos.links import link_rates
 from topos.network import LeafSpine, NonBlocking, PlannedNetwork
 from topos.wire import DEFAULT_MTU
-from traffic.graph import PLACEMENTS, ranks
+from traffic.graph import PLACEMENTS, list_ranks
 
 if TYPE_CHECKING:
     from topos.arrays import Int32
@@ -261,7 +261,7 @@ class Experiment:
 
     @property
     def chosen(self) -> Scheme:
-        return scheme(self.scheme)
+        return find_scheme(self.scheme)
 
     @property
     def options(self) -> Options:
@@ -298,10 +298,10 @@ class Experiment:
     def workload(self) -> Workload:
         """Who sends what to whom, and when; ValueError, one sentence, if that is impossible on this network, or under
         this scheme."""
-        from traffic.workload import workload
+        from traffic.workload import make_workload
 
         chosen = self.chosen
-        drawn = workload(
+        drawn = make_workload(
             self.traffic,
             self.topo,
             self.seed,
@@ -328,14 +328,14 @@ class Experiment:
         files = read_files(self.traffic, self.topo, self.seed)
         if self.topology is not None and isinstance(self.topo, PlannedNetwork):
             files[self.topology] = self.topo.rows()
-        path = file_of(self.scheme)
+        path = find_file(self.scheme)
         return files if path is None else files | {str(path): read_text(path, MAX_CODE_BYTES)}
 
     @property
     def size_scale(self) -> float:
-        from traffic.workload import size_scale
+        from traffic.workload import compute_size_scale
 
-        return size_scale(self.link_mbps, self.scale_sizes)
+        return compute_size_scale(self.link_mbps, self.scale_sizes)
 
     @property
     def scaling_in_words(self) -> str:
@@ -360,13 +360,13 @@ class Experiment:
         return self.topo.num_hosts * self.link_mbps
 
     def bound_mbps(self, src: Int32, dst: Int32) -> float | None:
-        """The most that these links could carry of flows that last (`hedera.maxmin.most_possible`), Mb/s; None for a
+        """The most that these links could carry of flows that last (`hedera.maxmin.bound_total`), Mb/s; None for a
         fat-tree whose links all have one rate."""
         if self.plain:
             return None
-        from hedera.maxmin import most_possible
+        from hedera.maxmin import bound_total
 
-        return most_possible(self.network(), src, dst, self.link_mbps * link_rates(self.network()))
+        return bound_total(self.network(), src, dst, self.link_mbps * link_rates(self.network()))
 
     @property
     def window_s(self) -> tuple[float, float]:
@@ -391,14 +391,14 @@ def own(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
     FILE.graphml or ns-3's FILE.txt, of which it is said once what was made of it. Only the user's own process reads or
     runs a file; others make the network of its rows, which came with a job or, for a controller, in an open file.
     ValueError, one sentence, for one that is none."""
-    from traffic.user_files import MAX_CODE_BYTES, job_files, own_code, read_text, running_own_code
+    from traffic.user_files import MAX_CODE_BYTES, job_files, load_own_code, read_text, running_own_code
 
     if spelled in job_files or spelled.startswith(OPEN):
         rows = job_files[spelled] if spelled in job_files else read_text(Path(spelled), MAX_CODE_BYTES)
         return _made(spelled, rows, oversubscribe)
-    if path := file_of(spelled):
+    if path := find_file(spelled):
         what, name = f"topology {spelled!r}", spelled.rpartition(":")[2]
-        if not isinstance(plan := own_code(what, path, name), type):
+        if not isinstance(plan := load_own_code(what, path, name), type):
             raise ValueError(f"{what}: there is no class {name} in {path}")
         with running_own_code(what):
             return _made(spelled, plan, oversubscribe)
@@ -723,7 +723,7 @@ class RunSpec(Experiment):
                 if len(drawn.parts) > 1:
                     beside = "other traffic beside a collective is for the simulator only (hedera simulate)"
                     raise ValueError(f"traffic {drawn.name!r}: {beside}")
-                ranks(drawn.graph, drawn.standing.src_port)  # raises for what the hosts' programs cannot carry out
+                list_ranks(drawn.graph, drawn.standing.src_port)  # raises for what the hosts' programs cannot carry out
             return drawn
         except (ValueError, OSError) as error:
             raise UserMistake(str(error)) from None

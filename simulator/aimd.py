@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hedera.compiled import below, bits, compiled
+from hedera.compiled import compiled, draw_below, draw_bits
 from simulator.starts import EVERY, starts
 from topos.arrays import Float64, Int32, Int64
 from traffic.flows import Flows
@@ -241,7 +241,7 @@ def _advance(first: int, totals: Float64, state: _State) -> None:
         done = 0
         for i in range(active):
             draws += np.uint64(1)
-            j = np.uint64(i + below(active - i, bits(seed, draws)))  # one of the flows not yet updated
+            j = np.uint64(i + draw_below(active - i, draw_bits(seed, draws)))  # one of the flows not yet updated
             order[i], order[j] = order[j], order[i]
             f = np.uint64(order[i])
             a, b, c = np.uint64(row[f, 0]), np.uint64(row[f, 1]), np.uint64(row[f, 2])

@@ -58,9 +58,9 @@ def simulate(
         raise ValueError("--record writes the flows of one run: without --trials and --against")
     if record is not None:
         from simulator.config import MAX_FLOWS
-        from traffic.flowfile import recorded
+        from traffic.flowfile import record_flows
 
-        flows = recorded(config.workload().bounded(MAX_FLOWS).blocks())
+        flows = record_flows(config.workload().bounded(MAX_FLOWS).blocks())
         write_whole(record, flows)
         click.echo(f"{flows.count(chr(10)) - 1:,} flows written to {record}", err=True)
 

@@ -11,7 +11,7 @@ from typing import Annotated, ClassVar
 from msgspec import Meta
 
 from record.spec import Experiment, described, middle, one_of
-from traffic.flows import NOTHING, Flows, joined
+from traffic.flows import NOTHING, Flows, join_flows
 from traffic.graph import FlowGraph
 from traffic.workload import Workload
 
@@ -84,7 +84,7 @@ class Config(Experiment):
         work = bounded(self.workload())
         if work.graph is not None and self.engine == "aimd":
             self._refuse_long_ticks(work.graph)
-        flows = work.standing if work.matrix else joined(list(work.blocks()) or [NOTHING])
+        flows = work.standing if work.matrix else join_flows(list(work.blocks()) or [NOTHING])
         return flows, work.graph
 
     def _refuse_long_ticks(self, graph: FlowGraph) -> None:

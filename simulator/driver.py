@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedera.linkstate import LinkState
-from hedera.maxmin import most_possible, sprayed_paths
+from hedera.maxmin import bound_total, find_sprayed_paths
 from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.scheduler import ActiveFlows, Scheduler
 from record.spec import phases
@@ -28,7 +28,17 @@ from simulator.result import Result, RoundLog
 from simulator.starts import EVERY
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
-from topos.links import NO_LINK, Cores, Fault, cables, link_rates, links_down, moments, num_links, path_links
+from topos.links import (
+    NO_LINK,
+    Cores,
+    Fault,
+    find_links_down,
+    link_rates,
+    list_cables,
+    list_moments,
+    num_links,
+    path_links,
+)
 from topos.network import Network
 from traffic.flows import SERVER_PORT, Flows
 from traffic.graph import FlowGraph
@@ -209,11 +219,11 @@ class Simulation:
         faults = config.faults if network.num_cores > 1 else ()
         begin, end = config.window_ticks
         records = []
-        for a, b in phases(moments(faults), (begin * tick_s, end * tick_s), config.seconds):
-            down = links_down(faults, config.topo, a)
+        for a, b in phases(list_moments(faults), (begin * tick_s, end * tick_s), config.seconds):
+            down = find_links_down(faults, config.topo, a)
             capacity = config.link_mbps * link_rates(network)
             capacity[list(down)] = 0.0
-            best = most_possible(network, self.work.src, self.work.dst, capacity) if lasting else None
+            best = bound_total(network, self.work.src, self.work.dst, capacity) if lasting else None
             first = round(a / tick_s)
             mean = float(total_mbps[first : max(round(b / tick_s), first + 1)].mean())
             best = None if best is None else round(best, 3)
@@ -375,7 +385,7 @@ class Paths:
         if not self.spread:
             return self.links[flows], None
         assert self.routing is not None
-        links, parts = sprayed_paths(self.routing.links, self._work.src[flows], self._work.dst[flows])
+        links, parts = find_sprayed_paths(self.routing.links, self._work.src[flows], self._work.dst[flows])
         if self.breakage is not None:  # what has no path that works is on a link that carries nothing
             stuck = self.links[flows, 0] == self.breakage.nowhere
             links[stuck, 0], parts[stuck, 0] = self.breakage.nowhere, 1.0
@@ -392,7 +402,7 @@ class Breakage:
         self._faults = faults
         self.links = links
         self.nowhere = num_links(links.tree)
-        self.moments = moments(faults)
+        self.moments = list_moments(faults)
         self.failures: list[Failure] = []
 
     def paths(self, src: Int32, dst: Int32, core: Int32) -> Int32:
@@ -407,7 +417,7 @@ class Breakage:
 
         tree = self.links.tree
         before = frozenset(np.flatnonzero(~self.links.up).tolist())
-        now = links_down(self._faults, tree, t)
+        now = find_links_down(self._faults, tree, t)
         hit = np.isin(path_links(tree, src, dst, core), list(now - before)).any(axis=1)
         self.links.restore(before - now)
         self.links.fail(now - before)
@@ -426,7 +436,7 @@ class Breakage:
 
 
 def _names(tree: Network, links: frozenset[int]) -> tuple[str, ...]:
-    return tuple("-".join(cable) for cable in cables(tree, links))
+    return tuple("-".join(cable) for cable in list_cables(tree, links))
 
 
 # --- paths that are planned for a collective -----------------------------------------------------------------------

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from msgspec import structs, to_builtins
 
-from hedera.maxmin import alone_rates
+from hedera.maxmin import compute_alone_rates
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from topos.arrays import Float64, Int32
-from traffic.flows import LASTING, columns
+from traffic.flows import LASTING, make_flows
 from traffic.graph import FlowGraph
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Result:
         size, left = self.size_bytes[counted], (self.size_bytes - self.sent_bytes)[counted]
         ended = np.isfinite(self.end_s[counted])
         ends = self.src[counted], self.dst[counted], self.core[counted]
-        alone_mbps = alone_rates(config.network(), *ends, config.link_mbps, sprayed=config.chosen.sprays)
+        alone_mbps = compute_alone_rates(config.network(), *ends, config.link_mbps, sprayed=config.chosen.sprays)
         least = config.seconds + left * 8e-6 / alone_mbps
         seconds = np.where(ended, self.end_s[counted], least) - self.began_s[counted]
         return by_class(size / config.size_scale, seconds, alone_s(config, size, alone_mbps), ended)
@@ -195,7 +195,7 @@ def _alone_s(config: Config, size_bytes: Float64, mbps: float) -> Float64:
     longest = float(size_bytes.max()) * 8e-6 / (mbps / 2) / config.tick_s
     ticks = int(min(longest, _MAX_TICKS)) + _SLACK
     nobody = np.zeros(1, dtype=np.int32)
-    endless = columns(nobody, nobody + 1, np.zeros(1), np.full(1, LASTING))
+    endless = make_flows(nobody, nobody + 1, np.zeros(1), np.full(1, LASTING))
     path, shares = np.zeros((1, 1), dtype=np.int32), np.array([mbps / config.link_mbps])
     rates: dict[str, Any] = {"link_mbps": config.link_mbps, "increase_mbps": config.first_mbps}
     engine = AimdEngine(endless, path, shares, tick_s=config.tick_s, seed=0, **rates)

@@ -8,7 +8,7 @@ import numpy as np
 
 from topos.arrays import Float64, Int32, Int64
 from traffic.flows import NOBODY, Flows
-from traffic.graph import FlowGraph, followers
+from traffic.graph import FlowGraph, list_followers
 
 EVERY = slice(None)
 """All flows of a workload, where an engine is asked about some."""
@@ -49,4 +49,4 @@ def starts(flows: Flows, graph: FlowGraph | None) -> Starts:
     if graph is not None:
         waiting, before = np.concatenate([graph.waiting, waiting]), np.concatenate([graph.before, before])
         delay[: len(graph)] = graph.delay_s
-    return Starts(*times, *followers(before, waiting, len(flows)), delay)
+    return Starts(*times, *list_followers(before, waiting, len(flows)), delay)

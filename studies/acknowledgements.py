@@ -30,7 +30,7 @@ from record.run import QUEUES, FlowRecord, Run
 from studies.study import estimate_over_seeds, read_traced_rows
 from topos.arrays import Int32
 from topos.fattree import FatTree
-from topos.links import NO_LINK, num_links, path_links, sending_ports
+from topos.links import NO_LINK, list_sending_ports, num_links, path_links
 
 MOST = 3
 """Flows with at least so many streams of acknowledgements on a link are counted together."""
@@ -92,7 +92,7 @@ def _format_number(value: float | None) -> str:
 def find_lone_flows(run: Run) -> list[LoneFlow]:
     """The flows between pods that share no link with data of another."""
     tree = FatTree(run.spec.k)
-    ports = sending_ports(tree)
+    ports = list_sending_ports(tree)
     data, acks = _find_links(run.flows, tree, back=False), _find_links(run.flows, tree, back=True)
     loads = [np.bincount(links[links != NO_LINK], minlength=num_links(tree)) for links in (data, acks)]
     link_mbps = run.full_links.mbps if run.full_links else {}

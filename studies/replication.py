@@ -17,7 +17,7 @@ import click
 import numpy as np
 
 from hedera.schemes import CONTROL
-from hedera.schemes import scheme as scheme_of
+from hedera.schemes import find_scheme as scheme_of
 from plots import DASHES, INK, MUTED, colour, label_scheme, load_sweep, picture
 from plots.paired_tests import describe_significance
 from record.options import field_options

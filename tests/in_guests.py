@@ -19,7 +19,7 @@ from pathlib import Path
 import matplotlib
 
 from harness.jobs.guests import GuestImage, prepare
-from hedera.compiled import code_folder
+from hedera.compiled import find_code_folder
 from record.errors import UnfitMachine, WorkerFailed
 from virtual.guest import Ended, Guest, Progress
 
@@ -76,7 +76,7 @@ def tested(names: list[str], which: str, image: GuestImage, stop: threading.Even
 
     at_home: list[str] = []
     if os.geteuid() != 0:
-        at_home = ["sh", "-c", AT_HOME, "sh", str(code_folder()), matplotlib.get_cachedir()]
+        at_home = ["sh", "-c", AT_HOME, "sh", str(find_code_folder()), matplotlib.get_cachedir()]
     # Root in there may not see what root's tests left in /tmp out here.
     how = ["-p", "no:cacheprovider", "--basetemp=/run/pytest", "--durations=5", "-m", which]
     pytest = [sys.executable, "-m", "pytest", *how, *names]

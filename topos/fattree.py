@@ -115,7 +115,7 @@ class FatTree(Cabling):
 
     @property
     def layout(self) -> int:
-        """By what compiled loops find a path (`hedera.compiled.choice_links`)."""
+        """By what compiled loops find a path (`hedera.compiled.find_choice_links`)."""
         return self.half
 
     @property

@@ -22,7 +22,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 from xml.etree.ElementTree import ParseError
 
-from topos.network import BETWEEN, MAX_PATHS, NOT_SWITCHES, smallest_tree
+from topos.network import BETWEEN, MAX_PATHS, NOT_SWITCHES, find_smallest_tree
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -45,10 +45,10 @@ def plan_of(text: str, suffix: str) -> GraphPlan:
         raise ValueError(f"graphs are read from {', '.join(SUFFIXES)}")
     if not text.strip():
         raise ValueError("it is empty")
-    return GraphPlan({".json": _of_json, ".graphml": _of_graphml, ".txt": _of_ns3}[suffix](text))
+    return GraphPlan({".json": _read_json, ".graphml": _read_graphml, ".txt": _read_ns3}[suffix](text))
 
 
-def _of_json(text: str) -> nx.Graph:
+def _read_json(text: str) -> nx.Graph:
     import networkx as nx
 
     try:
@@ -59,7 +59,7 @@ def _of_json(text: str) -> nx.Graph:
     parts: list[Any] = [document.get("nodes"), document[links]] if links else [None]
     if not all(isinstance(part, list) and all(isinstance(one, dict) for one in part) for part in parts):
         raise ValueError("it is no node-link graph: that has nodes and links, or nodes and edges, lists of objects")
-    _bounded(len(parts[0]), len(parts[1]))
+    _check_size(len(parts[0]), len(parts[1]))
     try:
         graph = nx.node_link_graph(document, edges=links)
     except (nx.NetworkXException, KeyError, TypeError, AttributeError, ValueError) as error:
@@ -69,13 +69,13 @@ def _of_json(text: str) -> nx.Graph:
     return graph
 
 
-def _of_graphml(text: str) -> nx.Graph:
+def _read_graphml(text: str) -> nx.Graph:
     import networkx as nx
 
     if re.search("<!(DOCTYPE|ENTITY)", text):
         raise ValueError("it declares what GraphML does without (DOCTYPE)")
     nodes, links = (len(re.findall(rf"<(?:\w+:)?{tag}[\s/>]", text)) for tag in ("node", "edge"))
-    _bounded(nodes, links)
+    _check_size(nodes, links)
     try:
         graph = nx.parse_graphml(text)
     except ParseError:
@@ -87,7 +87,7 @@ def _of_graphml(text: str) -> nx.Graph:
     return graph
 
 
-def _of_ns3(text: str) -> nx.Graph:
+def _read_ns3(text: str) -> nx.Graph:
     """``nodes switches links``, the switches' numbers, and ``a b rate delay errors`` for each link."""
     import networkx as nx
 
@@ -98,7 +98,7 @@ def _of_ns3(text: str) -> nx.Graph:
     if len(lines) < 2 or len(lines[0]) != 3 or whole != lines[:2]:
         raise ValueError("it is no topology.txt of ns-3: that begins with 'nodes switches links' and switches' numbers")
     nodes, switches, links = map(int, lines[0])
-    _bounded(nodes, links)
+    _check_size(nodes, links)
     if len(lines[1]) != switches or len(lines) - 2 < links:
         counts = f"{len(lines[1]):,} and {len(lines) - 2:,}"
         raise ValueError(f"it says {switches:,} switches and {links:,} links, and has {counts}: it is cut")
@@ -112,7 +112,7 @@ def _of_ns3(text: str) -> nx.Graph:
     return graph
 
 
-def _bounded(nodes: int, links: int) -> None:
+def _check_size(nodes: int, links: int) -> None:
     if max(nodes, links) > MAX_PARTS:
         raise ValueError(f"it has {nodes:,} nodes and {links:,} links, and {MAX_PARTS:,} are the most of each")
 
@@ -123,31 +123,31 @@ class GraphPlan:
 
     def __init__(self, graph: nx.Graph) -> None:
         self._label = {node: _label(node, data) for node, data in graph.nodes(data=True)}
-        capacity = self._joined(graph)
+        capacity = self._join_links(graph)
         self._beside: dict[Hashable, list[Hashable]] = {node: [] for node in graph}
         for a, b in capacity:
             self._beside[a].append(b)
             self._beside[b].append(a)
         self._refuse_pieces()
-        at = self._hosts(graph, capacity)
+        at = self._find_hosts(graph, capacity)
         switches = [node for node in graph if not self.in_file or node not in at]
         self._at = list(at.values())
-        names = _names([self._label[node] for node in switches], len(self._at))
+        names = _name_switches([self._label[node] for node in switches], len(self._at))
         self._name = dict(zip(switches, names, strict=True))
         self.hosts = len(self._at)
         self._edges = len(set(self._at))
         if self._edges > MAX_EDGES:
             raise ValueError(f"hosts are at {self._edges:,} switches, and {MAX_EDGES} are the most")
         self._before: dict[Hashable, dict[Hashable, list[Hashable]]] = {}
-        self._cables = self._rated(capacity, {frozenset(pair) for pair in at.items()} if self.in_file else set())
+        self._cables = self._rate_cables(capacity, {frozenset(pair) for pair in at.items()} if self.in_file else set())
 
-    def _joined(self, graph: nx.Graph) -> dict[tuple[Hashable, Hashable], float | None]:
+    def _join_links(self, graph: nx.Graph) -> dict[tuple[Hashable, Hashable], float | None]:
         """The capacity of each cable between two nodes, None where it is not told: parallel links are one."""
         each: defaultdict[tuple[Hashable, Hashable], list[float | None]] = defaultdict(list)
         for a, b, data in graph.edges(data=True):
             if a == b:
                 raise ValueError(f"node {self._label[a]!r} has a link to itself")
-            each[a, b].append(self._capacity(a, b, data))
+            each[a, b].append(self._read_capacity(a, b, data))
         cables: dict[tuple[Hashable, Hashable], float | None] = {}
         for (a, b), parts in each.items():
             known = [part for part in parts if part is not None]
@@ -164,7 +164,7 @@ class GraphPlan:
             raise ValueError("it has no link")
         return cables
 
-    def _capacity(self, a: Hashable, b: Hashable, data: dict[str, Any]) -> float | None:
+    def _read_capacity(self, a: Hashable, b: Hashable, data: dict[str, Any]) -> float | None:
         capacity_text = next((data[name] for name in CAPACITIES if data.get(name) not in (None, "")), None)
         if capacity_text is None:
             return None
@@ -195,7 +195,7 @@ class GraphPlan:
                 f"it is in pieces: there is no way from node {self._label[first]!r} to node {self._label[other]!r}"
             )
 
-    def _hosts(
+    def _find_hosts(
         self, graph: nx.Graph, capacity: dict[tuple[Hashable, Hashable], float | None]
     ) -> dict[Hashable, Hashable]:
         """The hosts with the switch that each is at; ``in_file`` says whether they are nodes."""
@@ -219,7 +219,7 @@ class GraphPlan:
                 raise ValueError(f"host {self._label[host]!r} has links to {to}: a host has one link here, to a switch")
         return {host: self._beside[host][0] for host in ones}
 
-    def _rated(
+    def _rate_cables(
         self, capacity: dict[tuple[Hashable, Hashable], float | None], of_hosts: set[frozenset[Hashable]]
     ) -> list[tuple[str, str, float]]:
         """The cables between switches with their rates, over that of hosts' cables."""
@@ -252,7 +252,7 @@ class GraphPlan:
             row = f"no path of {BETWEEN + 1} switches or fewer, and longer ones are not made"
             raise ValueError(f"from {self._label[first]!r} to {self._label[last]!r} there is {row}")
         most = MAX_PATHS // self._edges**2 + 1
-        ways = islice(_walks(before, last), most)
+        ways = islice(_walk_back(before, last), most)
         return [tuple(self._name[node] for node in reversed(way)) for way in ways]
 
     def _search(self, first: Hashable) -> dict[Hashable, list[Hashable]]:
@@ -270,12 +270,12 @@ class GraphPlan:
         return before
 
 
-def _walks(before: dict[Hashable, list[Hashable]], last: Hashable) -> Iterator[list[Hashable]]:
+def _walk_back(before: dict[Hashable, list[Hashable]], last: Hashable) -> Iterator[list[Hashable]]:
     """The ways back from the last node, each beginning there."""
     if not before[last]:
         yield [last]
     for node in before[last]:
-        yield from ([last, *rest] for rest in _walks(before, node))
+        yield from ([last, *rest] for rest in _walk_back(before, node))
 
 
 def _label(node: Hashable, data: dict[str, Any]) -> str:
@@ -290,10 +290,10 @@ def _is_host(node: Hashable, data: dict[str, Any]) -> bool:
     return bool(kinds & {"host", "hosts", "server", "endhost"}) or any(map(_HOST.fullmatch, names))
 
 
-def _names(labels: list[str], hosts: int) -> list[str]:
+def _name_switches(labels: list[str], hosts: int) -> list[str]:
     """Names of switches: of at most eight letters and digits, each once, none that of a host or of no port."""
     names: dict[str, None] = {}
-    tree = smallest_tree(hosts)
+    tree = find_smallest_tree(hosts)
     taken = {*(tree.host_name(host) for host in range(hosts)), *NOT_SWITCHES}
     for number, label in enumerate(labels):
         name = re.sub(r"[^A-Za-z0-9_]", "", label).lstrip("_")[:8]

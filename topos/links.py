@@ -13,7 +13,7 @@ cables in reverse order. Within its block a link's offset is
     4  aggregation down edge * k/2 + aggregation index      (edge of the destination)
     5  host down        host number
 
-so a link id is block * H + offset, and a path has at most one link of each block. Only `tier_links` and `climb`
+so a link id is block * H + offset, and a path has at most one link of each block. Only `compute_tier_links` and `climb`
 know this numbering; they are plain arithmetic, for numbers as well as arrays, and `hedera.compiled` has them
 compiled. In a topology of one's own (`topos.network`) all cables come upwards first, and then all downwards.
 
@@ -44,7 +44,7 @@ NO_LINK = -1
 Cores = Int32
 
 
-def tier_links(src: Any, dst: Any, core: Any, half: int) -> tuple[Any, Any, Any, Any, Any, Any]:
+def compute_tier_links(src: Any, dst: Any, core: Any, half: int) -> tuple[Any, Any, Any, Any, Any, Any]:
     """The links of a path in a fat-tree of k = 2 ``half`` that climbs all the way to its core, one per tier."""
     hosts, pod = 2 * half * half * half, half * half
     up = core // half
@@ -76,7 +76,7 @@ def link_rates(network: Network) -> Float64:
     return rates.ravel()
 
 
-def edge_numbers(topo: Network, hosts: NDArray[Any]) -> NDArray[Any]:
+def find_edge_numbers(topo: Network, hosts: NDArray[Any]) -> NDArray[Any]:
     """The place of each host's edge switch among the network's switches, which edge switches begin."""
     return hosts // topo.half if isinstance(topo, FatTree) else topo.edge[hosts]
 
@@ -95,13 +95,13 @@ def path_links(network: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike
     half = network.half
     climbed = climb(s, d, half)
     links = np.empty((s.size, 6), dtype=np.int32)
-    for tier, column in enumerate(tier_links(s, d, np.asarray(core, dtype=np.int64), half)):
+    for tier, column in enumerate(compute_tier_links(s, d, np.asarray(core, dtype=np.int64), half)):
         needed = min(tier, 5 - tier)  # how far up a path must go to have a link of this tier
         links[:, tier] = np.where(climbed >= needed, column, NO_LINK) if needed else column
     return links
 
 
-def canonical_cores(tree: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Cores:
+def find_canonical_cores(tree: Network, src: ArrayLike, dst: ArrayLike, core: ArrayLike) -> Cores:
     """The core number that represents each flow's path, as in `FatTree.path_cores`: int32 (flows,).
 
     Inside a pod only the aggregation switch matters, and below one edge switch there is no choice, so several
@@ -119,14 +119,14 @@ def link_ends(network: Network, link: int) -> tuple[str, str]:
     if not 0 <= link < num_links(network):
         raise IndexError(f"there is no directed link {link}")
     up = link < num_links(network) // 2
-    cable = network.cable(link if up else _opposite(network, link))
+    cable = network.cable(link if up else _reverse_link(network, link))
     return (cable.lower, cable.upper) if up else (cable.upper, cable.lower)
 
 
-def links_between(network: Network, a: str, b: str) -> tuple[int, int]:
+def find_links_between(network: Network, a: str, b: str) -> tuple[int, int]:
     """The directed link ids from a to b and from b to a; KeyError when no cable joins the two."""
     for up in network.cables_at(a):
-        cable, down = network.cable(up), _opposite(network, up)
+        cable, down = network.cable(up), _reverse_link(network, up)
         if (cable.lower, cable.upper) == (a, b):
             return up, down
         if (cable.lower, cable.upper) == (b, a):
@@ -134,24 +134,24 @@ def links_between(network: Network, a: str, b: str) -> tuple[int, int]:
     raise KeyError((a, b))
 
 
-def sending_ports(network: Network) -> list[str]:
+def list_sending_ports(network: Network) -> list[str]:
     """The sending port of each directed link, in the order of the links' numbers, by its name in results."""
     links = range(num_links(network))
     up, down = links[: len(links) // 2], links[len(links) // 2 :]
     return [network.cable(link).lower_end for link in up] + [
-        network.cable(_opposite(network, link)).upper_end for link in down
+        network.cable(_reverse_link(network, link)).upper_end for link in down
     ]
 
 
-def links_of_switch(network: Network, name: str) -> list[int]:
+def list_links_of_switch(network: Network, name: str) -> list[int]:
     """Every directed link that enters or leaves a switch, in order; KeyError when there is no such switch."""
     if network.layer(name) == "host":
         raise KeyError(name)
     up = network.cables_at(name)
-    return sorted([*up, *(_opposite(network, link) for link in up)])
+    return sorted([*up, *(_reverse_link(network, link) for link in up)])
 
 
-def _opposite(network: Network, link: int) -> int:
+def _reverse_link(network: Network, link: int) -> int:
     if isinstance(network, PlannedNetwork):
         return (link + network.num_cables) % num_links(network)
     block, offset = divmod(link, network.num_hosts)
@@ -191,8 +191,8 @@ class Fault:
     def links(self, tree: Network) -> frozenset[int]:
         """The directed links that it takes out of service, by the numbers of `topos.links`."""
         if len(self.ends) == 2:
-            return frozenset(links_between(tree, *self.ends))
-        return frozenset(links_of_switch(tree, self.ends[0]))
+            return frozenset(find_links_between(tree, *self.ends))
+        return frozenset(list_links_of_switch(tree, self.ends[0]))
 
 
 def parse(text: str, tree: Network, seconds: float) -> Fault:
@@ -200,10 +200,10 @@ def parse(text: str, tree: Network, seconds: float) -> Fault:
     switch or cable, a cable to a host, a time outside the run."""
     match = _FORM.fullmatch(text)
     if match is None:
-        raise ValueError(f"{FAULT_SPELLING}, not {_shown(text)}")
+        raise ValueError(f"{FAULT_SPELLING}, not {_shorten(text)}")
     ends = tuple(match["what"].split("-"))
     if len(ends) != (2 if match["kind"] == "link" else 1):
-        raise ValueError(f"{FAULT_SPELLING}, not {_shown(text)}")
+        raise ValueError(f"{FAULT_SPELLING}, not {_shorten(text)}")
     for name in ends:
         if name in tree and tree.layer(name) == "host":
             raise ValueError(f"{name} is a host; it has only one cable, which nothing can replace")
@@ -213,13 +213,13 @@ def parse(text: str, tree: Network, seconds: float) -> Fault:
                 f"{like[layer]} ({layer})" for layer in ("edge", "aggregation", "core") if layer in like
             )
             raise ValueError(
-                f"there is no switch {_shown(name)} in this network; its switches are named like {examples}"
+                f"there is no switch {_shorten(name)} in this network; its switches are named like {examples}"
             )
     times = [word for word in (match["at"], match["until"]) if word is not None]
     if not all(map(_NUMBER.fullmatch, times)):
-        raise ValueError(f"{FAULT_SPELLING}, and SECONDS a number, not {_shown(text)}")
+        raise ValueError(f"{FAULT_SPELLING}, and SECONDS a number, not {_shorten(text)}")
     if not all(0 <= float(time) < seconds for time in times):
-        raise ValueError(f"{_shown(text)} is outside the run, which lasts from 0 to {seconds:g} s")
+        raise ValueError(f"{_shorten(text)} is outside the run, which lasts from 0 to {seconds:g} s")
     fault = Fault(ends, *map(float, times))
     try:
         fault.links(tree)
@@ -228,20 +228,20 @@ def parse(text: str, tree: Network, seconds: float) -> Fault:
     return fault
 
 
-def _shown(text: str) -> str:
+def _shorten(text: str) -> str:
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
-def moments(faults: Iterable[Fault]) -> list[float]:
+def list_moments(faults: Iterable[Fault]) -> list[float]:
     """The times when something fails or works again, seconds, sorted and each once."""
     return sorted({t for fault in faults for t in (fault.at, fault.until) if t != math.inf})
 
 
-def links_down(faults: Iterable[Fault], tree: Network, t: float) -> frozenset[int]:
+def find_links_down(faults: Iterable[Fault], tree: Network, t: float) -> frozenset[int]:
     """The directed links out of service at a time. A failure counts at the time it begins, but not when it ends."""
     return frozenset().union(*(fault.links(tree) for fault in faults if fault.at <= t < fault.until))
 
 
-def cables(network: Network, links: Iterable[int]) -> list[tuple[str, str]]:
+def list_cables(network: Network, links: Iterable[int]) -> list[tuple[str, str]]:
     """The cables of directed links, as (node, node), each once, sorted."""
     return sorted({tuple(sorted(link_ends(network, link))) for link in links})  # type: ignore[misc]

@@ -45,7 +45,7 @@ NOT_SWITCHES = ("all", "control", "default", "lo")
 """Names of interfaces, and of none."""
 
 
-def smallest_tree(hosts: int) -> FatTree:
+def find_smallest_tree(hosts: int) -> FatTree:
     """The smallest fat-tree that has so many hosts."""
     k = 4
     while k**3 // 4 < hosts:
@@ -185,11 +185,11 @@ class PlannedNetwork(Cabling):
         """The plan as JSON, without ``oversubscribe``, which is another parameter."""
         first = np.unique(self.edge, return_index=True)[1].tolist()
         between = {f"{first[a]},{first[b]}": paths for (a, b), paths in self._paths.items() if a != b}
-        return written(Rows(self.num_hosts, self._laid, between))
+        return encode_plan(Rows(self.num_hosts, self._laid, between))
 
     @cached_property
     def tree(self) -> FatTree:
-        return smallest_tree(self.num_hosts)
+        return find_smallest_tree(self.num_hosts)
 
     def host_name(self, host: int) -> str:
         return self.tree.host_name(host)
@@ -210,7 +210,7 @@ class PlannedNetwork(Cabling):
 
     @property
     def layout(self) -> tuple[Int32, Int32]:
-        """By what compiled loops find a path (`hedera.compiled.choice_links`)."""
+        """By what compiled loops find a path (`hedera.compiled.find_choice_links`)."""
         return self.edge, self.middle
 
     def edge_of(self, host: int) -> str:
@@ -267,7 +267,7 @@ def read(text: str) -> Rows:
     return msgspec.json.decode(text, type=Rows)
 
 
-def written(rows: Rows) -> str:
+def encode_plan(rows: Rows) -> str:
     import msgspec
 
     return msgspec.json.encode(rows).decode()
@@ -290,7 +290,7 @@ class NonBlocking(PlannedNetwork):
 Network = FatTree | PlannedNetwork
 
 
-def graph(network: Network) -> nx.Graph:
+def make_graph(network: Network) -> nx.Graph:
     """The network as a networkx graph: nodes carry ``layer``, links carry ``ports`` by node name."""
     import networkx as nx
 

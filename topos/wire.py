@@ -22,17 +22,17 @@ SYN_FRAME = BARE_FRAME + 8
 CABLE_OVERHEAD = 8 + 4 + 12
 
 
-def payload_share(mtu: int = DEFAULT_MTU, *, cable: bool = False) -> float:
+def compute_payload_share(mtu: int = DEFAULT_MTU, *, cable: bool = False) -> float:
     """Payload per byte on the wire, of full segments: 0.956 at an MTU of 1500 bytes; on a ``cable`` 0.941."""
     frame = mtu + ETHERNET_HEADER + (CABLE_OVERHEAD if cable else 0)
     return (mtu - TCP_IP_HEADERS) / frame
 
 
-def wire_per_payload(mtu: int = DEFAULT_MTU) -> float:
+def compute_wire_per_payload(mtu: int = DEFAULT_MTU) -> float:
     """Bytes on the wire per byte of payload; data frames only, all of them full."""
-    return 1 / payload_share(mtu)
+    return 1 / compute_payload_share(mtu)
 
 
-def acknowledgements_per_payload(mtu: int = DEFAULT_MTU) -> float:
+def compute_acknowledgements_per_payload(mtu: int = DEFAULT_MTU) -> float:
     """Bytes of acknowledgements on the wire per byte of payload (RFC 5681: one for every two full segments)."""
     return BARE_FRAME / 2 / (mtu - TCP_IP_HEADERS)

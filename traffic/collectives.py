@@ -18,8 +18,8 @@ from collections.abc import Callable
 import numpy as np
 
 from topos.network import Network
-from traffic.flows import Stream, generator
-from traffic.graph import FlowGraph, all_to_all, around, bounded, in_steps, part
+from traffic.flows import Stream, make_generator
+from traffic.graph import FlowGraph, check_size, divide_size, make_all_to_all, make_ring_steps, make_steps
 from traffic.traces import READERS
 
 SPELLINGS = {
@@ -34,7 +34,7 @@ SPELLINGS = {
 """How each is spelled, and what it means."""
 
 
-def collective(
+def make_collective(
     text: str, network: Network, seed: int, *, placement: str = "compact", compute_s: float = 0.0, repeats: int = 1
 ) -> FlowGraph:
     """The graph of a spec: ``repeats`` times, with ``compute_s`` of computing before each, on the network's hosts.
@@ -57,10 +57,10 @@ def collective(
             graph, compute_s = _pipeline(text, group, groups, size, compute_s), 0.0
         else:
             graph = _GRAPHS[name](text, group, groups, size)
-    return placed(graph.repeated(repeats, compute_s), network, seed, placement)
+    return place_ranks(graph.repeated(repeats, compute_s), network, seed, placement)
 
 
-def placed(graph: FlowGraph, network: Network, seed: int, placement: str) -> FlowGraph:
+def place_ranks(graph: FlowGraph, network: Network, seed: int, placement: str) -> FlowGraph:
     """The graph's ranks on hosts. ValueError, one sentence, for too many, or where nothing is sent between them."""
     if graph.num_hosts > network.num_hosts:
         raise ValueError(
@@ -70,12 +70,12 @@ def placed(graph: FlowGraph, network: Network, seed: int, placement: str) -> Flo
         raise ValueError(f"traffic {graph.name!r} only computes: no rank sends to another")
     hosts = np.arange(network.num_hosts, dtype=np.int32)
     if placement == "random":
-        hosts = generator(seed, Stream.RANKS).permutation(hosts)
+        hosts = make_generator(seed, Stream.RANKS).permutation(hosts)
     return graph.on(hosts, network.num_hosts, graph.name)
 
 
 def _ring(name: str, group: int, groups: int, size: int) -> FlowGraph:
-    return around(name, group, groups, 2 * (group - 1), part(size, group))
+    return make_ring_steps(name, group, groups, 2 * (group - 1), divide_size(size, group))
 
 
 def _halving_doubling(name: str, group: int, groups: int, size: int) -> FlowGraph:
@@ -83,14 +83,14 @@ def _halving_doubling(name: str, group: int, groups: int, size: int) -> FlowGrap
         raise ValueError(f"traffic {name!r}: its groups are of 2, 4, 8, 16 and so on ranks, not {group:,}")
     halvings = range(1, group.bit_length())
     order = [*halvings, *reversed(halvings)]
-    bounded(name, len(order) * group * groups, 2 * (len(order) - 1) * group * groups)
+    check_size(name, len(order) * group * groups, 2 * (len(order) - 1) * group * groups)
     rank = np.arange(group * groups)
-    return in_steps(name, rank.size, [rank ^ (group >> n) for n in order], [part(size, 1 << n) for n in order])
+    return make_steps(name, rank.size, [rank ^ (group >> n) for n in order], [divide_size(size, 1 << n) for n in order])
 
 
 def _pipeline(name: str, stages: int, groups: int, size: int, compute_s: float) -> FlowGraph:
     hops = stages - 1
-    bounded(name, 2 * stages * hops * groups, 4 * stages * hops * groups)
+    check_size(name, 2 * stages * hops * groups, 4 * stages * hops * groups)
     batch, hop = (axis.ravel() for axis in np.mgrid[0:stages, 0:hops])
     forward, backward = batch * hops + hop, batch * hops + hop + stages * hops
     edges = [
@@ -111,7 +111,7 @@ def _pipeline(name: str, stages: int, groups: int, size: int, compute_s: float) 
 _GRAPHS: dict[str, Callable[[str, int, int, int], FlowGraph]] = {
     "ring": _ring,
     "halving-doubling": _halving_doubling,
-    "all-to-all": all_to_all,
+    "all-to-all": make_all_to_all,
 }
 NAMES = frozenset((*_GRAPHS, "pipeline", *READERS))
 """The part of a spec before its colon; ``all-to-all`` without a size is a pattern that lasts."""

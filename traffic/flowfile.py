@@ -49,8 +49,8 @@ from typing import Any
 import numpy as np
 
 from topos.network import Network, NonBlocking
-from traffic.flows import LASTING, MAX_FLOW_BYTES, Flows, Stream, columns, generator
-from traffic.user_files import job_files, own_code, read_text, running_own_code, short
+from traffic.flows import LASTING, MAX_FLOW_BYTES, Flows, Stream, make_flows, make_generator
+from traffic.user_files import job_files, load_own_code, quote_shortly, read_text, running_own_code
 
 MAX_CSV_BYTES = 20_000_000
 """Larger files are refused."""
@@ -63,7 +63,7 @@ _HEADER = ("src_host", "dst_host", "start_s", "size_bytes")
 _LOAD_GENERATOR = (0, 1, 5, 7)  # the columns of these in its lines
 
 
-def recorded(blocks: Iterable[Flows]) -> str:
+def record_flows(blocks: Iterable[Flows]) -> str:
     """Flows, such as `traffic.workload.Workload.blocks`, as CSV that gives the very same.
 
     Raises ValueError when one waits for another's end, which these columns cannot say.
@@ -83,38 +83,40 @@ def read_listed(path: str | Path, network: Network) -> Flows:
     cannot be read or is no text, a header without the two columns, a host that the network does not have, a
     self-flow, a start or a size that is none, no flow at all.
     """
-    return listed_in(read_text(Path(path), MAX_CSV_BYTES), str(path), network)
+    return parse_listed(read_text(Path(path), MAX_CSV_BYTES), str(path), network)
 
 
-def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> Flows:
+def parse_listed(text: str, path: str, network: Network, *, own: bool = False) -> Flows:
     """The flows of a text, or of a function (``own``); ``path`` is what sentences call it. ValueError as above."""
     if text.count("\n") > MAX_ROWS:
         raise ValueError(f"{path} has more than {MAX_ROWS:,} lines")
-    lines = _lines(text)
+    lines = _read_lines(text)
     if (head := next(lines, None)) is None:
         raise ValueError(f"{path} holds no flow")
     number, first = head
     if not own:
         try:
-            if re.fullmatch("[0-9]{1,9}", first) and (ns3 := _of_ns3(text, first, network)) is not None:
+            if re.fullmatch("[0-9]{1,9}", first) and (ns3 := _parse_ns3(text, first, network)) is not None:
                 return ns3
-            converted = _in_another_form(text, first)
+            converted = _parse_another_form(text, first)
         except ValueError as error:
             raise ValueError(f"{path}{error}" if str(error).startswith(" ") else f"{path}: {error}") from None
         if converted is not None:
-            return listed_in("\n".join([",".join(_HEADER[:2]), *converted]), path, network, own=True)
+            return parse_listed("\n".join([",".join(_HEADER[:2]), *converted]), path, network, own=True)
     separator = next((mark for mark in ";," if mark in first), "")
     is_csv = bool(separator or re.search(r"\b(src|dst)(_host)?\b", first))
     rows = array("d")
     places: list[int | None] = list(_LOAD_GENERATOR)
     try:
         if is_csv:
-            places = _places([re.sub("^(src|dst)$", r"\1_host", cell) for cell in _cells(first, separator)])
+            places = _find_columns([re.sub("^(src|dst)$", r"\1_host", cell) for cell in _split_cells(first, separator)])
         for number, line in lines if is_csv else chain([head], lines):  # noqa: B007, which is in the sentence below
-            cells = _cells(line, separator)
+            cells = _split_cells(line, separator)
             values = [cells[at] if at is not None and at < len(cells) else "" for at in places]
-            src, dst = (_host(value, network) if is_csv else _address(value, network) for value in values[:2])
-            rows.extend((src, dst, *_times(src, dst, *values[2:])))
+            src, dst = (
+                _parse_host(value, network) if is_csv else _parse_address(value, network) for value in values[:2]
+            )
+            rows.extend((src, dst, *_parse_times(src, dst, *values[2:])))
     except ValueError as error:
         place = f"{path} line {number}" if not own else f"{path} flow {number - 2}"
         raise ValueError(f"{place}: {error}") from None
@@ -122,13 +124,13 @@ def listed_in(text: str, path: str, network: Network, *, own: bool = False) -> F
         raise ValueError(f"{path} holds no flow, only a header in line {number}")
     src, dst, start_s, size_bytes = np.array(rows).reshape(-1, 4).T
     size_bytes = np.where(size_bytes == 0, LASTING, size_bytes)
-    return columns(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
+    return make_flows(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
 
 
-def _of_ns3(text: str, first: str, network: Network) -> Flows | None:
+def _parse_ns3(text: str, first: str, network: Network) -> Flows | None:
     """The flows of ns-3's flow.txt, whose first line is a number; None where the second is no flow. ValueError, from
     `` line`` on or a sentence, for one that is cut or has what makes no sense."""
-    lines = islice(_lines(text), 1, None)
+    lines = islice(_read_lines(text), 1, None)
     rows, columns_of_all = array("d"), 0
     for at, (number, line) in zip(range(int(first)), lines, strict=False):
         cells = line.split()
@@ -137,9 +139,9 @@ def _of_ns3(text: str, first: str, network: Network) -> Flows | None:
                 return None
             columns_of_all = columns_of_all or len(cells)
             if len(cells) != columns_of_all:
-                raise ValueError(f"{short(line)} has not {columns_of_all} columns as those before it")
-            src, dst = _host(cells[0], network), _host(cells[1], network)
-            start_s, size_bytes = _times(src, dst, cells[-1], cells[-2])
+                raise ValueError(f"{quote_shortly(line)} has not {columns_of_all} columns as those before it")
+            src, dst = _parse_host(cells[0], network), _parse_host(cells[1], network)
+            start_s, size_bytes = _parse_times(src, dst, cells[-1], cells[-2])
             if size_bytes == 0:
                 raise ValueError("a flow has bytes above 0 in ns-3's flow.txt")
         except ValueError as error:
@@ -151,7 +153,7 @@ def _of_ns3(text: str, first: str, network: Network) -> Flows | None:
         counts = f"{int(first):,} flows, and has {len(rows) // 4:,}"
         raise ValueError(f"it looks like ns-3's flow.txt, and is cut: it says {counts}")
     src, dst, start_s, size_bytes = np.array(rows).reshape(-1, 4).T
-    return columns(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
+    return make_flows(src.astype(np.int32), dst.astype(np.int32), start_s, size_bytes)
 
 
 _KINDS = (
@@ -166,7 +168,7 @@ _KINDS = (
 """What a first line looks like that belongs to no form that is read, and what it is."""
 
 
-def _in_another_form(text: str, first: str) -> list[str] | None:
+def _parse_another_form(text: str, first: str) -> list[str] | None:
     """The flows of JSON or a matrix as rows of CSV; None where it is neither. ``first``: the first line that is none of
     comment. ValueError that names the form where it is one that is not read."""
     hint = "flows are lines below a header src_host,dst_host (docs/workloads.md)"
@@ -181,16 +183,16 @@ def _in_another_form(text: str, first: str) -> list[str] | None:
         return [f"{src},{dst}" for src, receivers in document.items() for dst in receivers]
     if re.match(r"(import|from|def|class|@\w+|\w+ *=)[\s\[({]|\"{3}|'{3}", first):
         raise ValueError(f"it is Python, of which FILE.py:FUNCTION names a function that returns flows; {hint}")
-    if re.fullmatch(r"[\d.,;\s+-]+", first) and (matrix := _of_matrix(text, hint)) is not None:
+    if re.fullmatch(r"[\d.,;\s+-]+", first) and (matrix := _parse_matrix(text, hint)) is not None:
         return matrix
     if kind := next((kind for pattern, kind in _KINDS if re.match(pattern, first)), None):
         raise ValueError(f"it looks like {kind}; {hint}")
     return None
 
 
-def _of_matrix(text: str, hint: str) -> list[str] | None:
+def _parse_matrix(text: str, hint: str) -> list[str] | None:
     """The flows of a matrix of numbers of flows as rows of CSV; None where it is none."""
-    table = [re.split(r"[\s,;]+", line.strip(" ,;")) for _, line in _lines(text)]
+    table = [re.split(r"[\s,;]+", line.strip(" ,;")) for _, line in _read_lines(text)]
     if not 3 <= len(table) == max(map(len, table)) == min(map(len, table)):
         return None
     if any(table[n][n].strip("0.") for n in range(len(table))):
@@ -198,25 +200,27 @@ def _of_matrix(text: str, hint: str) -> list[str] | None:
     counts = [(src, dst, cell) for src, row in enumerate(table) for dst, cell in enumerate(row) if cell.strip("0.")]
     if wrong := next((cell for *_, cell in counts if not re.fullmatch(r"\d{1,6}(\.0*)?", cell)), None):
         raise ValueError(
-            f"it is a matrix, whose numbers are flows from row to column, and {short(wrong)} is none; {hint}"
+            f"it is a matrix, whose numbers are flows from row to column, and {quote_shortly(wrong)} is none; {hint}"
         )
     if sum(int(float(cell)) for *_, cell in counts) > MAX_ROWS:
         raise ValueError(f"it is a matrix of more than {MAX_ROWS:,} flows")
     return [f"{src},{dst}" for src, dst, cell in counts for _ in range(int(float(cell)))]
 
 
-def _places(header: list[str]) -> list[int | None]:
+def _find_columns(header: list[str]) -> list[int | None]:
     """Where the columns are that count; ValueError for a header that is none, or has a name nearly right."""
     if twice := [name for name in _HEADER if header.count(name) > 1]:
         raise ValueError(f"the header of a CSV file names {twice[0]} twice")
     if not {"src_host", "dst_host"} <= {*header}:
         raise ValueError("the header of a CSV file must have the columns src_host,dst_host")
     if near := [name for name in header if re.match("start|size|bytes", name) and name not in _HEADER]:
-        raise ValueError(f"column {short(near[0])} would not be read: a flow's start is start_s, its size size_bytes")
+        raise ValueError(
+            f"column {quote_shortly(near[0])} would not be read: a flow's start is start_s, its size size_bytes"
+        )
     return [header.index(name) if name in header else None for name in _HEADER]
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _read_lines(text: str) -> Iterator[tuple[int, str]]:
     """The lines that say something, with their numbers from 1, without comments."""
     for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         content = (re.sub(r"(^|\s)#.*", "", line) if "#" in line else line).strip()
@@ -224,7 +228,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
             yield number, content
 
 
-def _cells(line: str, separator: str) -> list[str]:
+def _split_cells(line: str, separator: str) -> list[str]:
     if not separator:
         return line.split()
     if '"' not in line:
@@ -235,63 +239,65 @@ def _cells(line: str, separator: str) -> list[str]:
         raise ValueError(f"it is not CSV: {error}") from None
 
 
-def _host(cell: str, network: Network) -> int:
+def _parse_host(cell: str, network: Network) -> int:
     if not re.fullmatch("[0-9]{1,9}", cell) or int(cell) >= network.num_hosts:
-        raise ValueError(f"there is no host {short(cell)}, only 0 to {network.num_hosts - 1}")
+        raise ValueError(f"there is no host {quote_shortly(cell)}, only 0 to {network.num_hosts - 1}")
     return int(cell)
 
 
-def _address(cell: str, network: Network) -> int:
+def _parse_address(cell: str, network: Network) -> int:
     if cell not in network.host_by_ip:
         first, last = network.host_ip(0), network.host_ip(network.num_hosts - 1)
-        raise ValueError(f"{short(cell)} is not the address of a host; they are {first} to {last}")
+        raise ValueError(f"{quote_shortly(cell)} is not the address of a host; they are {first} to {last}")
     return network.host_by_ip[cell]
 
 
-def _times(src: int, dst: int, start: str, size: str) -> tuple[float, float]:
+def _parse_times(src: int, dst: int, start: str, size: str) -> tuple[float, float]:
     """Start and size, an empty cell for 0; and what a whole row must be."""
     if src == dst:
         raise ValueError(f"the flow goes from host {src} to itself")
-    start_s, size_bytes = (_number(text) for text in (start, size))
+    start_s, size_bytes = (_parse_number(text) for text in (start, size))
     if not 0 <= start_s <= MAX_SECONDS:
-        raise ValueError(f"a flow cannot start at {short(start)} seconds")
+        raise ValueError(f"a flow cannot start at {quote_shortly(start)} seconds")
     if not (0 <= size_bytes <= MAX_FLOW_BYTES and size_bytes == int(size_bytes)):
-        raise ValueError(f"{short(size)} is not a flow's size in whole bytes")
+        raise ValueError(f"{quote_shortly(size)} is not a flow's size in whole bytes")
     return start_s, size_bytes
 
 
-def _number(text: str) -> float:
+def _parse_number(text: str) -> float:
     try:
         return float(text or 0)
     except ValueError:
         return math.nan
 
 
-def file_of_own(spec: str) -> Path | None:
+def find_own_file(spec: str) -> Path | None:
     spelled = _OWN_SPELLED.fullmatch(spec)
     return Path(spelled["file"]) if spelled else None
 
 
-def own_flows(spec: str, network: Network, seed: int) -> Flows:
+def load_own_flows(spec: str, network: Network, seed: int) -> Flows:
     """The flows of a spec FILE.py:FUNCTION. Raises ValueError, one sentence, for whatever does not work."""
-    return listed_in(job_files[spec] if spec in job_files else own_rows(spec, network, seed), spec, network, own=True)
+    return parse_listed(
+        job_files[spec] if spec in job_files else call_own_function(spec, network, seed), spec, network, own=True
+    )
 
 
-def own_rows(spec: str, network: Network, seed: int) -> str:
+def call_own_function(spec: str, network: Network, seed: int) -> str:
     """What the function returns, as CSV. ValueError as above."""
     subject = f"traffic {spec!r}"
     file, function = spec.rsplit(":", 1)
-    flows_of = own_code(subject, Path(file), function)
+    flows_of = load_own_code(subject, Path(file), function)
     if not callable(flows_of):
         raise ValueError(f"{subject}: there is no function {function} in {file}")
     with running_own_code(subject):
-        return _rows(flows_of, network.tree if isinstance(network, NonBlocking) else network, seed)
+        return _call_once(flows_of, network.tree if isinstance(network, NonBlocking) else network, seed)
 
 
 @lru_cache(maxsize=16)
-def _rows(function: Any, tree: Network, seed: int) -> str:
+def _call_once(function: Any, tree: Network, seed: int) -> str:
     """One function, network and seed have to give the same always: it is asked once."""
-    flows = islice(function(tree, generator(seed, Stream.OWN_PATTERN)), MAX_ROWS + 1)
+    flows = islice(function(tree, make_generator(seed, Stream.OWN_PATTERN)), MAX_ROWS + 1)
     return "\n".join([",".join(_HEADER), *_as_csv(flows)])
 
 

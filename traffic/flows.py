@@ -43,7 +43,7 @@ class Stream(IntEnum):
     STARTS = 9
 
 
-def generator(seed: int, stream: Stream, *part: int) -> np.random.Generator:
+def make_generator(seed: int, stream: Stream, *part: int) -> np.random.Generator:
     """The numbers of one stream of a seed, or of one ``part`` of it, from the first."""
     return np.random.default_rng((seed, int(stream), *part))
 
@@ -78,7 +78,7 @@ class Matrix:
     def flows(self) -> Flows:
         """All start at time 0, but those of a later turn, which wait for the one before."""
         size = np.full(len(self), LASTING) if self.size_bytes is None else self.size_bytes.astype(np.float64)
-        flows = columns(self.src, self.dst, np.zeros(len(self)), size)
+        flows = make_flows(self.src, self.dst, np.zeros(len(self)), size)
         if self.turn is not None:
             order = np.lexsort((self.turn, self.src))
             follows = np.diff(self.src[order]) == 0
@@ -149,19 +149,19 @@ class Flows:
 COLUMNS = tuple(field.name for field in fields(Flows) if field.name != "first")
 
 
-def joined(parts: Sequence[Flows]) -> Flows:
+def join_flows(parts: Sequence[Flows]) -> Flows:
     """Several flows' columns one after the other; ``after`` stays as it is."""
     together: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in COLUMNS}
     return replace(parts[0], **together)
 
 
-def columns(src: Int32, dst: Int32, start_s: Float64, size_bytes: Float64, src_port: Int32 | None = None) -> Flows:
+def make_flows(src: Int32, dst: Int32, start_s: Float64, size_bytes: Float64, src_port: Int32 | None = None) -> Flows:
     """Flows that wait for no other; a source port of 0 where none has been given yet."""
     ports = np.zeros(src.size, dtype=np.int32) if src_port is None else src_port
     return Flows(src, dst, ports, start_s, size_bytes, np.full(src.size, NOBODY, dtype=np.int64))
 
 
-NOTHING = columns(*(np.zeros(0, dtype=np.int32),) * 2, *(np.zeros(0),) * 2)
+NOTHING = make_flows(*(np.zeros(0, dtype=np.int32),) * 2, *(np.zeros(0),) * 2)
 """No flow."""
 
 
@@ -174,7 +174,7 @@ SERVER_PORT = 5001
 _MIDDLE = (FIRST_PORT + LAST_PORT + 1) // 2
 
 
-def source_ports(senders: Int32, seed: int, *, beside_others: bool = False) -> Int32:
+def draw_source_ports(senders: Int32, seed: int, *, beside_others: bool = False) -> Int32:
     """A source port for the flow of each of ``senders``, hosts as int32 (flows,); the same shape.
 
     Ports go from 20000 to 59999, no two alike on one host. ``beside_others``: leave the upper half to a `PortCycle`.
@@ -185,7 +185,7 @@ def source_ports(senders: Int32, seed: int, *, beside_others: bool = False) -> I
     busiest = int(np.bincount(senders).max())
     if busiest > most:
         raise ValueError(f"a host sends {busiest} flows, but has source ports for {most} only")
-    rng = generator(seed, Stream.SOURCE_PORTS)
+    rng = make_generator(seed, Stream.SOURCE_PORTS)
     ports = rng.integers(FIRST_PORT, end, senders.size, dtype=np.int64)
     src = senders.astype(np.int64)
     while True:
@@ -206,7 +206,7 @@ class PortCycle:
     """
 
     def __init__(self, num_hosts: int, seed: int, *, beside_others: bool = False) -> None:
-        rng = generator(seed, Stream.PORT_CYCLE)
+        rng = make_generator(seed, Stream.PORT_CYCLE)
         first = _MIDDLE if beside_others else FIRST_PORT
         self._ports: Int32 = rng.permutation(np.arange(first, LAST_PORT + 1, dtype=np.int32))
         self._next = rng.integers(0, self._ports.size, num_hosts)

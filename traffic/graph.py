@@ -2,7 +2,7 @@
 
 A node is a flow, or computing at one host: then it has no bytes, sends to itself and ends as it starts. It starts
 ``delay_s`` after the last of the nodes that it waits for has ended, or after the start of the run.
-`ranks` makes programs of it, which tell emulated hosts what to do. A host knows when the flows that it sends and
+`list_ranks` makes programs of it, which tell emulated hosts what to do. A host knows when the flows that it sends and
 receives have ended, and its own computing. It can wait for nothing else, and in collectives and GOAL text nothing else
 is waited for.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from topos.arrays import Bool, Float64, Int32, Int64
-from traffic.flows import WAITS, Flows, columns
+from traffic.flows import WAITS, Flows, make_flows
 
 MAX_NODES = 5_000_000
 MAX_EDGES = 20_000_000
@@ -75,7 +75,7 @@ class FlowGraph:
 
     def __post_init__(self) -> None:
         nodes = self.src.size
-        bounded(self.name, nodes, self.waiting.size)
+        check_size(self.name, nodes, self.waiting.size)
         if nodes == 0:
             raise ValueError(f"traffic {self.name!r} has no flow")
         wrong = ~((self.delay_s >= 0) & (self.delay_s <= MAX_DELAY_S))
@@ -98,7 +98,7 @@ class FlowGraph:
         """All nodes as flows, the first of a workload. Those that wait for another start some time; computing is a
         flow of no bytes. No source port is given yet."""
         start = np.where(self.level == 0, self.delay_s, WAITS)
-        return columns(self.src, self.dst, start, self.size_bytes.astype(np.float64))
+        return make_flows(self.src, self.dst, start, self.size_bytes.astype(np.float64))
 
     def connections(self) -> tuple[Int32, Int64]:
         """The connections of the flows: the sender of each, int32 (connections,); and which is each node's.
@@ -128,7 +128,7 @@ class FlowGraph:
         hosts = np.unique(np.concatenate([self.src, self.dst]))
         once, joins = len(self), hosts.size
         whole = once + joins  # each time: a node of computing for every host, then the graph
-        bounded(self.name, whole * times, times * (self.waiting.size + roots.size + ends[0].size + ends[1].size))
+        check_size(self.name, whole * times, times * (self.waiting.size + roots.size + ends[0].size + ends[1].size))
         join = np.searchsorted(hosts, np.arange(self.num_hosts))
         waiting = [np.concatenate([roots, self.waiting]) + joins]
         before = [np.concatenate([join[self.src[roots]], self.before + joins])]
@@ -159,7 +159,7 @@ class FlowGraph:
         followed[self.before] = True
         joined = np.flatnonzero(followed & ~self.computes)
         subs, count = flows.size * parts, len(self)
-        bounded(self.name, subs + others.size + joined.size, parts * (self.waiting.size + joined.size))
+        check_size(self.name, subs + others.size + joined.size, parts * (self.waiting.size + joined.size))
         own = np.full((parts, count), -1, dtype=np.int64)  # the nodes that stand for a node in each lane
         own[:, flows] = np.arange(subs).reshape(parts, -1)
         own[0, others] = subs + np.arange(others.size)
@@ -213,7 +213,7 @@ class FlowGraph:
 
     def _levels(self) -> Int32:
         """Kahn's order, a level at a time."""
-        first, follower, missing = followers(self.before, self.waiting, len(self))
+        first, follower, missing = list_followers(self.before, self.waiting, len(self))
         level = np.zeros(len(self), dtype=np.int32)
         now, done, depth = np.flatnonzero(missing == 0), 0, 0
         while now.size:
@@ -234,7 +234,7 @@ class FlowGraph:
         return level
 
 
-def bounded(name: str, nodes: int, edges: int) -> None:
+def check_size(name: str, nodes: int, edges: int) -> None:
     """ValueError, one sentence, for a graph that is too large, before its arrays are made."""
     if nodes > MAX_NODES or edges > MAX_EDGES:
         needed = (nodes * NODE_BYTES + edges * EDGE_BYTES) / 1e9
@@ -244,12 +244,12 @@ def bounded(name: str, nodes: int, edges: int) -> None:
         )
 
 
-def part(size: int, parts: int) -> int:
+def divide_size(size: int, parts: int) -> int:
     """One of the equal parts of so many bytes, rounded up."""
     return -(-size // parts)
 
 
-def in_steps(name: str, ranks: int, to: list[Int64], sizes: list[int]) -> FlowGraph:
+def make_steps(name: str, ranks: int, to: list[Int64], sizes: list[int]) -> FlowGraph:
     """In step s, every rank r sends ``sizes[s]`` bytes to ``to[s][r]``, after what it got and sent in step s - 1."""
     steps = len(to)
     rank = np.arange(ranks)
@@ -262,24 +262,24 @@ def in_steps(name: str, ranks: int, to: list[Int64], sizes: list[int]) -> FlowGr
     return FlowGraph.of(name, ranks, np.tile(rank, steps), np.concatenate(to), size, waiting=waiting, before=before)
 
 
-def around(name: str, group: int, groups: int, steps: int, size: int) -> FlowGraph:
+def make_ring_steps(name: str, group: int, groups: int, steps: int, size: int) -> FlowGraph:
     """In each of ``steps``, every rank of a group sends ``size`` bytes to the next."""
-    bounded(name, steps * group * groups, 2 * (steps - 1) * group * groups)
+    check_size(name, steps * group * groups, 2 * (steps - 1) * group * groups)
     rank = np.arange(group * groups)
     following = rank // group * group + (rank + 1) % group
-    return in_steps(name, rank.size, [following] * steps, [size] * steps)
+    return make_steps(name, rank.size, [following] * steps, [size] * steps)
 
 
-def all_to_all(name: str, group: int, groups: int, size: int) -> FlowGraph:
+def make_all_to_all(name: str, group: int, groups: int, size: int) -> FlowGraph:
     """Every rank of a group sends a part of ``size`` bytes to every other one, all at once."""
     ranks, others = group * groups, group - 1
-    bounded(name, ranks * others, 0)
+    check_size(name, ranks * others, 0)
     src = np.repeat(np.arange(ranks), others)
     away = np.tile(np.arange(1, group), ranks)
-    return FlowGraph.of(name, ranks, src, src // group * group + (src + away) % group, part(size, group))
+    return FlowGraph.of(name, ranks, src, src // group * group + (src + away) % group, divide_size(size, group))
 
 
-def followers(before: Int64, waiting: Int64, nodes: int) -> tuple[Int64, Int32, Int32]:
+def list_followers(before: Int64, waiting: Int64, nodes: int) -> tuple[Int64, Int32, Int32]:
     """Edges (edges,) by the node that is waited for.
 
     ``first`` int64 (nodes + 1,), ``follower`` int32 (edges,): those that wait for node n are
@@ -320,13 +320,13 @@ class Rank:
     steps: tuple[Step, ...]
 
 
-def ranks(graph: FlowGraph, src_port: Int32) -> list[Rank]:
+def list_ranks(graph: FlowGraph, src_port: Int32) -> list[Rank]:
     """The program of every host that has a part in the graph, by host; ``src_port``, int32 (nodes,), of each flow.
 
     All flows between two hosts with one source port are one connection. Raises ValueError, one sentence, for a node
     that waits for what its host cannot know.
     """
-    needs = _local(graph)
+    needs = _list_local(graph)
     connections: dict[int, dict[tuple[int, int], int]] = defaultdict(dict)
     accepts, expects = Counter[int](), Counter[int]()
     steps: dict[int, list[Step]] = defaultdict(list)
@@ -346,7 +346,7 @@ def ranks(graph: FlowGraph, src_port: Int32) -> list[Rank]:
     ]
 
 
-def _local(graph: FlowGraph) -> list[set[int]]:
+def _list_local(graph: FlowGraph) -> list[set[int]]:
     """What each node waits for. Computing at another host that takes no time is replaced by what it waits for."""
     src, dst, size = graph.src.tolist(), graph.dst.tolist(), graph.size_bytes.tolist()
     instant = [bytes_ == 0 and delay == 0 for bytes_, delay in zip(size, graph.delay_s.tolist(), strict=True)]

@@ -30,7 +30,7 @@ from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.network import Network, NonBlocking
 from traffic.flowfile import read_listed
-from traffic.flows import Matrix, Stream, generator
+from traffic.flows import Matrix, Stream, make_generator
 
 MAX_FLOWS = 2_000_000
 """More flows than this are refused: all-to-all among 27,648 hosts would be 764 million."""
@@ -41,7 +41,7 @@ PUBLISHED_HOSTS = 16
 
 
 @cache
-def _receivers(whose: str) -> dict[str, tuple[tuple[int, ...], ...]]:
+def _load_receivers(whose: str) -> dict[str, tuple[tuple[int, ...], ...]]:
     """For each matrix of the paper (``published``) or the ``replication`` report, the receivers of each host."""
     with Path(__file__).with_name(f"{whose}.csv").open(encoding="utf-8", newline="") as file:
         rows = csv.reader(line for line in file if not line.startswith("#"))
@@ -49,9 +49,9 @@ def _receivers(whose: str) -> dict[str, tuple[tuple[int, ...], ...]]:
         return {name: tuple(tuple(int(host) for host in cell.split()) for cell in cells) for name, *cells in rows}
 
 
-PUBLISHED: tuple[str, ...] = tuple(_receivers("published"))
+PUBLISHED: tuple[str, ...] = tuple(_load_receivers("published"))
 """The names of the paper's matrices, in the order of Figure 9."""
-REPLICATION: tuple[str, ...] = tuple(_receivers("replication"))
+REPLICATION: tuple[str, ...] = tuple(_load_receivers("replication"))
 """The names of the replication report's: one flow per host (``1x``), two (``2x``), half of six (``6x``)."""
 
 
@@ -62,10 +62,10 @@ def published(name: str, whose: str = "published") -> Matrix:
     ``name`` is one of PUBLISHED, for example ``stag0(0.2,0.3)``, or of REPLICATION. ValueError, listing the names.
     """
     try:
-        receivers = _receivers(whose)[name]
+        receivers = _load_receivers(whose)[name]
     except KeyError:
         raise ValueError(
-            f"there is no {whose} traffic matrix {name!r}; the names are {' '.join(_receivers(whose))}"
+            f"there is no {whose} traffic matrix {name!r}; the names are {' '.join(_load_receivers(whose))}"
         ) from None
     flows = np.array([(src, dst) for src, hosts in enumerate(receivers) for dst in hosts if src != dst], dtype=np.int32)
     return Matrix(flows[:, 0], flows[:, 1], PUBLISHED_HOSTS, f"{whose}:{name}")
@@ -95,7 +95,7 @@ def draw(spec: str, topology: Network | int, seed: int = 0, flows_per_host: int 
     if not 0 < keep <= 1:
         raise ValueError(f"the fraction of flows to keep must be above 0 and at most 1, not {keep}")
     name, argument = _parse(spec)
-    rng = generator(seed, Stream.PATTERN)
+    rng = make_generator(seed, Stream.PATTERN)
     try:
         first = _PATTERNS[name].flows(argument, network, rng)
         if first.sequential:
@@ -116,7 +116,7 @@ def draw(spec: str, topology: Network | int, seed: int = 0, flows_per_host: int 
         src, dst = src[by_sender], dst[by_sender]
     if keep < 1:
         count = max(1, round(src.size * keep))
-        chosen = np.sort(generator(seed, Stream.PATTERN, 1).permutation(src.size)[:count])
+        chosen = np.sort(make_generator(seed, Stream.PATTERN, 1).permutation(src.size)[:count])
         src, dst = src[chosen], dst[chosen]
     return Matrix(src, dst, network.num_hosts, spec)
 
@@ -137,13 +137,13 @@ def _parse(spec: str) -> tuple[str, str]:
     return name, argument
 
 
-def _whole(argument: str, meaning: str, lowest: int, highest: int) -> int:
+def _parse_whole(argument: str, meaning: str, lowest: int, highest: int) -> int:
     if not re.fullmatch(r"[0-9]{1,18}", argument) or not lowest <= int(argument) <= highest:
         raise ValueError(f"it needs {meaning} from {lowest:,} to {highest:,}, not {argument!r}")
     return int(argument)
 
 
-def _probabilities(argument: str) -> tuple[float, float]:
+def _parse_probabilities(argument: str) -> tuple[float, float]:
     parts = argument.split(",")
     if len(parts) != 2 or not all(re.fullmatch(r"\d+(\.\d*)?|\.\d+", part, re.ASCII) for part in parts):
         raise ValueError(f"it needs two probabilities, as in staggered:0.2,0.3, not {argument!r}")
@@ -153,26 +153,26 @@ def _probabilities(argument: str) -> tuple[float, float]:
     return edge, pod
 
 
-def _hosts(network: Network) -> Int32:
+def _list_hosts(network: Network) -> Int32:
     return np.arange(network.num_hosts, dtype=np.int32)
 
 
-def _bounded(flows: int, network: Network) -> None:
+def _check_flows(flows: int, network: Network) -> None:
     if flows > MAX_FLOWS:
         raise ValueError(f"these would be {flows:,} flows on {network.num_hosts:,} hosts; {MAX_FLOWS:,} is the limit")
 
 
 def _stride(argument: str, network: Network, _: np.random.Generator) -> Matrix:
-    step = _whole(argument, "a stride", 1, network.num_hosts - 1)
-    src = _hosts(network)
+    step = _parse_whole(argument, "a stride", 1, network.num_hosts - 1)
+    src = _list_hosts(network)
     return Matrix(src, (src + step) % np.int32(network.num_hosts), network.num_hosts)
 
 
 def _staggered(argument: str, network: Network, rng: np.random.Generator) -> Matrix:
-    edge, pod = _probabilities(argument)
-    tree = _fat_tree(network)
+    edge, pod = _parse_probabilities(argument)
+    tree = _find_fat_tree(network)
     half, pod_size, total = tree.half, tree.num_cores, tree.num_hosts
-    src = _hosts(network).astype(np.int64)
+    src = _list_hosts(network).astype(np.int64)
     # One draw chooses among the three places. A second draw for those not on the edge switch would leave the
     # pod EDGE * POD too few.
     drawn = rng.random(total)
@@ -187,7 +187,7 @@ def _staggered(argument: str, network: Network, rng: np.random.Generator) -> Mat
     return Matrix(src.astype(np.int32), dst.astype(np.int32), network.num_hosts)
 
 
-def _fat_tree(network: Network) -> FatTree:
+def _find_fat_tree(network: Network) -> FatTree:
     """The fat-tree of that many hosts: who shares an edge switch and a pod also when all share one switch."""
     if not isinstance(network, FatTree | NonBlocking):
         raise ValueError("it needs the pods of a fat-tree")
@@ -197,13 +197,13 @@ def _fat_tree(network: Network) -> FatTree:
 
 
 def _random(_: str, network: Network, rng: np.random.Generator) -> Matrix:
-    src = _hosts(network)
+    src = _list_hosts(network)
     dst = rng.integers(0, network.num_hosts - 1, network.num_hosts, dtype=np.int32)
     return Matrix(src, dst + (dst >= src), network.num_hosts)
 
 
 def _randbij(_: str, network: Network, rng: np.random.Generator) -> Matrix:
-    src = _hosts(network)
+    src = _list_hosts(network)
     while True:  # about e = 2.7 rounds; each permutation without a fixed point is equally likely
         dst = rng.permutation(src)
         if not (dst == src).any():
@@ -212,21 +212,21 @@ def _randbij(_: str, network: Network, rng: np.random.Generator) -> Matrix:
 
 def _randx(argument: str, network: Network, rng: np.random.Generator) -> Matrix:
     others = network.num_hosts - 1
-    count = _whole(argument, "a number of flows per host", 1, others)
-    _bounded(network.num_hosts * count, network)
+    count = _parse_whole(argument, "a number of flows per host", 1, others)
+    _check_flows(network.num_hosts * count, network)
     # Floyd's sampling without replacement, for all hosts at once: each set of receivers is equally likely.
     chosen = np.empty((network.num_hosts, count), dtype=np.int32)
     for column, top in enumerate(range(others - count, others)):
         pick = rng.integers(0, top + 1, network.num_hosts, dtype=np.int32)
         taken = (chosen[:, :column] == pick[:, None]).any(axis=1)
         chosen[:, column] = np.where(taken, top, pick)
-    src = np.repeat(_hosts(network), count)
+    src = np.repeat(_list_hosts(network), count)
     dst = np.sort(chosen, axis=1).ravel()
     return Matrix(src, dst + (dst >= src), network.num_hosts)
 
 
 def _hotspot(_: str, network: Network, rng: np.random.Generator) -> Matrix:
-    src = _hosts(network)
+    src = _list_hosts(network)
     hot_hosts = max(1, src.size // _HOSTS_PER_HOT_HOST)
     if src.size <= _SENDERS_PER_HOT_HOST:
         raise ValueError(f"it needs at least {_SENDERS_PER_HOT_HOST + 1} hosts, not {src.size}")
@@ -240,14 +240,14 @@ def _hotspot(_: str, network: Network, rng: np.random.Generator) -> Matrix:
 
 def _all_to_all(_: str, network: Network, __: np.random.Generator) -> Matrix:
     others = network.num_hosts - 1
-    _bounded(network.num_hosts * others, network)
-    src = np.repeat(_hosts(network), others)
+    _check_flows(network.num_hosts * others, network)
+    src = np.repeat(_list_hosts(network), others)
     dst = np.tile(np.arange(others, dtype=np.int32), network.num_hosts)
     return Matrix(src, dst + (dst >= src), network.num_hosts)
 
 
 def _shuffle(argument: str, network: Network, rng: np.random.Generator) -> Matrix:
-    size = _whole(argument, "a number of bytes", 1, 10**15)
+    size = _parse_whole(argument, "a number of bytes", 1, 10**15)
     matrix, others = _all_to_all("", network, rng), network.num_hosts - 1
     order = np.tile(np.arange(others, dtype=np.int32), (network.num_hosts, 1))
     turn = rng.permuted(order, axis=1).ravel()

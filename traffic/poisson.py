@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from traffic.flows import Flows, Matrix, Stream, columns, generator
-from traffic.sizes import SizeLaw, file_of, size_law
+from traffic.flows import Flows, Matrix, Stream, make_flows, make_generator
+from traffic.sizes import SizeLaw, find_file, find_size_law
 
 SPELLING = "poisson:SIZES,LOAD"
 REFERENCE_MBPS = 1000.0
@@ -22,13 +22,13 @@ REFERENCE_MBPS = 1000.0
 _BLOCK = 4096  # arrivals drawn at a time. Part of what a seed means: another number gives other flows.
 
 
-def spelled(argument: str) -> tuple[SizeLaw, float, str]:
+def parse_poisson(argument: str) -> tuple[SizeLaw, float, str]:
     """``SIZES,LOAD`` or ``SIZES,LOAD to PATTERN``, read; ValueError, one sentence.
 
     The load is the share of a link's rate that every sender offers, payload alone; the pattern says who may receive
     from whom, and is empty for any other host, each as likely.
     """
-    sizes, comma, load, pattern = _parts(argument)
+    sizes, comma, load, pattern = _split_parts(argument)
     if not comma or not sizes:
         raise ValueError(f"it is spelled {SPELLING}, as in poisson:web-search,0.5")
     try:
@@ -37,17 +37,17 @@ def spelled(argument: str) -> tuple[SizeLaw, float, str]:
         raise ValueError(f"the load is a share of the links' rate, as in 0.5, not {load!r}") from None
     if not 0 < share <= 1:
         raise ValueError(f"the load is a share of the links' rate above 0 and at most 1, not {load}")
-    return size_law(sizes), share, pattern
+    return find_size_law(sizes), share, pattern
 
 
-def files_of(argument: str) -> list[Path]:
+def find_files(argument: str) -> list[Path]:
     """The user's files that stand behind ``poisson:``."""
-    sizes, _, _, pattern = _parts(argument)
+    sizes, _, _, pattern = _split_parts(argument)
     named = Path(pattern.removeprefix("file:")) if pattern.startswith("file:") else None
-    return [path for path in (file_of(sizes), named) if path is not None]
+    return [path for path in (find_file(sizes), named) if path is not None]
 
 
-def _parts(argument: str) -> tuple[str, str, str, str]:
+def _split_parts(argument: str) -> tuple[str, str, str, str]:
     """Sizes, the comma behind them, the load, and the pattern or nothing."""
     arrivals, *pattern = re.split(r"\s+to\s+", argument, maxsplit=1)
     return *arrivals.rpartition(","), pattern[0] if pattern else ""
@@ -80,7 +80,7 @@ class Arrivals:
 
     def blocks(self, seconds: float) -> Iterator[Flows]:
         """The flows that start before ``seconds``, in the order of their starts, some thousand at a time."""
-        rng = generator(self.seed, Stream.POISSON, self.part)
+        rng = make_generator(self.seed, Stream.POISSON, self.part)
         if self.matrix is not None:
             by_sender = np.argsort(self.matrix.src, kind="stable")
             receivers = self.matrix.dst[by_sender]
@@ -101,4 +101,4 @@ class Arrivals:
             size = self.sizes.draw(rng, _BLOCK, self.scale)
             count = int(np.searchsorted(start, seconds))
             if count:
-                yield columns(src[:count], dst[:count], start[:count], size[:count])
+                yield make_flows(src[:count], dst[:count], start[:count], size[:count])

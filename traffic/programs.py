@@ -34,7 +34,7 @@ _ENHANCED_FIELDS = 10  # at least, in 2.1.9 and 2.2: more columns follow; in 2.2
 _TIME = re.compile(r"(?:([+-])(\d\d)(\d\d):)?(\d{14})(\.\d+)?", re.ASCII)
 
 
-def server_command(port: int = SERVER_PORT) -> list[str]:
+def make_server_command(port: int = SERVER_PORT) -> list[str]:
     """Listen for TCP connections and report each second of each as a CSV line.
 
     Run it with the time zone UTC: before 2.2 the time stamps do not say theirs.
@@ -42,7 +42,7 @@ def server_command(port: int = SERVER_PORT) -> list[str]:
     return ["iperf", "-s", "-p", str(port), "-i", "1", "-y", "C", "-e"]
 
 
-def client_command(server: str, source: tuple[str, int], seconds: float, port: int = SERVER_PORT) -> list[str]:
+def make_client_command(server: str, source: tuple[str, int], seconds: float, port: int = SERVER_PORT) -> list[str]:
     """Send to ``server`` (an address) from ``source`` (address, port) for a time."""
     ends = ["-c", server, "-p", str(port), "-B", f"{source[0]}:{source[1]}"]
     return ["iperf", *ends, "-t", f"{seconds:g}", "-i", "1", "-y", "C"]
@@ -116,14 +116,14 @@ def parse_report(text: str, port: int = SERVER_PORT) -> dict[tuple[str, int], Fl
     lines: dict[tuple[str, int, str], list[Interval]] = {}
     for line in text[: text.rfind("\n") + 1].splitlines():
         try:
-            flow, interval = _row(line.split(","), port)
+            flow, interval = _parse_row(line.split(","), port)
         except ValueError:
             continue
         lines.setdefault(flow, []).append(interval)
-    return {flow[:2]: _flow(*flow, intervals) for flow, intervals in lines.items()}
+    return {flow[:2]: _make_report(*flow, intervals) for flow, intervals in lines.items()}
 
 
-def _row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval]:
+def _parse_row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval]:
     """One flow's line, or ValueError."""
     if len(fields) == _FIELDS or (len(fields) > _ENHANCED_FIELDS and "-" in fields[6]):
         stamp, address, address_port, other, other_port, connection, span, size, rate = fields[:_FIELDS]
@@ -132,7 +132,7 @@ def _row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval]:
         stamp, address, address_port, other, other_port, connection, start, end, size, rate = fields[:10]
     else:
         raise ValueError(fields)
-    interval = Interval(float(start), float(end), int(size), float(rate), _moment(stamp))
+    interval = Interval(float(start), float(end), int(size), float(rate), _parse_moment(stamp))
     numbers = (interval.start_s, interval.end_s, interval.bits_per_s)
     if int(connection) < 0 or not all(map(math.isfinite, numbers)):
         raise ValueError(fields)
@@ -143,7 +143,7 @@ def _row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Interval]:
     raise ValueError(fields)
 
 
-def _moment(stamp: str) -> float | None:
+def _parse_moment(stamp: str) -> float | None:
     """A time stamp as seconds since the epoch, in UTC unless it says otherwise; None when it has no fractions."""
     match = _TIME.fullmatch(stamp)
     if match is None:
@@ -156,7 +156,7 @@ def _moment(stamp: str) -> float | None:
     return whole.timestamp() + float(fraction)
 
 
-def _flow(source: str, source_port: int, destination: str, lines: list[Interval]) -> FlowReport:
+def _make_report(source: str, source_port: int, destination: str, lines: list[Interval]) -> FlowReport:
     # The line of the whole flow comes last and starts at 0 again. It cannot be told from the first second by
     # its own looks: a flow of one second has two lines "0.0-1.0".
     last = lines[-1]

@@ -36,7 +36,7 @@ import numpy as np
 
 from topos.arrays import Float64
 from traffic.flows import MAX_FLOW_BYTES
-from traffic.user_files import job_files, read_text, short
+from traffic.user_files import job_files, quote_shortly, read_text
 
 SPELLINGS = (
     "web-search",
@@ -77,7 +77,7 @@ class SizeLaw:
         return np.maximum(1.0, np.rint(scale * self.quantile(rng.random(count))))
 
 
-def size_law(spelling: str) -> SizeLaw:
+def find_size_law(spelling: str) -> SizeLaw:
     """The law of that spelling; ValueError, one sentence, where there is none or a file holds no distribution."""
     kind, _, argument = spelling.partition(":")
     if kind in ("fixed", "exponential"):
@@ -87,22 +87,22 @@ def size_law(spelling: str) -> SizeLaw:
         return SizeLaw(
             spelling, mean, (lambda u: np.full_like(u, mean)) if kind == "fixed" else (lambda u: -mean * np.log1p(-u))
         )
-    if spelling in _empirical():
-        return _empirical()[spelling]
-    if (path := file_of(spelling)) is None:
+    if spelling in _load_empirical():
+        return _load_empirical()[spelling]
+    if (path := find_file(spelling)) is None:
         raise ValueError(f"there is no law of flow sizes {spelling!r}; it is one of {', '.join(SPELLINGS)}")
     return _from_file(path)
 
 
-def file_of(spelling: str) -> Path | None:
+def find_file(spelling: str) -> Path | None:
     """The file that a spelling names; None for one of the laws that have a name, and for no law at all."""
-    if not spelling or spelling in _empirical() or spelling.startswith(("fixed:", "exponential:")):
+    if not spelling or spelling in _load_empirical() or spelling.startswith(("fixed:", "exponential:")):
         return None
     named = "/" in spelling or re.search(r"\.(csv|txt|tcl|cdf|dat)$", spelling, re.I)
     return Path(spelling) if named or spelling in job_files or Path(spelling).exists() else None
 
 
-def _through(name: str, size: Float64, below: Float64) -> SizeLaw:
+def _make_law(name: str, size: Float64, below: Float64) -> SizeLaw:
     """The law whose cumulative distribution is ``below``, (points,), at ``size``, (points,), and linear between; a
     share ``below[0]`` has the first size."""
     mean = float((np.diff(below) * (size[1:] + size[:-1]) / 2).sum() + below[0] * size[0])
@@ -110,26 +110,26 @@ def _through(name: str, size: Float64, below: Float64) -> SizeLaw:
 
 
 @cache
-def _empirical() -> dict[str, SizeLaw]:
+def _load_empirical() -> dict[str, SizeLaw]:
     with _FILE.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(line for line in file if not line.startswith("#")))
     laws = {}
     for name in dict.fromkeys(row["law"] for row in rows):
         points = [(row["bytes"], row["cumulative_probability"]) for row in rows if row["law"] == name]
         size, below = np.array(points, dtype=np.float64).T
-        laws[name] = _through(name, size, below)
+        laws[name] = _make_law(name, size, below)
     return laws
 
 
 def _from_file(path: Path) -> SizeLaw:
     text = read_text(path, MAX_BYTES)
     try:
-        return _through(str(path), *points_of(text))
+        return _make_law(str(path), *parse_points(text))
     except ValueError as error:
         raise ValueError(f"{path} holds no distribution: {error}") from None
 
 
-def points_of(text: str) -> tuple[Float64, Float64]:
+def parse_points(text: str) -> tuple[Float64, Float64]:
     """Sizes in bytes and shares of flows from 0 to 1 of a text in one of the forms above, float64 (points,) both.
 
     ValueError, the end of a sentence, for text that is not a distribution.
@@ -143,7 +143,7 @@ def points_of(text: str) -> tuple[Float64, Float64]:
     is_csv = [name.strip() for name in lines[0][1].split(",")] == _COLUMNS
     if is_csv or re.fullmatch(r"[\d.]+", lines[0][1], re.ASCII):
         lines = lines[1:]
-    rows = [_numbers(number, line) for number, line in lines]
+    rows = [_parse_numbers(number, line) for number, line in lines]
     if len(rows) < 2:
         raise ValueError("it needs two points at least")
     columns = len(rows[0])
@@ -171,12 +171,12 @@ def points_of(text: str) -> tuple[Float64, Float64]:
 _BETWEEN = r"\s*[,;]\s*|\s+"
 
 
-def _numbers(number: int, line: str) -> list[float]:
+def _parse_numbers(number: int, line: str) -> list[float]:
     try:
         row = [float(cell) for cell in re.split(_BETWEEN, line)]
     except ValueError:
         row = []
     if len(row) not in (2, 3) or not all(0 <= value < math.inf for value in row):
         forms = FORMS.format(f"{','.join(_COLUMNS)} below that header")
-        raise ValueError(f"line {number}, {short(line)}, is no size in bytes and a probability; {forms}")
+        raise ValueError(f"line {number}, {quote_shortly(line)}, is no size in bytes and a probability; {forms}")
     return row

@@ -60,8 +60,8 @@ import numpy as np
 
 from topos.arrays import Int64
 from traffic.flows import MAX_FLOW_BYTES
-from traffic.graph import MAX_FILE_BYTES, FlowGraph, all_to_all, around, bounded, part
-from traffic.user_files import job_files, read_bytes, read_text, short
+from traffic.graph import MAX_FILE_BYTES, FlowGraph, check_size, divide_size, make_all_to_all, make_ring_steps
+from traffic.user_files import job_files, quote_shortly, read_bytes, read_text
 
 MAX_RANKS = 1_000_000
 
@@ -95,7 +95,7 @@ def read_goal(path: str | Path, name: str = "") -> FlowGraph:
     what cannot be simulated (any sender, any tag), or would hang: a send without a receive, a circle.
     """
     schedule = _Schedule(str(path))
-    for number, line in _lines(read_text(Path(path), MAX_FILE_BYTES)):
+    for number, line in _read_lines(read_text(Path(path), MAX_FILE_BYTES)):
         try:
             schedule.take(number, line)
         except ValueError as error:
@@ -109,10 +109,10 @@ def read_goal(path: str | Path, name: str = "") -> FlowGraph:
         warnings.warn(warning, stacklevel=2)
     if not schedule.ops:
         raise ValueError(f"{path} has no operation")
-    return _graph(schedule, name or f"goal:{path}")
+    return _make_graph(schedule, name or f"goal:{path}")
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _read_lines(text: str) -> Iterator[tuple[int, str]]:
     plain = _COMMENT.sub(lambda match: match[0] if match[1] == "" else "\n" * match[0].count("\n"), text)
     for number, line in enumerate(plain.split("\n"), start=1):
         content = line.strip()
@@ -138,24 +138,24 @@ class _Schedule:
     def take(self, number: int, line: str) -> None:
         """A line, or ValueError."""
         if self.rank < 0:
-            self._outside(line)
+            self._read_outside(line)
         elif line == "}":
             self.rank = -1
         elif match := _OP.fullmatch(line):
-            self._operation(number, *match.groups())
+            self._add_operation(number, *match.groups())
         elif match := _REQUIRES.fullmatch(line):
             for label in (match[1], match[3]):
                 if label not in self._labels:
-                    raise ValueError(f"no label {short(label)} before it in this rank")
+                    raise ValueError(f"no label {quote_shortly(label)} before it in this rank")
             pair = self._labels[match[1]], self._labels[match[3]]
             (self.requires if match[2] == "requires" else self.starts).append(pair)
         elif re.search(r"\b(from|tag)\s+-1\b", line):
             raise ValueError("receives from any rank or with any tag are not simulated")
         else:
-            raise ValueError(f"{short(line)} is neither send, recv, calc, requires, irequires nor a rank's end")
-        bounded(self.path, len(self.ops) // 2, len(self.requires) + len(self.starts))
+            raise ValueError(f"{quote_shortly(line)} is neither send, recv, calc, requires, irequires nor a rank's end")
+        check_size(self.path, len(self.ops) // 2, len(self.requires) + len(self.starts))
 
-    def _outside(self, line: str) -> None:
+    def _read_outside(self, line: str) -> None:
         if not self.num_ranks:
             match = _RANKS.fullmatch(line)
             if not match:
@@ -169,11 +169,13 @@ class _Schedule:
                 raise ValueError(f"rank {self.rank} is there already, or not below num_ranks")
             self._read_ranks.add(self.rank)
         else:
-            raise ValueError(f"{short(line)} is in no rank")
+            raise ValueError(f"{quote_shortly(line)} is in no rank")
 
-    def _operation(self, number: int, label: str, kind: str, size: str, way: str, peer: str, tag: str, ns: str) -> None:
+    def _add_operation(
+        self, number: int, label: str, kind: str, size: str, way: str, peer: str, tag: str, ns: str
+    ) -> None:
         if label in self._labels:
-            raise ValueError(f"the label {short(label)} is there already in this rank")
+            raise ValueError(f"the label {quote_shortly(label)} is there already in this rank")
         if kind and (kind == "send") != (way == "to"):
             raise ValueError("one sends to a rank, and receives from one")
         if kind == "send" and int(size) == 0 and int(peer) >= self.num_ranks:  # it marks an end
@@ -189,7 +191,7 @@ class _Schedule:
             self.ops.append(Op("calc", self.rank, -1, int(ns), 0, number))
 
 
-def _graph(schedule: _Schedule, name: str) -> FlowGraph:
+def _make_graph(schedule: _Schedule, name: str) -> FlowGraph:
     ops = schedule.ops
     rows: list[tuple[int, int, int, int]] = []  # src, dst, bytes, nanoseconds
     waits = {op for op, _ in schedule.requires} | {op for pair in schedule.starts for op in pair}
@@ -205,7 +207,7 @@ def _graph(schedule: _Schedule, name: str) -> FlowGraph:
             computing = op.size if op.kind == "calc" else 0
             rows.append((op.rank, op.peer, op.size, 0) if flows else (op.rank, op.rank, 0, computing))
     before: list[set[int]] = [set() for _ in rows]
-    for number, sent in matched(ops, lambda op: f"{schedule.path} line {op.line}").items():
+    for number, sent in match_operations(ops, lambda op: f"{schedule.path} line {op.line}").items():
         if end[number] < 0:
             end[number] = end[sent]
         else:
@@ -216,7 +218,7 @@ def _graph(schedule: _Schedule, name: str) -> FlowGraph:
         before[end[number]].add(node)
     for waiting, awaited in schedule.starts:
         before[start.get(waiting, end[waiting])].add(start[awaited])
-    delay, merged = _fused(rows, before)
+    delay, merged = _fuse_delays(rows, before)
     remaining = [node for node in range(len(rows)) if node not in merged]
     place = {node: n for n, node in enumerate(remaining)}
     src, dst, size, _ = np.array([rows[node] for node in remaining], dtype=np.int64).T
@@ -225,7 +227,7 @@ def _graph(schedule: _Schedule, name: str) -> FlowGraph:
     return FlowGraph.of(name, schedule.num_ranks, src, dst, size, seconds, *np.array(edges).reshape(-1, 2).T)
 
 
-def _fused(rows: list[tuple[int, int, int, int]], before: list[set[int]]) -> tuple[list[int], set[int]]:
+def _fuse_delays(rows: list[tuple[int, int, int, int]], before: list[set[int]]) -> tuple[list[int], set[int]]:
     """Delays, and the nodes gone into them: computing that one flow alone waits for, and that waits for it alone."""
     followers = [0] * len(rows)
     for waited in before:
@@ -243,7 +245,7 @@ def _fused(rows: list[tuple[int, int, int, int]], before: list[set[int]]) -> tup
     return delay, merged
 
 
-def matched(ops: list[Op], where: Callable[[Op], str]) -> dict[int, int]:
+def match_operations(ops: list[Op], where: Callable[[Op], str]) -> dict[int, int]:
     """The send of each receive, by pair of ranks and tag, in their order; ``where`` an operation is, in sentences.
 
     Raises ValueError for one without the other.
@@ -300,10 +302,12 @@ def read_htsim(path: str | Path, name: str = "") -> FlowGraph:
                 if not 2 <= head.get("Nodes", 2) <= MAX_HOSTS:
                     raise ValueError(f"there are from 2 to {MAX_HOSTS:,} nodes")
             elif match := _FLOW.fullmatch(words):
-                rows.append(_flow(match, head.get("Nodes", 0), lanes))
-                bounded(name, len(rows), 0)
+                rows.append(_make_flow(match, head.get("Nodes", 0), lanes))
+                check_size(name, len(rows), 0)
             elif words:
-                raise ValueError(f"{short(words)} is neither SRC->DST with start, size and id nor a part of the head")
+                raise ValueError(
+                    f"{quote_shortly(words)} is neither SRC->DST with start, size and id nor a part of the head"
+                )
     except ValueError as error:
         raise ValueError(f"{path} line {number}: {error}") from None
     if head.get("Connections", 0) != len(rows) or not rows:
@@ -312,7 +316,7 @@ def read_htsim(path: str | Path, name: str = "") -> FlowGraph:
     return FlowGraph.of(name, head["Nodes"], src, dst, size, start_s, lane=lane)
 
 
-def _flow(
+def _make_flow(
     match: re.Match[str], nodes: int, lanes: defaultdict[tuple[int, int], dict[str, int]]
 ) -> tuple[int, int, int, float, int]:
     """Sender, receiver, bytes, seconds until the start, and lane, or ValueError."""
@@ -337,14 +341,14 @@ _NUMBERS = (b"comm_type", b"comm_size", b"comm_src", b"comm_dst", b"comm_tag")
 
 
 @cache
-def _messages() -> dict[str, Any]:
+def _load_messages() -> dict[str, Any]:
     from google.protobuf import descriptor_pb2, message_factory, text_format
 
     schema = Path(__file__).with_name("et_def.txtpb").read_text(encoding="utf-8")
     return message_factory.GetMessages([text_format.Parse(schema, descriptor_pb2.FileDescriptorProto())])
 
 
-def traces_of(prefix: str) -> list[Path]:
+def find_traces(prefix: str) -> list[Path]:
     """The files of a trace that are there, by rank; PREFIX.0.et where there is none."""
     start = str(Path(prefix))
     names = list(job_files) or [str(path) for path in Path(prefix).parent.glob("*.et")]
@@ -361,7 +365,7 @@ def read_chakra(prefix: str, name: str = "") -> FlowGraph:
     Raises ValueError, one sentence, with the file and the node where there is one, for files that are not such a trace,
     are too large, say what cannot be simulated, or would hang: a rank that has no part in a collective, a circle.
     """
-    paths = traces_of(prefix)
+    paths = find_traces(prefix)
     trace, left = _Trace(paths), MAX_FILE_BYTES
     for rank, path in enumerate(paths):
         if not path.name.endswith(f".{rank}.et"):
@@ -374,18 +378,18 @@ def read_chakra(prefix: str, name: str = "") -> FlowGraph:
     return trace.graph(name or f"chakra:{prefix}")
 
 
-def _next(name: str, path: Path, data: io.BytesIO) -> Any:
+def _read_next(name: str, path: Path, data: io.BytesIO) -> Any:
     """The next message of a file; None at its end."""
     from google.protobuf import proto
     from google.protobuf.message import DecodeError
 
     try:
-        return proto.parse_length_prefixed(_messages()[f"ChakraProtoMsg.{name}"], data)
+        return proto.parse_length_prefixed(_load_messages()[f"ChakraProtoMsg.{name}"], data)
     except (DecodeError, ValueError, EOFError, IndexError, OverflowError) as error:
         raise ValueError(f"{path} is no Chakra trace: {' '.join(str(error).split())}") from None
 
 
-def _number(value: Any) -> int | None:
+def _read_number(value: Any) -> int | None:
     """The whole number of an attribute, in whichever field it is; None where there is none."""
     for field in ("int64_val", "int32_val", "uint64_val", "uint32_val"):
         if value is not None and value.HasField(field):
@@ -415,10 +419,10 @@ class _Trace:
         places: dict[int, int] = {}
         from google.protobuf.unknown_fields import UnknownFieldSet
 
-        metadata = _next("GlobalMetadata", path, data)
+        metadata = _read_next("GlobalMetadata", path, data)
         if metadata is None or len(UnknownFieldSet(metadata)):
             raise ValueError(f"{path} is no Chakra trace: it does not begin with GlobalMetadata")
-        while (node := _next("Node", path, data)) is not None:
+        while (node := _read_next("Node", path, data)) is not None:
             if node.id in places:
                 raise ValueError(f"{path} node {node.id}: there is another node of this id")
             places[node.id] = len(self.ops)
@@ -430,20 +434,20 @@ class _Trace:
                 )
             ids.extend([*node.ctrl_deps, *node.data_deps])
             self.waiting.extend([len(self.ops)] * waits)
-            self.ops.append(self._op(rank, node))
+            self.ops.append(self._make_operation(rank, node))
         for waiting, awaited in zip(self.waiting[len(self.before) :], ids, strict=True):
             if awaited not in places:
                 raise ValueError(f"{self.where(self.ops[waiting])} depends on node {awaited}, which is not there")
             self.before.append(places[awaited])
 
-    def _op(self, rank: int, node: Any) -> Op:
+    def _make_operation(self, rank: int, node: Any) -> Op:
         place = f"{self.paths[rank]} node {node.id}"
         if node.type == _COMP or node.type in _NO_TIME:
             return Op("calc", rank, -1, node.duration_micros * 1000 if node.type == _COMP else 0, 0, node.id)
         if node.type not in (_SEND, _RECV, _COLL):
             raise ValueError(f"{place}: there is no type {node.type} of nodes")
         attributes = {attribute.name: attribute for attribute in node.attr}
-        kind, size, src, dst, tag = (_number(attributes.get(name)) for name in _NUMBERS)
+        kind, size, src, dst, tag = (_read_number(attributes.get(name)) for name in _NUMBERS)
         if size is None or not 0 <= size <= MAX_FLOW_BYTES:
             raise ValueError(f"{place} has no comm_size that can be true")
         size = max(1, size)
@@ -473,12 +477,12 @@ class _Trace:
         rank = np.array([op.rank for op in ops], dtype=np.int64)
         src, dst = [rank], [np.where(sends, [op.peer for op in ops], rank)]
         size = [np.where(sends, [op.size if op.kind == "send" else 0 for op in ops], 0)]
-        received = np.array(list(matched(ops, self.where).items()), dtype=np.int64).reshape(-1, 2)
+        received = np.array(list(match_operations(ops, self.where).items()), dtype=np.int64).reshape(-1, 2)
         start = np.arange(nodes)
         waiting, before = [received[:, 0]], [received[:, 1]]
         shapes: dict[tuple[str, int], FlowGraph] = {}
         count, edges = nodes, len(self.waiting) + len(received)
-        for ends in self._together():
+        for ends in self._group_collectives():
             kind, each, ranks = ops[ends[0]].kind, ops[ends[0]].size, ends.size
             if ranks == 1:
                 continue
@@ -489,11 +493,11 @@ class _Trace:
             starts, flows = np.split(count + np.arange(ranks + len(shape)), [ranks])
             count += ranks + len(shape)
             edges += shape.waiting.size + 2 * int(last.sum()) + int(first.sum())
-            bounded(name, count, edges)
+            check_size(name, count, edges)
             start[ends] = starts
             src += rank[ends], rank[ends][shape.src]
             dst += rank[ends], rank[ends][shape.dst]
-            bytes_ = each if kind == "ALL_GATHER" else part(each, ranks)
+            bytes_ = each if kind == "ALL_GATHER" else divide_size(each, ranks)
             size += np.zeros(ranks, dtype=np.int64), np.full(len(shape), bytes_)
             waiting += flows[first], flows[shape.waiting], ends[shape.src[last]], ends[shape.dst[last]]
             before += starts[shape.src[first]], flows[shape.before], flows[last], flows[last]
@@ -504,7 +508,7 @@ class _Trace:
         senders, receivers, sizes = (np.concatenate(columns) for columns in (src, dst, size))
         return FlowGraph.of(name, len(self.paths), senders, receivers, sizes, delay, late, early)
 
-    def _together(self) -> list[Int64]:
+    def _group_collectives(self) -> list[Int64]:
         """The nodes of each collective, by rank. ValueError where ranks do not agree on what they do together."""
         nodes = []
         for group, by_rank in self.groups.items():
@@ -516,8 +520,8 @@ class _Trace:
                     if one != did[0]:
                         raise ValueError(
                             f"{self.paths[rank]} and {self.paths[ranks[0]]} would hang in collective {number} "
-                            f"{f'of group {short(group)}' if group else 'of all ranks'}: {one} in the first, and "
-                            f"{did[0]} in the second"
+                            f"{f'of group {quote_shortly(group)}' if group else 'of all ranks'}: "
+                            f"{one} in the first, and {did[0]} in the second"
                         )
                 nodes.append(np.array(together))
         return nodes
@@ -526,8 +530,8 @@ class _Trace:
 def _shape(name: str, kind: str, ranks: int) -> FlowGraph:
     """A collective's flows between ranks 0, 1 ..., of a byte each."""
     if kind == "ALL_TO_ALL":
-        return all_to_all(name, ranks, 1, 1)
-    return around(name, ranks, 1, (ranks - 1) * (2 if kind == "ALL_REDUCE" else 1), 1)
+        return make_all_to_all(name, ranks, 1, 1)
+    return make_ring_steps(name, ranks, 1, (ranks - 1) * (2 if kind == "ALL_REDUCE" else 1), 1)
 
 
 READERS: dict[str, Callable[[str, str], FlowGraph]] = {"goal": read_goal, "htsim": read_htsim, "chakra": read_chakra}

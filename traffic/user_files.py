@@ -83,12 +83,12 @@ def read_text(path: Path, most_bytes: int) -> str:
         raise ValueError(f"{path} is not a text file in UTF-8") from None
 
 
-def short(text: str) -> str:
+def quote_shortly(text: str) -> str:
     """A user's words in a sentence about them: quoted, control characters escaped, not too long."""
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
-def own_code(subject: str, path: Path, name: str) -> Any:
+def load_own_code(subject: str, path: Path, name: str) -> Any:
     """What a Python file of the user's has by a name, None if nothing; the file is run once, and again when it changes.
 
     ValueError, one sentence that begins with ``subject``, where it fails, and where root would run what anyone can
@@ -99,15 +99,15 @@ def own_code(subject: str, path: Path, name: str) -> Any:
     if os.geteuid() == 0 and path.exists() and path.stat().st_mode & stat.S_IWOTH:
         raise ValueError(f"{subject}: root does not run {path}, which other users can write")
     with running_own_code(f"{subject}: cannot import {path}"):
-        return getattr(_module(str(path), read_text(path, MAX_CODE_BYTES)), name, None)
+        return getattr(_load_module(str(path), read_text(path, MAX_CODE_BYTES)), name, None)
 
 
 @lru_cache(maxsize=16)
-def _module(path: str, source: str) -> ModuleType:
-    return module_of(path, path, source)
+def _load_module(path: str, source: str) -> ModuleType:
+    return load_module(path, path, source)
 
 
-def module_of(name: str, path: str, source: str) -> ModuleType:
+def load_module(name: str, path: str, source: str) -> ModuleType:
     """A file of the user's, run as a module: `hedera scheduler check`, a grade and a run all load it here.
 
     Dataclasses, and type hints that are strings, look for it in ``sys.modules``.
@@ -140,7 +140,7 @@ def running_own_code(subject: str) -> Iterator[None]:
         os._exit = os_exit
 
 
-def nearest(word: str, words: Iterable[str]) -> str:
+def suggest_nearest(word: str, words: Iterable[str]) -> str:
     """What somebody may have meant who wrote ``word``, to stand behind it in a sentence; empty if nothing is near."""
     from difflib import get_close_matches
 

@@ -10,8 +10,8 @@ A spec is a pattern (`traffic.patterns`), ``poisson:SIZES,LOAD``, or several joi
     file:flows.csv                               starts and sizes of one's own (`traffic.flowfile`)
     ring:16,1000000                              a collective: flows that wait for each other (`traffic.collectives`)
 
-`workload` reads one, and refuses what makes no sense before anything is drawn. What comes back is a small object that
-can be pickled; nothing of its arrivals is kept in memory, and every walk over it gives the same flows:
+`make_workload` reads one, and refuses what makes no sense before anything is drawn. What comes back is a small object
+that can be pickled; nothing of its arrivals is kept in memory, and every walk over it gives the same flows:
 
     work = workload("stride:4 + poisson:web-search,0.3", FatTree(4), seed=1, seconds=20.0, link_mbps=10.0)
     for flow in work:                            # in the order of their starts, as plain numbers
@@ -41,11 +41,11 @@ import numpy as np
 
 from topos.network import Network, NonBlocking
 from traffic import collectives, flowfile, patterns, poisson
-from traffic.flows import FIRST_PORT, LASTING, NOTHING, Flow, Flows, Matrix, PortCycle, joined, source_ports
+from traffic.flows import FIRST_PORT, LASTING, NOTHING, Flow, Flows, Matrix, PortCycle, draw_source_ports, join_flows
 from traffic.graph import MAX_FILE_BYTES, FlowGraph
 from traffic.poisson import Arrivals
-from traffic.traces import traces_of
-from traffic.user_files import nearest, read_bytes, read_text
+from traffic.traces import find_traces
+from traffic.user_files import read_bytes, read_text, suggest_nearest
 
 SPELLINGS: dict[str, str] = {
     **patterns.SPELLINGS,
@@ -64,7 +64,7 @@ sizes of their own, Poisson arrivals."""
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """The flows of one run of ``seconds``; made by `workload`.
+    """The flows of one run of ``seconds``; made by `make_workload`.
 
     ``name``: as the user spelled it. ``size_scale``: what sizes of ``poisson`` were multiplied by. ``parts``: what the
     terms of the spec became, a collective (there is one at most) first. ``standing``: the flows that are there from
@@ -118,12 +118,12 @@ class Workload:
             sources.append(iter([self.listed]))
         ports_are_kept = bool(len(self.standing) or self.listed.src_port.any())
         cycle = PortCycle(self.num_hosts, self.seed, beside_others=ports_are_kept)
-        for block in _in_order(sources):
+        for block in _merge_in_order(sources):
             yield replace(block, src_port=cycle.ports(block.src, block.src_port), first=number)
             number += len(block)
 
 
-def workload(
+def make_workload(
     spec: str,
     topology: Network | int,
     seed: int = 0,
@@ -141,35 +141,35 @@ def workload(
     """The flows of ``spec`` on a network (or just a number of hosts) whose links carry ``link_mbps``.
 
     ``flows_per_host`` and ``keep`` are those of `traffic.patterns.draw`, and mean the spec's patterns; ``placement``,
-    ``compute_s`` and ``repeats`` are those of `traffic.collectives.collective`, and mean its collective, whose flows
-    are split into ``subflows`` each.
+    ``compute_s`` and ``repeats`` are those of `traffic.collectives.make_collective`, and mean its collective, whose
+    flows are split into ``subflows`` each.
     Raises ValueError, one sentence, for whatever makes no sense, be it the spec, a file or an option.
     """
     network = NonBlocking(topology) if isinstance(topology, int) else topology
-    scale = size_scale(link_mbps, scale_sizes)
+    scale = compute_size_scale(link_mbps, scale_sizes)
     as_drawn = flows_per_host == 1 and keep == 1
     parts: list[Part] = []
-    for text in _terms(spec):
+    for text in _split_terms(spec):
         name, colon, argument = text.partition(":")
         if colon and name in collectives.NAMES:
             if not as_drawn or any(isinstance(part, FlowGraph) for part in parts):
                 raise ValueError(
                     f"traffic {text!r}: there is one collective at a time, with 1 flow per host and keep 1"
                 )
-            collective = collectives.collective(
+            collective = collectives.make_collective(
                 text, network, seed, placement=placement, compute_s=compute_s, repeats=repeats
             )
             parts.insert(0, collective.split(subflows))
         elif name == "poisson":
             number = sum(isinstance(part, Arrivals) for part in parts)
-            parts.append(_arrivals(text, argument, network, seed, number, link_mbps, scale))
+            parts.append(_make_arrivals(text, argument, network, seed, number, link_mbps, scale))
         elif name in patterns.NAMES and name != "file":
             parts.append(patterns.draw(text, network, seed, flows_per_host, keep))
-        elif name == "file" or flowfile.file_of_own(text):
-            parts.append(_of_file(text, network, seed, seconds, flows_per_host, keep))
+        elif name == "file" or flowfile.find_own_file(text):
+            parts.append(_load_file(text, network, seed, seconds, flows_per_host, keep))
         else:
             spelled = {spelling.partition(":")[0]: spelling for spelling in SPELLINGS}
-            meant = nearest(name, spelled) if name not in spelled else ""
+            meant = suggest_nearest(name, spelled) if name not in spelled else ""
             raise ValueError(f"there is no traffic pattern {text!r}{meant}; traffic is spelled {'  '.join(SPELLINGS)}")
     return Workload(spec, network.num_hosts, seed, seconds, scale, tuple(parts), *_with_ports(parts, seed))
 
@@ -181,33 +181,33 @@ def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
     ValueError, one sentence, where one cannot be read.
     """
     files: dict[str, str] = {}
-    for text in _terms(spec):
+    for text in _split_terms(spec):
         name, _, argument = text.partition(":")
-        if flowfile.file_of_own(text):
-            files[text] = flowfile.own_rows(text, network, seed)
+        if flowfile.find_own_file(text):
+            files[text] = flowfile.call_own_function(text, network, seed)
         elif name == "chakra":
-            files |= {str(path): read_bytes(path, MAX_FILE_BYTES).decode("latin-1") for path in traces_of(argument)}
+            files |= {str(path): read_bytes(path, MAX_FILE_BYTES).decode("latin-1") for path in find_traces(argument)}
         elif name in ("file", "goal", "htsim"):
             files[str(Path(argument))] = read_text(Path(argument), MAX_FILE_BYTES)
         elif name == "poisson":
-            files |= {str(path): read_text(path, MAX_FILE_BYTES) for path in poisson.files_of(argument)}
+            files |= {str(path): read_text(path, MAX_FILE_BYTES) for path in poisson.find_files(argument)}
     return files
 
 
-def _terms(spec: str) -> list[str]:
+def _split_terms(spec: str) -> list[str]:
     return [text.strip() for text in re.split(r"\s\+\s", spec)]
 
 
-def size_scale(link_mbps: float, scale_sizes: bool = True) -> float:
+def compute_size_scale(link_mbps: float, scale_sizes: bool = True) -> float:
     """What sizes of ``poisson`` are multiplied by on links of ``link_mbps``."""
     return link_mbps / poisson.REFERENCE_MBPS if scale_sizes else 1.0
 
 
-def _arrivals(
+def _make_arrivals(
     text: str, argument: str, network: Network, seed: int, part: int, link_mbps: float, scale: float
 ) -> Arrivals:
     try:
-        sizes, load, pattern = poisson.spelled(argument)
+        sizes, load, pattern = poisson.parse_poisson(argument)
     except ValueError as error:
         raise ValueError(f"traffic {text!r}: {error}") from None
     matrix = patterns.draw(pattern, network, seed) if pattern else None
@@ -217,12 +217,14 @@ def _arrivals(
     return Arrivals(network.num_hosts, matrix, sizes, scale, flows_per_s, seed, part)
 
 
-def _of_file(
+def _load_file(
     text: str, network: Network, seed: int, seconds: float, flows_per_host: int, keep: float
 ) -> Matrix | Flows:
     """The flows of a file or of the user's function; a matrix when none of them has a start or a size."""
-    own = flowfile.file_of_own(text) is not None
-    flows = flowfile.own_flows(text, network, seed) if own else flowfile.read_listed(text.partition(":")[2], network)
+    own = flowfile.find_own_file(text) is not None
+    flows = (
+        flowfile.load_own_flows(text, network, seed) if own else flowfile.read_listed(text.partition(":")[2], network)
+    )
     lasting = not flows.start_s.any() and (flows.size_bytes == LASTING).all()
     if (own or not lasting) and (flows_per_host, keep) != (1, 1):
         raise ValueError(
@@ -247,8 +249,8 @@ def _with_ports(parts: list[Part], seed: int) -> tuple[Flows, Flows]:
         if isinstance(part, Matrix | FlowGraph):
             standing.append(part.flows().numbered_from(flows_before))
             flows_before += len(part)
-    early = joined(standing)
-    timed = joined([NOTHING, *_in_order([iter([part]) for part in parts if isinstance(part, Flows)])])
+    early = join_flows(standing)
+    timed = join_flows([NOTHING, *_merge_in_order([iter([part]) for part in parts if isinstance(part, Flows)])])
     lasting = np.flatnonzero(timed.size_bytes == LASTING)
     senders = np.concatenate([early.src, timed.src[lasting]])
     connection = np.arange(senders.size)
@@ -259,14 +261,14 @@ def _with_ports(parts: list[Part], seed: int) -> tuple[Flows, Flows]:
         connection = np.concatenate([number, connection[nodes:] - nodes + of_graph.size])
     if senders.size:
         alone = len(parts) == 1 and isinstance(parts[0], Matrix)
-        ports = source_ports(senders, seed, beside_others=not alone)
+        ports = draw_source_ports(senders, seed, beside_others=not alone)
         # Computing has no connection, but a port of 0 would ask for one.
         port = np.where(connection >= 0, ports[connection], FIRST_PORT)
         early.src_port[:], timed.src_port[lasting] = port[: len(early)], port[len(early) :]
     return early, timed
 
 
-def _in_order(sources: list[Iterator[Flows]]) -> Iterator[Flows]:
+def _merge_in_order(sources: list[Iterator[Flows]]) -> Iterator[Flows]:
     """Several streams of flows as one, each of which is in the order of starts, without reading far ahead."""
     pending: list[tuple[Flows, Iterator[Flows]]] = []
     for source in sources:
@@ -283,5 +285,5 @@ def _in_order(sources: list[Iterator[Flows]]) -> Iterator[Flows]:
             if rest is not None:
                 still_pending.append((rest, source))
         pending = still_pending
-        together = ready[0] if len(ready) == 1 else joined(ready)
+        together = ready[0] if len(ready) == 1 else join_flows(ready)
         yield together.take(np.argsort(together.start_s, kind="stable"))

@@ -29,7 +29,7 @@ from packaging.requirements import Requirement
 
 from harness.network import machine
 from harness.run import CODE, COMPILED, ROOT
-from hedera.schemes import file_of
+from hedera.schemes import find_file
 from record.spec import RunSpec
 from virtual import cache
 
@@ -68,7 +68,7 @@ class World:
     others: tuple[str, ...]
 
     def command(self, spec: RunSpec) -> list[str]:
-        modules = (CODE, PACKAGES, *(self.others if file_of(spec.scheme) is not None else ()))
+        modules = (CODE, PACKAGES, *(self.others if find_file(spec.scheme) is not None else ()))
         return [self.python, "-I", "-S", "-B", "-c", INSIDE, ":".join(modules)]
 
     def of_run(self, spec: RunSpec) -> dict[str, Path]:
@@ -226,10 +226,10 @@ def _move_loops(loops: Path, copy: Path) -> None:
     """Put the machine code of COMPILED_AT where Numba, and `hedera.compiled`, look for it with sources at CODE."""
     from numba.core.caching import _CacheLocator
 
-    from hedera.compiled import sources
+    from hedera.compiled import hash_sources
 
     for state in loops.iterdir():
-        loops_of_state = copy / COMPILED / sources(copy, CODE)
+        loops_of_state = copy / COMPILED / hash_sources(copy, CODE)
         loops_of_state.mkdir(parents=True, mode=0o700)
         for package in sorted({path.parent.relative_to(copy) for path in copy.rglob("*.py")}):
             modules = (str(root / package / "module.py") for root in (COMPILING_AT, Path(CODE)))
@@ -241,7 +241,7 @@ def _move_loops(loops: Path, copy: Path) -> None:
 def compile_loops() -> None:
     """Compile every loop that a run may call, or load it."""
     from controllers.hedera_loop import warm_up
-    from hedera.maxmin import max_min_rates
+    from hedera.maxmin import compute_max_min_rates
     from hedera.schemes import SCHEMES
 
     for scheme in SCHEMES.values():
@@ -249,4 +249,4 @@ def compile_loops() -> None:
             for topology in (None,) if scheme.clos else (None, "leaf-spine:2,2,2"):
                 settings = RunSpec(scheme.name, "stride:1", topology=topology)
                 warm_up(settings, settings.topo)
-    max_min_rates([[0]], [1.0])
+    compute_max_min_rates([[0]], [1.0])

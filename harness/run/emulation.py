@@ -26,11 +26,11 @@ from harness.run.controller import PORT, START_S, Controller
 from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
 from harness.run.trace import watch
 from harness.run.traffic import LOOK_S, LastingFlows, Traffic, Transfers, unsent_bytes
-from hedera.schemes import scheme as find_scheme
+from hedera.schemes import find_scheme as find_scheme
 from record.errors import RunFailed
 from record.files import owner_name
 from record.spec import KNOWN_TO_ALL, LINUX_INITIAL_WINDOW, LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
-from topos.links import Fault, cables, links_down, moments
+from topos.links import Fault, find_links_down, list_cables, list_moments
 from topos.network import NonBlocking, PlannedNetwork
 from traffic.programs import sample_command
 
@@ -272,17 +272,17 @@ class LinkFaults:
         self._fabric = fabric
         self._faults = faults
         self._begin = begin
-        self._left = moments(faults) if not isinstance(fabric.topo, NonBlocking) else []
+        self._left = list_moments(faults) if not isinstance(fabric.topo, NonBlocking) else []
         self.outages: list[Outage] = []
 
     def tick(self) -> None:
         tree = self._fabric.topo
         while self._left and time.time() - self._begin >= self._left[0]:
             before = self.outages[-1].links if self.outages else frozenset()
-            now = links_down(self._faults, tree, self._left.pop(0))
+            now = find_links_down(self._faults, tree, self._left.pop(0))
             t = time.time() - self._begin
-            self._fabric.set_cables(cables(tree, now - before), up=False)
-            self._fabric.set_cables(cables(tree, before - now), up=True)
+            self._fabric.set_cables(list_cables(tree, now - before), up=False)
+            self._fabric.set_cables(list_cables(tree, before - now), up=True)
             self.outages.append(Outage(t, now))
 
 

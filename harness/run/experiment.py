@@ -16,7 +16,7 @@ from harness.network.cleanup import run_folder, sole_use
 from harness.network.machine import machine, require_root, require_tools, time_travels
 from harness.run.job import CODE, COMPILED, decode_job, describe_code
 from harness.run.observation import Observation, Say, write_observation
-from hedera.schemes import file_of
+from hedera.schemes import find_file
 from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, is_full, one_line, status_of
 from record.files import full, require_room
 from record.spec import RunSpec, longest_s
@@ -43,7 +43,7 @@ def _carry_out_given() -> None:
         import setuptools  # noqa: F401
     job = decode_job(NETWORK_FILE.read_bytes())
     os.chdir("/run")
-    if (path := file_of(job.spec.scheme)) is not None and str(path) in job.files:
+    if (path := find_file(job.spec.scheme)) is not None and str(path) in job.files:
         # The controller is another process, which reads the user's scheduler from the disk. So the file is put where
         # its name says. That path is in the guest's own memory, and nothing of it reaches the user's disk.
         text, path = job.files[str(path)], path.absolute()

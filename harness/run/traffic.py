@@ -36,9 +36,9 @@ from record.errors import RunFailed
 from record.run import Collective
 from record.spec import LINGER_S, RunSpec, linger_s
 from topos.wire import ETHERNET_HEADER
-from traffic.flows import SERVER_PORT, Matrix, Stream, generator, source_ports
-from traffic.graph import FlowGraph, ranks
-from traffic.programs import FlowReport, Interval, client_command, parse_report, server_command
+from traffic.flows import SERVER_PORT, Matrix, Stream, draw_source_ports, make_generator
+from traffic.graph import FlowGraph, list_ranks
+from traffic.programs import FlowReport, Interval, make_client_command, make_server_command, parse_report
 from traffic.workload import Workload
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class LastingFlows(Traffic):
         super().__init__(fabric, spec, directory, children, groups)
         self.flows = [
             EmulatedFlow(int(src), int(dst), int(port))
-            for src, dst, port in zip(matrix.src, matrix.dst, source_ports(matrix.src, spec.seed), strict=True)
+            for src, dst, port in zip(matrix.src, matrix.dst, draw_source_ports(matrix.src, spec.seed), strict=True)
         ]
         self._clients: list[tuple[EmulatedFlow, subprocess.Popen[bytes]]] = []
 
@@ -253,7 +253,7 @@ class LastingFlows(Traffic):
         if self._spec.sink == "blocks":
             return self._start_sink(receivers)
         servers = {
-            host: self._spawn(host, f"receiver on host {host}", server_command(), f"server-{host}.csv")
+            host: self._spawn(host, f"receiver on host {host}", make_server_command(), f"server-{host}.csv")
             for host in receivers
         }
         # They are started side by side, and looked at in turn: most listen by the time that the first one does. One
@@ -288,7 +288,7 @@ class LastingFlows(Traffic):
     def start(self) -> float:
         """Start the clients in succession (section 6.2), at the moments that the seed draws; returns when it began."""
         spread_s = (self._spec.start_spread_ms or 0.0) / 1e3
-        after_s = generator(self._spec.seed, Stream.STARTS).uniform(0.0, spread_s, len(self.flows)).tolist()
+        after_s = make_generator(self._spec.seed, Stream.STARTS).uniform(0.0, spread_s, len(self.flows)).tolist()
         # The thread that holds a host's namespace starts the host's clients, and they inherit its timers.
         for host in {flow.src for flow in self.flows}:
             inside(self._namespace(host), let_timers_be_late)
@@ -297,7 +297,7 @@ class LastingFlows(Traffic):
         for start_s, flow in sorted(zip(after_s, self.flows, strict=True), key=itemgetter(0)):
             time.sleep(max(0.0, begin + start_s - time.time()))
             source = (topo.host_ip(flow.src), flow.src_port)
-            command = client_command(topo.host_ip(flow.dst), source, seconds=self._spec.seconds)
+            command = make_client_command(topo.host_ip(flow.dst), source, seconds=self._spec.seconds)
             flow.started = time.time()
             name = f"client-{flow.src}-{flow.src_port}"
             self._clients.append((flow, self._spawn(flow.src, name, command, f"{name}.csv")))
@@ -408,7 +408,7 @@ class Transfers(Traffic):
         return flows
 
     def _planned_graph(self, graph: FlowGraph) -> dict[int, EmulatedFlow]:
-        for rank in ranks(graph, self._workload.standing.src_port):
+        for rank in list_ranks(graph, self._workload.standing.src_port):
             part = self._parts[rank.host]
             part["connections"] = [(self._fabric.topo.host_ip(host), port) for host, port in rank.connections]
             part["accepts"] = rank.accepts

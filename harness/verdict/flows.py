@@ -19,12 +19,12 @@ from typing import Any
 import numpy as np
 
 from harness.run import EmulatedFlow, Event, Observation, Outage
-from hedera.maxmin import max_min_rates
+from hedera.maxmin import compute_max_min_rates
 from record.run import FlowRecord, PathChange
 from topos.arrays import Float64, Int32
 from topos.links import NO_LINK, link_rates, num_links, path_links
 from topos.network import Network
-from topos.wire import payload_share
+from topos.wire import compute_payload_share
 from traffic.flows import SERVER_PORT
 
 Window = tuple[float, float]
@@ -109,7 +109,7 @@ def fair(
         capacity = capacities(topo, mbps, links_down_at(outages, now))
         while now < then:
             links = _links(topo, [flows[number] for number in active_flows], now)
-            rates = max_min_rates(links, capacity, calls=len(times) + len(flows))
+            rates = compute_max_min_rates(links, capacity, calls=len(times) + len(flows))
             active = np.array(active_flows, dtype=np.int64)
             with np.errstate(divide="ignore"):
                 lasts = np.where(rates > 0, left[active] / np.maximum(rates, 1e-12), np.inf)
@@ -287,6 +287,6 @@ def _measure_flow(
         if flow.sent is None
         else flow.sent.end + observation.clock_offset - observation.begin
     )
-    mbit = None if flow.size_bytes is None else flow.size_bytes * 8e-6 / payload_share(mtu)
+    mbit = None if flow.size_bytes is None else flow.size_bytes * 8e-6 / compute_payload_share(mtu)
     forward = RoutedFlow(flow.src, flow.dst, path(paths, flow.src, flow.dst), -math.inf if lasts else start, mbit)
     return MeasuredFlow(flow, start, end, forward, RoutedFlow(flow.dst, flow.src, path(back_paths, flow.dst, flow.src)))

@@ -15,22 +15,22 @@ from harness.run import Observation, Outage
 from harness.verdict.flows import Fair, MeasuredFlow, RoutedFlow, Window, capacities, fair, links_down_at, measure_flows
 from harness.verdict.rules import through_queue_s
 from hedera.linkstate import LinkState
-from hedera.maxmin import alone_rates, most_possible
+from hedera.maxmin import bound_total, compute_alone_rates
 from record.completion_times import by_class
 from record.run import Completion, Failure, Phase, Turns
 from record.spec import SHORTEST_S, RunSpec, lasting, middle, phases
 from topos.arrays import Float64
 from topos.fattree import FatTree
-from topos.links import cables, moments, path_links
+from topos.links import list_cables, list_moments, path_links
 from topos.network import Network
 from topos.wire import (
     BARE_FRAME,
     ETHERNET_HEADER,
     SYN_FRAME,
     TCP_IP_HEADERS,
-    acknowledgements_per_payload,
-    payload_share,
-    wire_per_payload,
+    compute_acknowledgements_per_payload,
+    compute_payload_share,
+    compute_wire_per_payload,
 )
 from traffic.workload import Workload
 
@@ -152,7 +152,7 @@ class MeasuredRun:
             (below[flow.emulated.src] != below[flow.emulated.dst], flow.mean_mbps(self.window)) for flow in self.flows
         ]
         total, between = sum(mbps for _, mbps in flow_rates), sum(mbps for is_between, mbps in flow_rates if is_between)
-        wire = wire_per_payload(self.spec.mtu) + acknowledgements_per_payload(self.spec.mtu)
+        wire = compute_wire_per_payload(self.spec.mtu) + compute_acknowledgements_per_payload(self.spec.mtu)
         top = "core" if tree else "aggregation"
         cores = {f"{name}-" for name in topo.switches if topo.layer(name) == top}
         carried = sum(mbps for port, mbps in ports.items() if port.partition("eth")[0] in cores)
@@ -221,8 +221,8 @@ class MeasuredRun:
         ends = [(flow.emulated.src, flow.emulated.dst, flow.routed.core_at(np.inf)) for flow in self.flows]
         src, dst, core = np.array(ends, dtype=np.int32).reshape(-1, 3).T
         sprayed = self.spec.chosen.sprays
-        mbps = alone_rates(self.topo, src, dst, core, self.spec.link_mbps, sprayed=sprayed)
-        return mbps * 1e6 / 8 * payload_share(self.spec.mtu)
+        mbps = compute_alone_rates(self.topo, src, dst, core, self.spec.link_mbps, sprayed=sprayed)
+        return mbps * 1e6 / 8 * compute_payload_share(self.spec.mtu)
 
     @property
     def turns(self) -> Turns | None:
@@ -289,7 +289,7 @@ class Recovery:
 
     def phases(self, mean_total: Callable[[Window], float], fair_total: Callable[[Window], float]) -> tuple[Phase, ...]:
         """The parts of the window; what all hosts received on average in one, Mb/s, and what was fair."""
-        outages_planned = zip(self._outages, moments(self._spec.faults), strict=False)
+        outages_planned = zip(self._outages, list_moments(self._spec.faults), strict=False)
         windows = phases(
             [outage.t for outage, moment in outages_planned if moment > 0], self._spec.window_s, self._spec.seconds
         )
@@ -300,7 +300,7 @@ class Recovery:
         best = None
         if all(np.isinf(flow.end) for flow in self._flows):  # of flows that are there all the time
             capacity = capacities(self._topo, self._spec.link_mbps, down)
-            best = most_possible(self._topo, self._src, self._dst, capacity)
+            best = bound_total(self._topo, self._src, self._dst, capacity)
         return Phase(
             from_s=round(window[0], 3),
             to_s=round(window[1], 3),
@@ -311,7 +311,7 @@ class Recovery:
         )
 
     def _names(self, down: frozenset[int]) -> tuple[str, ...]:
-        return tuple("-".join(cable) for cable in cables(self._topo, down))
+        return tuple("-".join(cable) for cable in list_cables(self._topo, down))
 
     def _failure(self, number: int) -> Failure:
         outage = self._outages[number]

@@ -21,7 +21,7 @@ from harness.verdict.rules import Evidence, FullLinks, doubted_claims, full_link
 from record.errors import TRACEBACK, RunFailed, in_words, one_line
 from record.run import SCHEMA, Cpu, Disagreement, Rates, Restart, Round, Run, Settings, Timing, mean_over
 from record.spec import RunSpec
-from topos.links import link_rates, sending_ports
+from topos.links import link_rates, list_sending_ports
 from topos.network import Network
 from traffic.programs import Series
 
@@ -108,7 +108,7 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
         overhead_mbps=measured.handshakes_mbps(counters.span) + measured.reordering_mbps,
         spread_mbps=measured.spread_mbps(ports),
         progress=measured.progress,
-        relative_rates=dict(zip(sending_ports(topo), link_rates(topo).tolist(), strict=True)),
+        relative_rates=dict(zip(list_sending_ports(topo), link_rates(topo).tolist(), strict=True)),
     )
     judgement = judge(evidence, _doubts(observation, measured))
     if observation.controller_lost is None and (why_too_short := measured.why_too_short):
@@ -133,7 +133,7 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
         ack_streams={
             port: round(streams, 3)
             for port, streams in zip(
-                sending_ports(topo), acknowledgement_streams(topo, flows, window).tolist(), strict=True
+                list_sending_ports(topo), acknowledgement_streams(topo, flows, window).tolist(), strict=True
             )
             if streams > 0.0005
         },

@@ -32,9 +32,9 @@ from record import run as record_run
 from record.run import Rule, Verdict, mean_over
 from record.spec import RunSpec
 from topos.arrays import Float64
-from topos.links import link_rates, num_links, path_links, sending_ports
+from topos.links import link_rates, list_sending_ports, num_links, path_links
 from topos.network import Network
-from topos.wire import acknowledgements_per_payload, wire_per_payload
+from topos.wire import compute_acknowledgements_per_payload, compute_wire_per_payload
 
 # The log has the moment at which the controller decided a move. Entries are changed after that, aggregation switches
 # first, and packets that waited in a queue of the old path still arrive by it, with those behind them that had come
@@ -69,12 +69,12 @@ def link_claims(
     delivered, unsure, moving_s = np.zeros((3, num_links(topo)))  # megabits, megabits, seconds
     late_s = through_queue_s(spec) + MOVED_S
     moves = np.array([change.t for flow in flows for change in flow.routed.paths[1:]])
-    most = spec.link_mbps / wire_per_payload(spec.mtu)
+    most = spec.link_mbps / compute_wire_per_payload(spec.mtu)
     length = window[1] - window[0]
     for flow in flows:
         for stream, per_payload in (
-            (flow.routed, wire_per_payload(spec.mtu)),
-            (flow.acknowledgements, acknowledgements_per_payload(spec.mtu)),
+            (flow.routed, compute_wire_per_payload(spec.mtu)),
+            (flow.acknowledgements, compute_acknowledgements_per_payload(spec.mtu)),
         ):
             if not stream.paths and topo.num_cores > 1:
                 continue  # the controller claims nothing of it
@@ -88,7 +88,7 @@ def link_claims(
                 delivered[links] += per_payload * flow.mbit((since, until))
                 unsure[links] += per_payload * _unsure(flow, window, (since, until), moves, most)
                 moving_s[links] += np.clip(times[i] + late_s - window[0], 0.0, late_s) + late_s * (until < window[1])
-    slack, ports = (moving_s * spec.link_mbps * link_rates(topo) + unsure) / length, sending_ports(topo)
+    slack, ports = (moving_s * spec.link_mbps * link_rates(topo) + unsure) / length, list_sending_ports(topo)
     return [
         LinkClaim(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
         for link in np.flatnonzero(delivered).tolist()
@@ -153,7 +153,7 @@ def full_links(
     window = settled or spec.window_s
     full = fair(topo, [flow.routed for flow in flows], window, spec.link_mbps, outages).full_links
     silent: tuple[Float64, Float64] = (np.array([]), np.array([]))
-    ports = sending_ports(topo)
+    ports = list_sending_ports(topo)
     mbps = {port: mean_over(*sent.get(port, silent), window=window) for port in sorted(ports[link] for link in full)}
     return FullLinks(window, mbps, None if settled else unsettled)
 
@@ -321,7 +321,7 @@ def _flows(evidence: Evidence) -> Check:
 
 def _counters(evidence: Evidence) -> Check:
     wire = evidence.payload_mbps * (
-        wire_per_payload(evidence.spec.mtu) + acknowledgements_per_payload(evidence.spec.mtu)
+        compute_wire_per_payload(evidence.spec.mtu) + compute_acknowledgements_per_payload(evidence.spec.mtu)
     )
     wire += evidence.overhead_mbps
     apart = _apart(wire, evidence.counted_mbps)

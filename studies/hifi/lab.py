@@ -37,7 +37,7 @@ from studies.hifi.scene import Done, Look, Observed, Packet, Scene
 from topos.fattree import port_name
 from topos.network import NonBlocking
 from traffic.flows import SERVER_PORT
-from traffic.workload import workload
+from traffic.workload import make_workload
 
 WATCHED = port_name(NonBlocking.SWITCH, 1)
 """The switch's port to the receiver."""
@@ -59,7 +59,7 @@ def play(scene: Scene, folder: Path) -> Observed:
         ]
         flows.write_text("\n".join(["src_host,dst_host,start_s,size_bytes", *lines, ""]), encoding="utf-8")
         traffic = f"file:{flows}"
-        work = workload(traffic, topo, scene.seed, seconds=scene.seconds, link_mbps=scene.mbps)
+        work = make_workload(traffic, topo, scene.seed, seconds=scene.seconds, link_mbps=scene.mbps)
         # A sink is woken by so much of the link: it counts in steps of 0.1 ms, where `wake` is a hundredth.
         woken_mbps, queue = max(0.1, scene.mbps * scene.wake), scene.queue_packets
         spec = RunSpec("nonblocking", traffic, seconds=scene.seconds, link_mbps=woken_mbps, queue=queue, mtu=scene.mtu)

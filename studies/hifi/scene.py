@@ -19,7 +19,7 @@ from harness.hosts.connections import BIN_S
 from harness.network import EPORT, MARK_PACKETS, Shape
 from record.files import write_whole
 from topos.arrays import Float64
-from topos.wire import DEFAULT_MTU, ETHERNET_HEADER, payload_share
+from topos.wire import DEFAULT_MTU, ETHERNET_HEADER, compute_payload_share
 from traffic.user_files import read_regular
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def payload_mbps(self) -> float:
-        return self.mbps * payload_share(self.mtu)
+        return self.mbps * compute_payload_share(self.mtu)
 
 
 class Look(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hedera.schemes import scheme
+from hedera.schemes import find_scheme
 from record.options import Command, names_option
 from simulator.config import ENGINES
 from studies.study import choose_among
@@ -24,4 +24,4 @@ engines_option = names_option(
 
 def schemes_option(default: Sequence[str]) -> Command:
     text = "Comma-separated; hedera-clos shows what the network itself allows."
-    return names_option("--schemes", default, lambda name: scheme(name).name, text)
+    return names_option("--schemes", default, lambda name: find_scheme(name).name, text)

@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from hedera.schemes import CONTROL
-from hedera.schemes import scheme as scheme_of
+from hedera.schemes import find_scheme as scheme_of
 from plots import colour, label_scheme, picture, set_logarithmic
 from simulator.config import Config
 from studies.paper import KEPT_RULE

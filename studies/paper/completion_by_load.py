@@ -17,7 +17,7 @@ import numpy as np
 from msgspec import structs
 
 from hedera.schemes import CONTROL
-from hedera.schemes import scheme as scheme_of
+from hedera.schemes import find_scheme as scheme_of
 from plots import colour, label_scheme, picture, set_logarithmic
 from plots.completion_times import PERCENTILES, average_over_seeds, make_percentile_table
 from record.completion_times import CLASSES, members

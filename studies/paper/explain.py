@@ -12,7 +12,7 @@ from typing import Any
 import click
 import numpy as np
 
-from hedera.hashes import HASHES, hash_of
+from hedera.hashes import HASHES, parse_hash
 from hedera.schemes import CONTROL
 from plots import MUTED, picture
 from record.options import Command, field_options
@@ -57,7 +57,7 @@ PANELS = ("spanning tree", "unsalted:edge-pair", "unsalted:5-tuple", "salted:5-t
 
 def is_seed_dependent(scheme: str) -> bool:
     """Whether another seed gives other paths: not under the tree, nor by a fixed function that sees no ports."""
-    hash = hash_of(HASHED[scheme]) if scheme in HASHED else None
+    hash = parse_hash(HASHED[scheme]) if scheme in HASHED else None
     return hash is not None and (hash.function in OURS or hash.salted or hash.fields == "5-tuple")
 
 
@@ -134,7 +134,7 @@ SHOWN_OF_FITS = (
 
 
 def _is_salted(routing: str) -> bool:
-    return routing != ROUTINGS[TREE] and hash_of(routing).salted
+    return routing != ROUTINGS[TREE] and parse_hash(routing).salted
 
 
 def _draw_fits(rows: Rows, path: Path) -> None:
@@ -208,7 +208,7 @@ def explain_ecmp(seeds: int, aimd_seeds: int) -> Study:
 def _is_ours(scheme: str) -> bool:
     """Whether the hash is one of ours. AIMD takes a hundred times as long as max-min, and is simulated with these
     alone."""
-    return scheme in HASHED and hash_of(HASHED[scheme]).function in OURS
+    return scheme in HASHED and parse_hash(HASHED[scheme]).function in OURS
 
 
 READING = "as read"

@@ -13,8 +13,8 @@ import click
 import numpy as np
 from msgspec import Meta
 
-from hedera.compiled import below, bits, choice_links, compiled
-from hedera.maxmin import max_min_rates
+from hedera.compiled import compiled, draw_below, draw_bits, find_choice_links
+from hedera.maxmin import compute_max_min_rates
 from plots import INK, MUTED, colour, label_scheme, order_schemes, picture
 from plots.summary import FEWEST
 from record.options import Command, field_options, options
@@ -45,7 +45,7 @@ from studies.study import (
 from topos.arrays import Int32
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
-from traffic.flows import Flows, Matrix, Stream, columns, generator, source_ports
+from traffic.flows import Flows, Matrix, Stream, draw_source_ports, make_flows, make_generator
 
 # Figure 3: a Monte Carlo over randomly hashed paths (section 2.2). Every host sends equal shares of its link's rate to
 # ``flows_per_host`` random other hosts at once, each flow on a path by its own hash. "Each link is capped" can be read
@@ -93,7 +93,7 @@ def compute_max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float
     links = path_links(tree, src, dst, core)
     # The last link leads to the receiver. Flows that meet there have not collided by hash, so it does not limit them.
     links[:, 5] = NO_LINK
-    rates = max_min_rates(links, np.ones(num_links(tree)))
+    rates = compute_max_min_rates(links, np.ones(num_links(tree)))
     return float(1.0 - rates.sum() / tree.num_hosts)
 
 
@@ -111,8 +111,8 @@ MODELS = {"worst link": compute_worst_link_loss, "max-min": compute_max_min_loss
 def _draw_pair(half: int, flows_per_host: int, flow: int, seed: np.uint64) -> tuple[int, int, int]:
     """Sender, receiver and core of a flow, from its number alone: both passes see the same flows."""
     src, hosts = flow // flows_per_host, 2 * half**3
-    dst = below(hosts - 1, bits(seed, np.uint64(2 * flow)))
-    core = below(half * half, bits(seed, np.uint64(2 * flow + 1)))
+    dst = draw_below(hosts - 1, draw_bits(seed, np.uint64(2 * flow)))
+    core = draw_below(half * half, draw_bits(seed, np.uint64(2 * flow + 1)))
     return src, int(dst + (dst >= src)), int(core)
 
 
@@ -127,14 +127,14 @@ def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, load: Int32) 
     """Of all flows the factors of their worst links. ``load``: zeros, (links + 1,), the last of which is `NO_LINK`."""
     for flow in range(2 * half**3 * flows_per_host):
         src, dst, core = _draw_pair(half, flows_per_host, flow, seed)
-        for link in choice_links(src, dst, core, half):
+        for link in find_choice_links(src, dst, core, half):
             load[link] += 1
     load[NO_LINK] = 0
     kept = 0.0
     for flow in range(2 * half**3 * flows_per_host):
         src, dst, core = _draw_pair(half, flows_per_host, flow, seed)
         most = flows_per_host
-        for link in choice_links(src, dst, core, half):
+        for link in find_choice_links(src, dst, core, half):
             most = max(most, load[link])
         kept += flows_per_host / most
     return kept
@@ -458,9 +458,9 @@ class Arriving(Config):
         expected = self.arrivals_per_s * self.seconds * matrix.num_hosts
         if expected > MAX_FLOWS:
             raise ValueError(f"{expected:.3g} flows in {self.seconds:g} s are too many; {MAX_FLOWS:,} is the limit")
-        rng = generator(self.seed, Stream.SIMULATED_ARRIVALS)
+        rng = make_generator(self.seed, Stream.SIMULATED_ARRIVALS)
         flows = draw_poisson_flows(matrix, self.arrivals_per_s, self.mean_mbytes * 1e6, self.seconds, rng)
-        return replace(flows, src_port=source_ports(flows.src, self.seed)), None
+        return replace(flows, src_port=draw_source_ports(flows.src, self.seed)), None
 
 
 def draw_poisson_flows(
@@ -480,7 +480,7 @@ def draw_poisson_flows(
     start = rng.uniform(0.0, seconds, flow.size)
     order = np.argsort(start, kind="stable")
     flow = flow[order]
-    return columns(matrix.src[flow], matrix.dst[flow], start[order], rng.exponential(mean_bytes, flow.size))
+    return make_flows(matrix.src[flow], matrix.dst[flow], start[order], rng.exponential(mean_bytes, flow.size))
 
 
 def average_curve(result: Result) -> list[Row]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hedera.schemes import CONTROL
-from hedera.schemes import scheme as scheme_of
+from hedera.schemes import find_scheme as scheme_of
 from plots import colour, label_scheme, order_schemes, picture
 from record.options import field_options
 from simulator.config import Config

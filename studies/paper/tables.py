@@ -45,7 +45,7 @@ from studies.study import (
 )
 from topos.arrays import Float64, Int32
 from topos.fattree import FatTree
-from topos.links import canonical_cores
+from topos.links import find_canonical_cores
 from traffic.patterns import draw
 
 
@@ -333,7 +333,7 @@ def measure_rounds(case: Round) -> list[float]:
     matrix = draw("random", tree, case.seed, case.flows_per_host)
     flows = len(matrix)
     rng = np.random.default_rng(case.seed)
-    hashed = canonical_cores(tree, matrix.src, matrix.dst, rng.integers(0, tree.num_cores, flows))
+    hashed = find_canonical_cores(tree, matrix.src, matrix.dst, rng.integers(0, tree.num_cores, flows))
     core = hashed.copy()
     scheduler = Scheduler(tree, SimulatedAnnealing(tree, rng))
     spent = []

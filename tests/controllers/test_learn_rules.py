@@ -8,7 +8,7 @@ import pytest
 
 from controllers.driver import LearnAction, Spread
 from controllers.rules import LearnRules, nicira_actions
-from hedera.hashes import hash_of
+from hedera.hashes import parse_hash
 from hedera.routing import Ecmp
 from tests.commands import ran
 from tests.controllers.fake_network import FakeNetwork
@@ -67,7 +67,7 @@ def test_switches_with_one_hash_choose_alike(scheme):
 def test_what_no_switch_can_hash_is_refused():
     for hash in ("crc32:5-tuple", "salted:edge-pair"):
         with pytest.raises(ValueError, match=f"switches cannot choose paths by {hash}"):
-            LearnRules(FatTree(4), Ecmp(FatTree(4), hash=hash_of(hash)), 2.0)
+            LearnRules(FatTree(4), Ecmp(FatTree(4), hash=parse_hash(hash)), 2.0)
 
 
 @pytest.mark.parametrize("scheme", ["spray", "flowlet:500"])

@@ -10,7 +10,7 @@ from tests.traffic.test_traces import FLOWS as MATRIX
 from topos.fattree import FatTree
 from traffic.flowfile import read_listed
 from traffic.programs import parse_report, parse_samples
-from traffic.sizes import size_law
+from traffic.sizes import find_size_law
 from traffic.traces import read_chakra, read_goal, read_htsim
 
 TREE = FatTree(4)
@@ -47,7 +47,7 @@ def mutated(draw, contents):
         (lambda path: read_listed(path, TREE), [CSV, LINES, NS3]),
         (read_goal, [GOAL]),
         (lambda path: read_htsim(path, "it"), [MATRIX.encode()]),
-        (lambda path: size_law(str(path)), [SIZES, PERCENT, PFABRIC]),
+        (lambda path: find_size_law(str(path)), [SIZES, PERCENT, PFABRIC]),
         (lambda path: parse_report(path.read_text(errors="replace")), [IPERF]),
         (lambda path: parse_samples(path.read_text(errors="replace")), [BWMNG]),
         (lambda path: read_chakra(str(path).removesuffix(".0.et")), [TRACE]),

@@ -15,7 +15,7 @@ from harness.run import experiment
 from harness.run.emulation import Emulation
 from harness.run.job import job_of
 from harness.verdict.result import judge_files
-from hedera.schemes import scheme
+from hedera.schemes import find_scheme
 from record.errors import RunFailed, UserMistake
 from record.spec import RunSpec
 from tests.commands import PATIENCE_S
@@ -67,7 +67,7 @@ def test_it_does_not_run_the_user_s_scheduler(child, tmp_path, monkeypatch):
 
     def asking(self):
         marker.unlink()  # what the user's own process wrote
-        raise RunFailed(f"{scheme(self.spec.scheme).absolute} {self.spec.workload().name}")
+        raise RunFailed(f"{find_scheme(self.spec.scheme).absolute} {self.spec.workload().name}")
 
     run = carried(child(asking), tmp_path / "run", f"{file}:Mine")
     assert run.reasons == (f"{file}:Mine stride:4",)

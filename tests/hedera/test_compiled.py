@@ -10,10 +10,10 @@ import time
 import numpy as np
 import pytest
 
-from hedera.compiled import KEPT_S, below, code_folder, two_below
+from hedera.compiled import KEPT_S, draw_below, draw_two_below, find_code_folder
 from tests.commands import ROOT
 
-CALL = "import numpy as np; from hedera.compiled import below; print(below(1000, np.uint64(1 << 63)))"
+CALL = "import numpy as np; from hedera.compiled import draw_below; print(draw_below(1000, np.uint64(1 << 63)))"
 WORD = "compiling the inner loops"
 
 
@@ -67,7 +67,7 @@ def test_code_that_others_can_write_is_not_loaded(copy):
 def test_each_number_below_a_bound_has_its_share_of_the_bits(bound):
     for number in range(bound):  # the first and the last of the bits that make it
         first, end = (-(-n * 2**32 // bound) << 32 for n in (number, number + 1))
-        assert below(bound, np.uint64(first)) == below(bound, np.uint64(end - 1)) == number
+        assert draw_below(bound, np.uint64(first)) == draw_below(bound, np.uint64(end - 1)) == number
 
 
 @pytest.mark.parametrize("bound", [2, 3, 7])
@@ -75,7 +75,7 @@ def test_two_different_numbers_are_every_ordered_pair_once(bound):
     def middles(of: int) -> list[np.uint64]:
         return [np.uint64((2 * n + 1) * 2**63 // of) for n in range(of)]
 
-    pairs = [two_below(bound, a, b) for a, b in itertools.product(middles(bound), middles(bound - 1))]
+    pairs = [draw_two_below(bound, a, b) for a, b in itertools.product(middles(bound), middles(bound - 1))]
     assert sorted(pairs) == [pair for pair in itertools.product(range(bound), repeat=2) if pair[0] != pair[1]]
 
 
@@ -84,5 +84,5 @@ def test_what_a_sweep_may_go_on_with_stays(tmp_path, monkeypatch):
     for n in range(20):
         (tmp_path / str(n)).mkdir()
         os.utime(tmp_path / str(n), (0, time.time() - n * KEPT_S / 10 - 60))
-    assert code_folder.__wrapped__().parent == tmp_path
+    assert find_code_folder.__wrapped__().parent == tmp_path
     assert {path.name for path in tmp_path.iterdir() if len(path.name) < 3} == set(map(str, range(10)))

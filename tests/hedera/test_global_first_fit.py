@@ -9,7 +9,7 @@ from hedera.placement import LargeFlows
 from tests.classroom.solutions.first_fit import FirstFit
 from tests.hedera.reference import NO_FLOWS, flows_of, random_flows
 from topos.fattree import FatTree
-from topos.links import canonical_cores, num_links, path_links
+from topos.links import find_canonical_cores, num_links, path_links
 
 TREE = FatTree(4)
 EDGE_UP = 16  # the first link of its block
@@ -36,7 +36,7 @@ def test_it_places_as_figure_5_has_it():
             links.restore(np.flatnonzero(~links.up)[rng.integers(2) :])
             on = np.flatnonzero(rng.random(60) < 0.7)
             table = LargeFlows(*(getattr(every, field.name)[on] for field in fields(every)))
-            expected = canonical_cores(TREE, table.src, table.dst, plain.place(table, links))
+            expected = find_canonical_cores(TREE, table.src, table.dst, plain.place(table, links))
             assert gff.place(table, links).tolist() == expected.tolist()
             assert gff.assigned.tolist() == sorted(plain.path_of)
 

@@ -10,20 +10,20 @@ from hedera.hash_functions import (
     Headers,
     crc16,
     crc32,
-    field_bytes,
     fold,
     hash_five_tuple,
-    headers_of,
     jenkins,
     linux,
+    make_headers,
     mix,
     pick,
-    rss_bytes,
+    select_field_bytes,
+    select_rss_bytes,
     siphash,
     symmetric_l4,
     toeplitz,
 )
-from hedera.hashes import HASHES, Hash, hash_of
+from hedera.hashes import HASHES, Hash, parse_hash
 from hedera.routing import FiveTuples
 from topos.fattree import FatTree
 from topos.network import LeafSpine, PlannedNetwork
@@ -101,8 +101,8 @@ def test_toeplitz(source, destination, of_addresses, with_ports):
 def test_a_network_card_has_no_protocol_in_its_hash():
     one = flows(("0_0_2", "2_1_3", 40000))
     with_ports = rows(bytes([10, 0, 0, 2, 10, 2, 1, 3]) + (40000).to_bytes(2, "big") + (5001).to_bytes(2, "big"))
-    assert (rss_bytes(TREE, "5-tuple", one) == with_ports).all()
-    assert (field_bytes(TREE, "5-tuple", one) == np.insert(with_ports, 8, 6, axis=1)).all()
+    assert (select_rss_bytes(TREE, "5-tuple", one) == with_ports).all()
+    assert (select_field_bytes(TREE, "5-tuple", one) == np.insert(with_ports, 8, 6, axis=1)).all()
 
 
 def test_siphash():
@@ -165,8 +165,8 @@ def test_open_vswitch():
         ("1_1_3", "3_0_3", 61234): 0x3E,
     }
     some = flows(*traced)
-    assert pick("ovs", symmetric_l4(headers_of(TREE, some)), 64).tolist() == list(traced.values())
-    assert pick("ovs", symmetric_l4(headers_of(TREE, reverse(some))), 64).tolist() == list(traced.values())
+    assert pick("ovs", symmetric_l4(make_headers(TREE, some)), 64).tolist() == list(traced.values())
+    assert pick("ovs", symmetric_l4(make_headers(TREE, reverse(some))), 64).tolist() == list(traced.values())
 
 
 def test_jenkins_takes_a_rest():
@@ -219,7 +219,7 @@ def test_a_hash_is_of_its_fields_alone(hash, topo):
 
 def test_neighbours_have_one_pair_of_edge_switches():
     of = flows(("0_0_2", "2_1_3", 1), ("0_0_3", "2_1_2", 2), ("0_1_2", "2_1_2", 2))
-    assert field_bytes(TREE, "edge-pair", of).tolist() == [
+    assert select_field_bytes(TREE, "edge-pair", of).tolist() == [
         [10, 0, 0, 1, 10, 2, 1, 1],
         [10, 0, 0, 1, 10, 2, 1, 1],
         [10, 0, 1, 1, 10, 2, 1, 1],
@@ -232,6 +232,6 @@ def test_neighbours_have_one_pair_of_edge_switches():
 )
 def test_what_is_no_hash_is_said_in_a_sentence(text, says):
     with pytest.raises(ValueError, match="there is no hash") as error:
-        hash_of(text)
+        parse_hash(text)
     assert says in str(error.value)
     assert "\n" not in str(error.value)

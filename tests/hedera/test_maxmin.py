@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hedera import maxmin
-from hedera.maxmin import max_min_rates, most_possible
+from hedera.maxmin import bound_total, compute_max_min_rates
 from tests.hedera.reference import plain_max_min
 from topos.fattree import FatTree
 from topos.links import num_links, parse, path_links
@@ -26,15 +26,15 @@ def test_agrees_with_fractions(paths, capacity):
     for flow, path in enumerate(paths):
         links[flow, 4 - len(path) :] = path
     exact = plain_max_min(paths, [Fraction(c) for c in capacity])
-    rates = max_min_rates(links, capacity)
+    rates = compute_max_min_rates(links, capacity)
     assert rates == pytest.approx([float(r) for r in exact], abs=1e-9)
     given = links, np.array(capacity, float), np.ones(links.shape)
-    plain, fast = (fill(*given) for fill in (maxmin._fill, maxmin._compiled_fill()))
+    plain, fast = (fill(*given) for fill in (maxmin._fill, maxmin._load_compiled_fill()))
     assert rates.tolist() == plain.tolist() == fast.tolist()
 
 
 def test_a_flow_without_links_has_no_limit():
-    assert max_min_rates([[-1, -1], [0, -1]], [2.0]).tolist() == [np.inf, 2.0]
+    assert compute_max_min_rates([[-1, -1], [0, -1]], [2.0]).tolist() == [np.inf, 2.0]
 
 
 def capacity(*faults, topo=TREE):
@@ -47,21 +47,21 @@ def capacity(*faults, topo=TREE):
 def test_a_whole_fat_tree_carries_every_permutation():
     rng = np.random.default_rng(1)
     for _ in range(5):
-        assert most_possible(TREE, HOSTS, rng.permutation(16), capacity()) == pytest.approx(160)
+        assert bound_total(TREE, HOSTS, rng.permutation(16), capacity()) == pytest.approx(160)
 
 
 def test_what_a_failure_takes_can_be_counted():
     stride = (HOSTS + 4) % 16
-    assert most_possible(TREE, HOSTS, stride, capacity("switch:4_1_1@1")) == pytest.approx(120)
+    assert bound_total(TREE, HOSTS, stride, capacity("switch:4_1_1@1")) == pytest.approx(120)
     # one cable less for what leaves pod 0, and for what enters it: 10 of each of two pods' 40
-    assert most_possible(TREE, HOSTS, stride, capacity("link:0_2_1-4_1_1@1")) == pytest.approx(140)
+    assert bound_total(TREE, HOSTS, stride, capacity("link:0_2_1-4_1_1@1")) == pytest.approx(140)
     # hosts 0 and 1 neither send nor receive
-    assert most_possible(TREE, HOSTS, stride, capacity("switch:0_0_1@1")) == pytest.approx(120)
+    assert bound_total(TREE, HOSTS, stride, capacity("switch:0_0_1@1")) == pytest.approx(120)
 
 
 def test_receivers_limit_the_control():
     star = NonBlocking(16)
-    assert most_possible(star, [0, 1, 2], [5, 5, 6], capacity(topo=star)) == pytest.approx(20)
+    assert bound_total(star, [0, 1, 2], [5, 5, 6], capacity(topo=star)) == pytest.approx(20)
 
 
 def test_no_placement_with_fair_shares_exceeds_it():
@@ -71,11 +71,11 @@ def test_no_placement_with_fair_shares_exceeds_it():
         src, dst = src[src != dst], dst[src != dst]
         links = capacity()
         links[rng.integers(16, 80, size=10)] = 0
-        rates = max_min_rates(path_links(TREE, src, dst, rng.integers(4, size=src.size)), links)
-        assert rates.sum() <= most_possible(TREE, src, dst, links) + 1e-6
+        rates = compute_max_min_rates(path_links(TREE, src, dst, rng.integers(4, size=src.size)), links)
+        assert rates.sum() <= bound_total(TREE, src, dst, links) + 1e-6
 
 
 def test_without_flows_and_with_too_many(monkeypatch):
-    assert most_possible(TREE, [], [], capacity()) == 0
+    assert bound_total(TREE, [], [], capacity()) == 0
     monkeypatch.setattr(maxmin, "MAX_CHOICES", 63)
-    assert most_possible(TREE, HOSTS, (HOSTS + 4) % 16, capacity()) is None
+    assert bound_total(TREE, HOSTS, (HOSTS + 4) % 16, capacity()) is None

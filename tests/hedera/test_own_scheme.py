@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from classroom.answering import answer
-from hedera.schemes import scheme
+from hedera.schemes import find_scheme
 from record.errors import UserMistake
 from record.spec import RunSpec
 from simulator.config import Config
@@ -86,7 +86,7 @@ def test_what_cannot_be_had_is_one_sentence(code, name, words, tmp_path, monkeyp
     if code is not None:
         Path("own.py").write_text(code)
     with refused(re.escape(words)):
-        scheme(name)
+        find_scheme(name)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_what_it_is_given_is_read_only_and_an_error_names_file_and_lines(tmp_pat
 )
 def test_a_name_that_is_nearly_one_is_answered_with_that(name, words):
     with pytest.raises(ValueError, match=words):
-        scheme(name)
+        find_scheme(name)
 
 
 def test_a_dataclass_is_graded_and_runs(tmp_path):
@@ -152,7 +152,7 @@ def test_root_runs_nothing_that_others_can_write(tmp_path):
     file.write_text("class Mine:\n    def place(self, flows, links): return flows.core\n")
     file.chmod(0o666)
     with pytest.raises(ValueError, match="which other users can write"):
-        scheme(f"{file}:Mine")
+        find_scheme(f"{file}:Mine")
 
 
 def test_a_job_carries_the_file(tmp_path, monkeypatch):
@@ -161,4 +161,4 @@ def test_a_job_carries_the_file(tmp_path, monkeypatch):
     taken = Config(f"{file}:Mine", "stride:4").user_files()
     file.unlink()
     monkeypatch.setitem(job_files, str(file), taken[str(file)])
-    assert scheme(f"{file}:Mine").placement(FatTree(4), 1).place(NO_FLOWS, None) == 7
+    assert find_scheme(f"{file}:Mine").placement(FatTree(4), 1).place(NO_FLOWS, None) == 7

@@ -3,18 +3,18 @@ from functools import partial
 import numpy as np
 import pytest
 
-from hedera.hashes import HASHES, hash_of
+from hedera.hashes import HASHES, parse_hash
 from hedera.linkstate import LinkState
 from hedera.routing import Ecmp, RandomPath, SpanningTree
 from topos.fattree import FatTree
-from topos.links import links_between, links_of_switch
+from topos.links import find_links_between, list_links_of_switch
 
 TREE = FatTree(4)
 EVERY_HASH = [f"{name}:{fields}" for name, function in HASHES.items() for fields in function.fields]
 
 
 def by(hash):
-    return partial(Ecmp, hash=hash_of(hash))
+    return partial(Ecmp, hash=parse_hash(hash))
 
 
 ROUTINGS = [*map(by, EVERY_HASH), SpanningTree, RandomPath]
@@ -59,7 +59,7 @@ def test_the_two_tiers_are_independent():
     assert np.bincount(core, minlength=4) == pytest.approx(np.full(4, 1000), abs=120)
 
 
-SALTED = [hash for hash in EVERY_HASH if hash_of(hash).salted]
+SALTED = [hash for hash in EVERY_HASH if parse_hash(hash).salted]
 
 
 @pytest.mark.parametrize("hash", EVERY_HASH)
@@ -111,12 +111,12 @@ def test_failed_links_are_avoided_up_and_down(routing, where):
     src, dst = np.repeat(HOSTS[:4], 50), np.tile([4, 5], 100)
     ports = np.arange(200)
     before = chosen.cores(src, dst, ports, 5001)
-    links.fail(links_between(TREE, *where.split()))
+    links.fail(find_links_between(TREE, *where.split()))
     after = chosen.cores(src, dst, ports, 5001)
     assert links.usable(src, dst, after).all()
     untouched = links.usable(src, dst, before)
     assert (before[untouched] == after[untouched]).all()
-    links.restore(links_between(TREE, *where.split()))
+    links.restore(find_links_between(TREE, *where.split()))
     assert (chosen.cores(src, dst, ports, 5001) == before).all()
     links.fail(range(16, 80))
     assert (chosen.cores(src, dst, ports, 5001) == before).all(), "no path is left"
@@ -125,7 +125,7 @@ def test_failed_links_are_avoided_up_and_down(routing, where):
 def test_flows_of_a_failed_switch_spread_over_the_rest():
     links = LinkState(TREE)
     routing = Ecmp(TREE, 1, links)
-    links.fail(links_of_switch(TREE, "4_1_1"))
+    links.fail(list_links_of_switch(TREE, "4_1_1"))
     zeros = np.zeros(3000, dtype=int)
     core = routing.cores(zeros, zeros + 4, np.arange(3000), 5001)
     # The aggregation switch that loses one of its two cores sends all it gets by the other one.

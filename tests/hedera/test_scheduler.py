@@ -7,7 +7,7 @@ from hedera.scheduler import ActiveFlows, Scheduler
 from hedera.simulated_annealing import SimulatedAnnealing
 from tests.hedera.test_demand import FIGURE_4, FIGURE_4_DEMANDS
 from topos.fattree import FatTree
-from topos.links import links_between, links_of_switch
+from topos.links import find_links_between, list_links_of_switch
 
 TREE = FatTree(4)
 
@@ -109,7 +109,7 @@ def test_flows_come_and_go(scheduler):
 def test_flows_on_failed_links_are_moved_at_once(scheduler, switch):
     flows = table(stride(), hashed=3, core=3)
     before = scheduler.round(0, flows)
-    failed = links_of_switch(TREE, switch)
+    failed = list_links_of_switch(TREE, switch)
     scheduler.links.fail(failed)
     after = scheduler.round(1, table(stride(), hashed=3, core=before.core))
     assert scheduler.links.usable(flows.src, flows.dst, after.core).all()
@@ -123,7 +123,7 @@ def test_small_flows_leave_failed_paths_too_and_return_to_their_hash():
     scheduler = Scheduler(TREE, GlobalFirstFit(TREE))
     many = [(0, 4 + i) for i in range(11)]
     assert scheduler.round(0, table(many)).large.size == 0
-    up = links_between(TREE, "0_0_1", "0_2_1")
+    up = find_links_between(TREE, "0_0_1", "0_2_1")
     scheduler.links.fail(up)
     assert set(changes(scheduler.round(1, table(many))).values()) == {2}
     # One that is hashed to a working path goes there, not to the next one.

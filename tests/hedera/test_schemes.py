@@ -3,8 +3,8 @@ import sys
 
 import pytest
 
-from hedera.hashes import hash_of
-from hedera.schemes import file_of, hash_of_scheme, scheme, with_hash
+from hedera.hashes import parse_hash
+from hedera.schemes import find_file, find_hash, find_scheme, with_hash
 from record.spec import Experiment
 from simulator.config import Config
 from topos.fattree import FatTree
@@ -22,32 +22,33 @@ def test_flowlets_are_spelled_with_their_gap():
     assert [(one.gap_us, one.sprays) for one in found] == [(500, False), (0, True), (16777215, False), (0, True)]
     for wrong in ("flowlet", "flowlet:", "flowlet:-1", "flowlet:1.5", "flowlet:16777216", "flowlet:500-x4"):
         with pytest.raises(ValueError, match="there is no scheme"):
-            scheme(wrong)
+            find_scheme(wrong)
 
 
 def test_sub_flows_are_spelled_behind_the_scheme():
-    found = scheme("hedera-clos-x16")
+    found = find_scheme("hedera-clos-x16")
     assert (found.name, found.subflows) == ("hedera-clos-x16", 16)
     assert type(found.placement(FatTree(4), 1)).__name__ == "ClosColouring"
     for wrong in ("ecmp-x1", "ecmp-x65", "nonblocking-x4", "spray-x4"):
         with pytest.raises(ValueError, match="from 2 to 64 sub-flows"):
-            scheme(wrong)
+            find_scheme(wrong)
     with pytest.raises(ValueError, match="no scheme 'edmp-x4'"):
-        scheme("edmp-x4")
+        find_scheme("edmp-x4")
 
 
 def test_a_hash_is_spelled_behind_the_scheme():
-    found = scheme("hedera-gff@unsalted:edge-pair")
-    routing, same = found.routing(FatTree(4), 3), scheme("ecmp@unsalted:edge-pair").routing(FatTree(4), 3)
+    found = find_scheme("hedera-gff@unsalted:edge-pair")
+    routing, same = found.routing(FatTree(4), 3), find_scheme("ecmp@unsalted:edge-pair").routing(FatTree(4), 3)
     assert str(routing.hash) == str(found.hash) == "unsalted:edge-pair"
     flows = [0, 1, 2, 3], [4, 9, 14, 8], 40000, 5001
     assert routing.cores(*flows).tolist() == same.cores(*flows).tolist(), "Hedera begins where ECMP stays"
     assert type(found.placement(FatTree(4), 1)).__name__ == "GlobalFirstFit"
     assert found.hidden
-    assert [str(scheme(name).hash) for name in ("ecmp", "ecmp-dst", "ecmp-polarized", "spanning-tree", "spray")] == [
+    names = ("ecmp", "ecmp-dst", "ecmp-polarized", "spanning-tree", "spray")
+    assert [str(find_scheme(name).hash) for name in names] == [
         "salted:5-tuple", "salted:destination", "unsalted:5-tuple", "None", "None",
     ]  # fmt: skip
-    assert scheme("ecmp-polarized@crc16:destination").hash == hash_of("crc16:destination")
+    assert find_scheme("ecmp-polarized@crc16:destination").hash == parse_hash("crc16:destination")
 
 
 def test_the_option_gives_all_that_hash_another_hash():
@@ -82,12 +83,12 @@ def test_a_scheduler_of_ones_own_begins_on_the_paths_of_another_hash(tmp_path):
         "class Mine:\n    def __init__(self, tree, rng, options): pass\n"
         "    def place(self, flows, links): return flows.core\n"
     )
-    found = scheme(f"{file}:Mine@unsalted:destination")
+    found = find_scheme(f"{file}:Mine@unsalted:destination")
     assert found.absolute == f"{file}:Mine@unsalted:destination"
     assert str(found.routing(FatTree(4), 1).hash) == "unsalted:destination"
-    assert file_of(found.name) == file
-    assert hash_of_scheme(f"{file}:Mine@unsalted:destination") == found.hash
-    assert hash_of_scheme(f"{file}:Mine") is None
+    assert find_file(found.name) == file
+    assert find_hash(f"{file}:Mine@unsalted:destination") == found.hash
+    assert find_hash(f"{file}:Mine") is None
 
 
 def test_names_alone_cost_no_heavy_import():

@@ -6,10 +6,10 @@ import pytest
 from hedera import simulated_annealing as module
 from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
-from hedera.simulated_annealing import FlowAnnealing, SimulatedAnnealing, acceptance_constant, first_cores
+from hedera.simulated_annealing import FlowAnnealing, SimulatedAnnealing, assign_first_cores, choose_acceptance_constant
 from tests.hedera.reference import NO_FLOWS, excess, random_flows
 from topos.fattree import FatTree
-from topos.links import canonical_cores, links_between, links_of_switch
+from topos.links import find_canonical_cores, find_links_between, list_links_of_switch
 
 
 def assert_one_to_one(tree, core_of):
@@ -20,7 +20,7 @@ def assert_one_to_one(tree, core_of):
 @pytest.mark.parametrize("k", [4, 8, 16])
 def test_first_state_is_one_to_one_and_spreads_edge_switches(k):
     tree = FatTree(k)
-    core_of = first_cores(tree)
+    core_of = assign_first_cores(tree)
     assert_one_to_one(tree, core_of)
     ups = np.sort((core_of // tree.half).reshape(-1, tree.half), axis=1)
     assert (ups == np.arange(tree.half)).all()
@@ -31,16 +31,21 @@ def test_first_state_is_one_to_one_and_spreads_edge_switches(k):
 def test_incremental_energy_is_the_full_one_after_thousands_of_moves(k, broken):
     tree, links = FatTree(k), LinkState(FatTree(k))
     if broken:
-        links.fail([*links_between(tree, "0_0_1", f"0_{k // 2}_1"), *links_between(tree, f"1_{k // 2}_1", f"{k}_1_1")])
+        links.fail(
+            [
+                *find_links_between(tree, "0_0_1", f"0_{k // 2}_1"),
+                *find_links_between(tree, f"1_{k // 2}_1", f"{k}_1_1"),
+            ]
+        )
     for flows_per_host in (1, 3):
         flows = random_flows(tree, flows_per_host * tree.num_hosts, k)
         annealing = SimulatedAnnealing(tree, np.random.default_rng(1), iterations=5000)
         core = annealing.place(flows, links)
         assert annealing.energy == excess(tree, flows, core, links)
-        assert annealing.initial_energy == excess(tree, flows, first_cores(tree)[flows.dst], links)
+        assert annealing.initial_energy == excess(tree, flows, assign_first_cores(tree)[flows.dst], links)
         assert annealing.energy < annealing.initial_energy
         assert_one_to_one(tree, annealing.core_of)
-        assert (core == canonical_cores(tree, flows.src, flows.dst, annealing.core_of[flows.dst])).all()
+        assert (core == find_canonical_cores(tree, flows.src, flows.dst, annealing.core_of[flows.dst])).all()
 
 
 def test_the_search_goes_down_to_temperature_0_where_one_move_more_is_tried():
@@ -95,8 +100,8 @@ def test_a_state_without_excess_is_left_alone():
 
 
 def test_the_constant_of_the_paper():
-    assert acceptance_constant(16) == 0.5
-    assert acceptance_constant(1024) == acceptance_constant(8192) == 1000
+    assert choose_acceptance_constant(16) == 0.5
+    assert choose_acceptance_constant(1024) == choose_acceptance_constant(8192) == 1000
 
 
 @pytest.mark.parametrize("k", [4, 6])
@@ -108,7 +113,7 @@ def test_three_kinds_of_move_with_equal_probability(k):
     host_at = np.empty(tree.num_hosts, dtype=np.int32)
     pods = np.arange(tree.num_hosts) // cores * cores
     host_at[pods + core_of] = np.arange(tree.num_hosts)
-    pairs = np.array([module._neighbour(host_at, half, np.uint64(7), np.uint64(8 * i)) for i in range(draws)])
+    pairs = np.array([module._draw_neighbour(host_at, half, np.uint64(7), np.uint64(8 * i)) for i in range(draws)])
     one, other = pairs.T
     assert (one != other).all()
     assert (pods[one] == pods[other]).all()
@@ -130,9 +135,9 @@ def test_three_kinds_of_move_with_equal_probability(k):
 
 def test_worse_states_are_accepted_as_the_formula_says():
     loss, temperature = 2.0, 4
-    taken = [module._accepted(loss, temperature, np.uint64(3), np.uint64(8 * i)) for i in range(20_000)]
+    taken = [module._is_accepted(loss, temperature, np.uint64(3), np.uint64(8 * i)) for i in range(20_000)]
     assert np.mean(taken) == pytest.approx(np.exp(-loss / temperature), abs=0.01)
-    assert not module._accepted(1e-300, 0, np.uint64(3), np.uint64(0))
+    assert not module._is_accepted(1e-300, 0, np.uint64(3), np.uint64(0))
 
 
 def test_no_flows_and_flows_that_never_leave_their_edge_switch():
@@ -150,7 +155,7 @@ def test_with_a_core_per_flow_incremental_energy_is_the_full_one(k, broken):
     tree = FatTree(k)
     links = LinkState(tree)
     if broken:
-        links.fail(links_of_switch(tree, f"{k}_1_1"))
+        links.fail(list_links_of_switch(tree, f"{k}_1_1"))
     flows = random_flows(tree, 2 * tree.num_hosts, k)
     for iterations in (0, 1, 10, 5000):
         annealing = FlowAnnealing(tree, np.random.default_rng(1), iterations)

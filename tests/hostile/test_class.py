@@ -8,7 +8,7 @@ import zipfile
 
 import pytest
 
-from hedera.compiled import code_folder
+from hedera.compiled import find_code_folder
 from tests.commands import hedera, of_user, open_folder
 from tests.hostile.arena import USER
 from tests.hostile.test_submissions import HONEST
@@ -30,7 +30,7 @@ def hand_in(folder, **files):
 
 def graded(place, *words, as_user=False, **environment):
     if os.geteuid() != 0:  # root's home is root's own, whatever HOME says
-        environment = {"NUMBA_CACHE_DIR": str(code_folder().parent)} | environment
+        environment = {"NUMBA_CACHE_DIR": str(find_code_folder().parent)} | environment
     environment = {"PATH": os.environ["PATH"], "HOME": str(place), "COLUMNS": "150"} | environment
     return hedera("grade", *words, cwd=place, env=environment, **(of_user(USER) if as_user else {}))
 

@@ -7,7 +7,7 @@ from tests.record.test_run import text
 from tests.traffic.encoded import content, trace, whole
 from tests.traffic.test_traces import TWO, lay
 from traffic.traces import read_chakra
-from traffic.workload import workload
+from traffic.workload import make_workload
 
 
 @pytest.mark.parametrize("name", ['=HYPERLINK("x")', "<script>", "a\u202eb", "-1+1", "x" * 900, "\x1b[2J"])
@@ -46,4 +46,4 @@ def test_schedules_that_take_time_or_nothing(tmp_path, first, says):
     """Comments in comments without end, and schedules in which no rank has anything to tell another."""
     (tmp_path / "it.goal").write_text(TWO % (first, ""))
     with pytest.raises(ValueError, match=says):
-        workload(f"goal:{tmp_path}/it.goal", 16, seconds=1.0)
+        make_workload(f"goal:{tmp_path}/it.goal", 16, seconds=1.0)

@@ -6,7 +6,7 @@ from plots.stored_sweep import load_sweep
 from record.run import FlowRecord, read
 from tests.plots.sweeps import kept_sweep, rounds, run_document, store
 from topos.fattree import FatTree
-from topos.wire import payload_share
+from topos.wire import compute_payload_share
 
 
 def test_a_run_is_cut_at_its_rounds(tmp_path):
@@ -88,7 +88,7 @@ def test_loads_from_flows_and_paths_match_the_rates_that_were_measured(tmp_path)
         for link in paths[-1][2]:
             load[link] += ecmp["stages"][-1][2][flow]
     assert np.corrcoef(load, ecmp["links"])[0, 1] > 0.999
-    assert load.sum() / payload_share() == pytest.approx(sum(ecmp["links"]), rel=0.05)
+    assert load.sum() / compute_payload_share() == pytest.approx(sum(ecmp["links"]), rel=0.05)
     gff = next(run for run in data["runs"] if run["scheme"] == "hedera-gff")
     first = gff["rounds"][0]
     moved = sum(any(stage == 1 for stage, *_ in paths) for _, _, paths in gff["paths"])

@@ -5,7 +5,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from hedera.maxmin import max_min_rates
+from hedera.maxmin import compute_max_min_rates
 from simulator.maxmin import ROUNDING
 from simulator.starts import starts
 
@@ -30,7 +30,7 @@ class Filling:
             self._start_due()
             active = np.array(self.active, dtype=int)
             self.rate[:] = 0.0
-            self.rate[active] = max_min_rates(self.links[active], self.capacity, self.parts[active], calls=1)
+            self.rate[active] = compute_max_min_rates(self.links[active], self.capacity, self.parts[active], calls=1)
             pace = self.rate[active] * 1e6 / 8
             left = self.size[active] - self.sent[active]
             ends = pace > 0

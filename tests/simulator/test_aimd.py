@@ -11,7 +11,7 @@ from simulator.driver import Simulation
 from simulator.maxmin import MaxMinEngine
 from topos.links import num_links, path_links
 from topos.network import NonBlocking
-from traffic.flows import LASTING, NOBODY, WAITS, Flows, columns
+from traffic.flows import LASTING, NOBODY, WAITS, Flows, make_flows
 from traffic.patterns import published
 
 CYCLE = [500.0, 620.0, 740.0, 860.0, 980.0, 1000.0]
@@ -187,7 +187,7 @@ def test_a_run_goes_on_to_its_end_when_nothing_moves(kind, tmp_path):
 @pytest.mark.parametrize("kind", [AimdEngine, MaxMinEngine])
 def test_a_flow_has_begun_when_it_arrived(kind):
     src = np.zeros(3, dtype=np.int32)
-    work = columns(src, src + 1, np.array([0.25, 0.0, 9.0]), np.full(3, 100_000.0))
+    work = make_flows(src, src + 1, np.array([0.25, 0.0, 9.0]), np.full(3, 100_000.0))
     seed = {"seed": 1} if kind is AimdEngine else {}
     engine = kind(work, np.zeros((3, 1), dtype=np.int32), np.ones(1), tick_s=0.001, **seed)
     engine.advance(2000)
@@ -197,7 +197,7 @@ def test_a_flow_has_begun_when_it_arrived(kind):
 def test_max_min_rates_know_no_ticks():
     """Ten flows of 0.04 ms each after one another; and the sums of rates are the means of their ticks."""
     sizes = np.full(10, 5000.0)
-    chain = columns(np.zeros(10, np.int32), np.ones(10, np.int32), np.array([0.0002] + [WAITS] * 9), sizes)
+    chain = make_flows(np.zeros(10, np.int32), np.ones(10, np.int32), np.array([0.0002] + [WAITS] * 9), sizes)
     chain = replace(chain, after=np.arange(-1, 9))
     assert NOBODY == -1
     for tick_s in (1e-5, 1e-4, 1e-3):

@@ -6,7 +6,7 @@ import pytest
 from record.completion_times import CLASSES
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
-from traffic.workload import workload
+from traffic.workload import make_workload
 
 TICK = 0.0001
 
@@ -83,7 +83,7 @@ def test_all_schemes_are_judged_by_the_same_flows():
 
 def test_both_engines_and_every_scheme_take_the_flows_and_ports_of_the_workload():
     config = Config("ecmp", "stride:4 + poisson:fixed:10000,0.05", seconds=0.5, tick_s=0.001)
-    flows = list(workload(config.traffic, config.tree, 1, seconds=0.5))
+    flows = list(make_workload(config.traffic, config.tree, 1, seconds=0.5))
     for engine in ("aimd", "maxmin"):
         found = Simulation(Config("ecmp", config.traffic, seconds=0.5, tick_s=0.001, engine=engine))
         assert found.work.src.tolist() == [flow.src for flow in flows]

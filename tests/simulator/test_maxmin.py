@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from hedera.linkstate import LinkState
-from hedera.maxmin import sprayed_paths
+from hedera.maxmin import find_sprayed_paths
 from simulator.maxmin import MaxMinEngine
 from tests.simulator.filling import Filling
 from topos.fattree import FatTree
 from topos.links import NO_LINK, num_links, path_links
-from traffic.flows import LASTING, NOBODY, WAITS, columns
+from traffic.flows import LASTING, NOBODY, WAITS, make_flows
 
 SIZES = [1.0, 1500.0, 1e5, 1e6, 1e7, 1e9, LASTING]
 
@@ -25,7 +25,7 @@ def arrivals(rng, flows, hosts):
     start[together] = 0.00005 + rng.integers(0, 4, together.sum()) / 10  # not where a tick ends, which rounding decides
     size = rng.choice(SIZES, flows) if rng.random() < 0.5 else rng.exponential(1e7, flows) + 1
     size[rng.random(flows) < 0.05] = 0.0
-    work = columns(src.astype(np.int32), dst.astype(np.int32), start, size)
+    work = make_flows(src.astype(np.int32), dst.astype(np.int32), start, size)
     after = np.full(flows, NOBODY)
     turns = np.flatnonzero((rng.random(flows) < 0.2) & (np.arange(flows) > 0))
     after[turns] = [rng.integers(flow) for flow in turns]
@@ -122,7 +122,7 @@ def test_sprayed_flows_have_the_rates_of_all_their_paths(seed):
     state = LinkState(FatTree(4))
     state.fail(rng.choice(num_links(state.tree), 3, replace=False).tolist())
     work = arrivals(rng, 30, 16)
-    links, parts = sprayed_paths(state, work.src, work.dst)
+    links, parts = find_sprayed_paths(state, work.src, work.dst)
     shares = np.ones(num_links(state.tree) + 1)
     shares[-1] = 0.0
     stuck = (links == NO_LINK).all(axis=1)

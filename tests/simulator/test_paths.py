@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hedera.linkstate import LinkState
-from hedera.maxmin import max_min_rates, sprayed_rates
+from hedera.maxmin import compute_max_min_rates, compute_sprayed_rates
 from simulator.config import Config
 from simulator.driver import Simulation, simulate
 from topos.fattree import FatTree
@@ -35,14 +35,14 @@ def test_a_flow_sprayed_past_a_failed_link_fills_the_paths_that_are_left():
     # Four flows of a pod leave it by three cores instead of four.
     tree, links = FatTree(4), LinkState(FatTree(4))
     src, dst = np.arange(4, dtype=np.int32), np.array([4, 8, 12, 5], dtype=np.int32)
-    assert sprayed_rates(links, src, dst, 1000.0).tolist() == pytest.approx([1000.0] * 4)
+    assert compute_sprayed_rates(links, src, dst, 1000.0).tolist() == pytest.approx([1000.0] * 4)
     broken = [int(path_links(tree, [0], [4], [3])[0, 2])]
     links.fail(broken)
-    rates = sprayed_rates(links, src, dst, 1000.0)
+    rates = compute_sprayed_rates(links, src, dst, 1000.0)
     assert rates == pytest.approx([750.0] * 4), "three links of 1000 carry a third of four flows each"
     links.restore(broken)
     links.fail([0])
-    assert sprayed_rates(links, src, dst, 1000.0) == pytest.approx([0.0, *[1000.0] * 3]), "host 0 has no path"
+    assert compute_sprayed_rates(links, src, dst, 1000.0) == pytest.approx([0.0, *[1000.0] * 3]), "host 0 has no path"
 
 
 def test_with_one_path_each_sprayed_rates_are_the_fair_ones():
@@ -55,8 +55,8 @@ def test_with_one_path_each_sprayed_rates_are_the_fair_ones():
     links.restore(np.unique(path_links(tree, every, (every + 8) % 16, np.full(16, core))[:, 1:5]).tolist())
     src = rng.integers(0, 16, 30).astype(np.int32)
     dst = ((src + rng.integers(1, 16, 30)) % 16).astype(np.int32)
-    expected = max_min_rates(path_links(tree, src, dst, np.full(30, core)), np.full(num_links(tree), 1000.0))
-    assert sprayed_rates(links, src, dst, 1000.0) == pytest.approx(expected)
+    expected = compute_max_min_rates(path_links(tree, src, dst, np.full(30, core)), np.full(num_links(tree), 1000.0))
+    assert compute_sprayed_rates(links, src, dst, 1000.0) == pytest.approx(expected)
 
 
 def test_a_failed_link_costs_spraying_time_and_a_mended_one_no_more():

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from topos.fattree import FatTree
-from topos.network import graph
+from topos.network import make_graph
 
 SIZES = (4, 8, 16)
 
@@ -79,7 +79,7 @@ def test_paths_are_shortest_distinct_and_as_many_as_the_paper_says(k, data):
 
 @cache
 def _graph(k):
-    return graph(FatTree(k))
+    return make_graph(FatTree(k))
 
 
 def test_ripl_names_numbers_and_addresses():

@@ -13,7 +13,7 @@ from tests.refused import refused
 from topos.fattree import FatTree
 from topos.graphs import MAX_PARTS, plan_of
 from topos.links import link_rates
-from topos.network import PlannedNetwork, graph
+from topos.network import PlannedNetwork, make_graph
 
 TREE = FatTree(4)
 ABILENE = [
@@ -54,7 +54,7 @@ def made(text, suffix=".json"):
 @pytest.mark.parametrize("by", ["name", "one link"])
 def test_the_fat_tree_as_networkx_writes_it_is_the_fat_tree(by, key):
     """Hosts by the attribute ``layer``, as our own graph has it, or as nodes with one link; the same sets of paths."""
-    whole = graph(TREE)
+    whole = make_graph(TREE)
     document = nx.node_link_data(whole, edges=key)
     for node in document["nodes"]:
         if by == "one link":

@@ -12,19 +12,19 @@ from topos.fattree import FatTree
 from topos.links import (
     NO_LINK,
     Fault,
-    cables,
+    find_links_between,
+    find_links_down,
     link_ends,
-    links_between,
-    links_down,
-    links_of_switch,
-    moments,
+    list_cables,
+    list_links_of_switch,
+    list_moments,
+    list_sending_ports,
     num_links,
     parse,
     path_links,
-    sending_ports,
 )
 from topos.network import LeafSpine, NonBlocking, PlannedNetwork
-from topos.wire import payload_share
+from topos.wire import compute_payload_share
 
 OWN = PlannedNetwork("leaf-spine", LeafSpine(3, 2, 2))
 
@@ -52,7 +52,7 @@ def test_path_links_follow_the_named_path(k, data):
 
 @pytest.mark.parametrize("topo", [FatTree(4), FatTree(6), NonBlocking(16), OWN])
 def test_the_sending_port_of_each_link_is_on_the_node_that_it_leaves(topo):
-    names = sending_ports(topo)
+    names = list_sending_ports(topo)
     assert len(set(names)) == len(names) == num_links(topo)
     assert [name.partition("-")[0] for name in names] == [link_ends(topo, link)[0] for link in range(num_links(topo))]
 
@@ -64,12 +64,12 @@ def test_links_by_name_are_those_with_these_ends(topo):
     nodes = [*topo.hosts, *topo.switches]
     for a, b in itertools.product(nodes, nodes):
         if (a, b) in ends:
-            assert links_between(topo, a, b) == (ends[a, b], ends[b, a])
+            assert find_links_between(topo, a, b) == (ends[a, b], ends[b, a])
         else:
             with pytest.raises(KeyError):
-                links_between(topo, a, b)
+                find_links_between(topo, a, b)
     for switch in topo.switches:
-        assert links_of_switch(topo, switch) == sorted(link for pair, link in ends.items() if switch in pair)
+        assert list_links_of_switch(topo, switch) == sorted(link for pair, link in ends.items() if switch in pair)
 
 
 def test_what_is_no_node():
@@ -88,14 +88,14 @@ def test_a_link_is_its_cable_both_ways():
     fault = parse("link:4_1_1-0_2_1@3.5", TREE, 10)
     assert fault == Fault(("4_1_1", "0_2_1"), 3.5, math.inf)
     assert {link_ends(TREE, link) for link in fault.links(TREE)} == {("0_2_1", "4_1_1"), ("4_1_1", "0_2_1")}
-    assert cables(TREE, fault.links(TREE)) == [("0_2_1", "4_1_1")]
+    assert list_cables(TREE, fault.links(TREE)) == [("0_2_1", "4_1_1")]
 
 
 def test_a_switch_is_all_its_cables():
     fault = parse("switch:0_0_1@2:5", TREE, 10)
     assert (fault.at, fault.until, fault.name) == (2, 5, "switch:0_0_1")
     assert len(fault.links(TREE)) == 8
-    assert len(cables(TREE, fault.links(TREE))) == 4
+    assert len(list_cables(TREE, fault.links(TREE))) == 4
 
 
 @pytest.mark.parametrize(
@@ -120,20 +120,20 @@ def test_what_makes_no_sense_is_one_sentence(text, words):
 
 def test_what_is_down_when():
     faults = [parse(text, TREE, 10) for text in ("switch:4_1_1@2:6", "link:0_2_1-4_1_1@4", "link:0_2_1-4_1_2@4:8")]
-    assert moments(faults) == [2, 4, 6, 8]
+    assert list_moments(faults) == [2, 4, 6, 8]
     core = faults[0].links(TREE)
-    assert links_down(faults, TREE, 1.9) == frozenset()
-    assert links_down(faults, TREE, 2) == core
-    assert links_down(faults, TREE, 4) == core | faults[2].links(TREE)
-    assert links_down(faults, TREE, 6) == faults[1].links(TREE) | faults[2].links(TREE), "still cut by itself"
-    assert links_down(faults, TREE, 9) == faults[1].links(TREE)
+    assert find_links_down(faults, TREE, 1.9) == frozenset()
+    assert find_links_down(faults, TREE, 2) == core
+    assert find_links_down(faults, TREE, 4) == core | faults[2].links(TREE)
+    assert find_links_down(faults, TREE, 6) == faults[1].links(TREE) | faults[2].links(TREE), "still cut by itself"
+    assert find_links_down(faults, TREE, 9) == faults[1].links(TREE)
 
 
 def test_full_segments_at_the_usual_mtu():
-    assert payload_share() == 1448 / 1514
-    assert payload_share(cable=True) == 1448 / 1538
+    assert compute_payload_share() == 1448 / 1514
+    assert compute_payload_share(cable=True) == 1448 / 1538
 
 
 @pytest.mark.parametrize("cable", [False, True])
 def test_larger_packets_waste_less(cable):
-    assert payload_share(1500, cable=cable) < payload_share(9000, cable=cable) < 1
+    assert compute_payload_share(1500, cable=cable) < compute_payload_share(9000, cable=cable) < 1

@@ -16,7 +16,7 @@ from tests.hedera.reference import excess, random_flows
 from tests.refused import refused
 from tests.topos.plan import SAME, TREE
 from topos.fattree import FatTree
-from topos.links import NO_LINK, link_ends, link_rates, links_between, links_of_switch, path_links
+from topos.links import NO_LINK, find_links_between, link_ends, link_rates, list_links_of_switch, path_links
 from topos.network import NonBlocking, PlannedNetwork
 
 EXAMPLE = (Path(__file__).parents[2] / "docs/examples/four_ring.py").read_text()
@@ -50,7 +50,7 @@ def test_placements_on_the_plan_do_as_on_the_fat_tree(failed):
     flows, placed = random_flows(TREE, 40, 3), []
     for topo in (TREE, SAME):
         links, gff, annealing = LinkState(topo), GlobalFirstFit(topo), FlowAnnealing(topo, np.random.default_rng(1))
-        links.fail(links_of_switch(topo, failed) if failed else [])
+        links.fail(list_links_of_switch(topo, failed) if failed else [])
         core = gff.place(flows, links)
         placed.append({f: topo.path(flows.src[f], flows.dst[f], core[f]) for f in gff.assigned})
         core = annealing.place(flows, links)
@@ -68,7 +68,7 @@ def test_a_leaf_spine_and_what_oversubscription_is():
     assert (net.num_hosts, net.num_switches, net.num_cables, net.num_cores) == (24, 6, 24 + 8, 2)
     assert net.path(0, 6, 1) == (net.host_name(0), "leaf0", "spine1", "leaf1", net.host_name(6))
     assert net is own("leaf-spine:4,2,6", None), "made once"
-    up, down = links_between(own("leaf-spine:4,2,6", 2.0), "leaf3", "spine0")
+    up, down = find_links_between(own("leaf-spine:4,2,6", 2.0), "leaf3", "spine0")
     assert link_rates(own("leaf-spine:4,2,6", 2.0))[[0, up, down]].tolist() == [1, 1.5, 1.5]
     assert link_rates(FatTree(4, 0.5)).tolist() == [1] * 16 + [0.5] * 64 + [1] * 16
     assert link_rates(NonBlocking(2)).tolist() == [1] * 4
@@ -92,7 +92,7 @@ def test_a_dragonfly_has_paths_by_way_of_a_third_group():
     assert (net.num_hosts, net.num_switches, net.num_cables, net.num_cores) == (20, 10, 20 + 5 + 10, 4)
     assert max(len(net.path(0, dst, core)) - 2 for dst in range(4, 20) for core in range(4)) == 6
     links, every = LinkState(net), np.repeat(np.arange(4, 20), 4)
-    links.fail(links_between(net, "g0s0", "g1s1"))
+    links.fail(find_links_between(net, "g0s0", "g1s1"))
     assert len(set(links.detour(np.zeros(64, dtype=int), every, np.tile(np.arange(4), 16)).tolist())) == 4
     hosts, none = np.arange(20, dtype=np.int32), np.zeros(20, dtype=np.int32)
     flows = LargeFlows(np.arange(20), hosts, (hosts + 4) % 20, np.ones(20), none, none)

@@ -11,7 +11,7 @@ from topos.fattree import FatTree
 from topos.network import NonBlocking
 from traffic import flowfile, user_files
 from traffic.flowfile import read_listed
-from traffic.workload import read_files, workload
+from traffic.workload import make_workload, read_files
 
 TREE = FatTree(4)
 
@@ -144,7 +144,7 @@ def test_ns3s_flow_txt_as_hpcc_and_its_descendants_have_it(write, columns):
     assert flows(read) == [(0, 12), (1, 13), (2, 14)]
     assert read.start_s.tolist() == [2.0, 2.001, 2.002]
     assert read.size_bytes.tolist() == [200_000, 2_000_000, 20_000]
-    work = workload(f"file:{path}", TREE, seconds=2.0015)
+    work = make_workload(f"file:{path}", TREE, seconds=2.0015)
     assert [(flow.src, flow.start_s, flow.size_bytes) for flow in work] == [(0, 2.0, 200_000), (1, 2.001, 2_000_000)]
 
 
@@ -159,14 +159,14 @@ RING = ROOT / "docs/examples/ring.py"
 
 
 def test_lasting_flows_are_a_matrix_and_the_seed_fixes_them():
-    first, again, other = (workload(f"{RING}:ring", FatTree(4), seed, seconds=5.0) for seed in (1, 1, 2))
+    first, again, other = (make_workload(f"{RING}:ring", FatTree(4), seed, seconds=5.0) for seed in (1, 1, 2))
     assert sorted(first.matrix.src.tolist()) == sorted(first.matrix.dst.tolist()) == list(range(16))
     assert (first.matrix.src == again.matrix.src).all()
     assert (first.matrix.src != other.matrix.src).any()
 
 
 def test_flows_with_times_come_in_order_and_are_of_the_size_that_was_given():
-    work = workload(f"stride:4 + {RING}:mice", FatTree(4), 1, seconds=2.0)
+    work = make_workload(f"stride:4 + {RING}:mice", FatTree(4), 1, seconds=2.0)
     sized = [flow for flow in work if flow.size_bytes is not None]
     assert 50 < len(sized) <= 200
     assert {flow.size_bytes for flow in sized} == {10_000}
@@ -192,22 +192,22 @@ def test_flows_with_times_come_in_order_and_are_of_the_size_that_was_given():
 def test_what_makes_no_sense_is_one_sentence(write, body, sentence):
     path = write(body, "mine.py")
     with refused(sentence) as caught:
-        workload(f"{path}:f", FatTree(4), seconds=5.0)
+        make_workload(f"{path}:f", FatTree(4), seconds=5.0)
     assert str(path) in str(caught.value)
 
 
 def test_a_file_that_is_not_there_and_numbers_of_flows_that_are_not_its_to_change(tmp_path):
     with pytest.raises(ValueError, match="is not there"):
-        workload(f"{tmp_path}/nowhere.py:f", FatTree(4), seconds=5.0)
+        make_workload(f"{tmp_path}/nowhere.py:f", FatTree(4), seconds=5.0)
     with pytest.raises(ValueError, match="decides itself how many"):
-        workload(f"{RING}:ring", FatTree(4), seconds=5.0, keep=0.5)
+        make_workload(f"{RING}:ring", FatTree(4), seconds=5.0, keep=0.5)
 
 
 def test_endless_rows_have_an_end(write, monkeypatch):
     path = write("import itertools\nf = lambda t, r: itertools.repeat((0, 1))\n", "mine.py")
     monkeypatch.setattr(flowfile, "MAX_ROWS", 1000)
     with pytest.raises(ValueError, match="more than 1,000 flows"):
-        workload(f"{path}:f", FatTree(4), seconds=5.0)
+        make_workload(f"{path}:f", FatTree(4), seconds=5.0)
 
 
 def test_a_job_carries_the_rows(write, monkeypatch):
@@ -217,16 +217,16 @@ def test_a_job_carries_the_rows(write, monkeypatch):
     path.unlink()
     for name, content in taken.items():
         monkeypatch.setitem(user_files.job_files, name, content)
-    (flow,) = [flow for flow in workload(spec, FatTree(4), 1, seconds=5.0) if flow.size_bytes is not None]
+    (flow,) = [flow for flow in make_workload(spec, FatTree(4), 1, seconds=5.0) if flow.size_bytes is not None]
     assert (flow.src, flow.dst, flow.start_s, flow.size_bytes) == (0, 1, 0.5, 7)
 
 
 def test_it_is_asked_again_when_the_file_changes(write):
     path = write("def f(tree, rng): return [(0, 1)]", "mine.py")
-    assert workload(f"{path}:f", FatTree(4), seconds=5.0).matrix.dst.tolist() == [1]
+    assert make_workload(f"{path}:f", FatTree(4), seconds=5.0).matrix.dst.tolist() == [1]
     path.write_text("def f(tree, rng): return [(0, 2)]")
     os.utime(path, ns=(1, 1))
-    assert workload(f"{path}:f", FatTree(4), seconds=5.0).matrix.dst.tolist() == [2]
+    assert make_workload(f"{path}:f", FatTree(4), seconds=5.0).matrix.dst.tolist() == [2]
 
 
 def test_the_page_shows_what_the_example_says():

@@ -7,10 +7,10 @@ from record.completion_times import completed
 from tests.refused import refused
 from tests.traffic.graphs import graph
 from topos.fattree import FatTree
-from traffic.collectives import collective
+from traffic.collectives import make_collective
 from traffic.flows import NOBODY, WAITS
-from traffic.graph import MAX_EDGES, MAX_NODES, bounded, ranks
-from traffic.workload import workload
+from traffic.graph import MAX_EDGES, MAX_NODES, check_size, list_ranks
+from traffic.workload import make_workload
 
 ROW = (0, 1, 10, 0.0)
 
@@ -38,8 +38,8 @@ def test_what_makes_no_sense_is_refused_in_one_sentence(rows, edges, says):
 @pytest.mark.parametrize("size", [(MAX_NODES + 1, 0), (1, MAX_EDGES + 1)])
 def test_a_graph_that_is_too_large_is_told_before_it_is_made(size):
     with pytest.raises(ValueError, match="GB in memory"):
-        bounded("mine", *size)
-    bounded("mine", MAX_NODES, MAX_EDGES)
+        check_size("mine", *size)
+    check_size("mine", MAX_NODES, MAX_EDGES)
 
 
 def test_a_host_begins_again_when_all_that_it_sends_and_gets_is_done():
@@ -122,8 +122,8 @@ def in_order(found, order):
 )
 @pytest.mark.parametrize(("repeats", "subflows", "compute_s"), [(1, 1, 0.0), (3, 4, 0.0), (2, 1, 0.1)])
 def test_collectives_can_be_carried_out_by_hosts_that_know_their_own_flows_alone(spec, repeats, subflows, compute_s):
-    work = workload(spec, 16, seed=3, seconds=1.0, repeats=repeats, subflows=subflows, compute_s=compute_s)
-    programs = ranks(work.graph, work.standing.src_port)
+    work = make_workload(spec, 16, seed=3, seconds=1.0, repeats=repeats, subflows=subflows, compute_s=compute_s)
+    programs = list_ranks(work.graph, work.standing.src_port)
     order = carried_out(programs)
     assert sorted(order) == list(range(len(work.graph)))
     assert in_order(work.graph, order)
@@ -133,25 +133,27 @@ def test_collectives_can_be_carried_out_by_hosts_that_know_their_own_flows_alone
 
 def test_flows_between_two_hosts_share_a_connection_and_sub_flows_do_not():
     for subflows in (1, 3):
-        work = workload("ring:4,4000", 4, seconds=1.0, subflows=subflows)
-        for one in ranks(work.graph, work.standing.src_port):
+        work = make_workload("ring:4,4000", 4, seconds=1.0, subflows=subflows)
+        for one in list_ranks(work.graph, work.standing.src_port):
             assert len(one.connections) == len(set(one.connections)) == subflows
             assert {step.connection for step in one.steps if step.connection is not None} == set(range(subflows))
 
 
 def test_computing_elsewhere_that_takes_no_time_is_what_it_waits_for():
     nodes = [(0, 1, 100, 0.0), (0, 0, 0, 0.0), (1, 2, 100, 0.0)]
-    programs = {one.host: one for one in ranks(graph(*nodes, edges=[(1, 0), (2, 1)]), np.full(3, 21, dtype=np.int32))}
+    programs = {
+        one.host: one for one in list_ranks(graph(*nodes, edges=[(1, 0), (2, 1)]), np.full(3, 21, dtype=np.int32))
+    }
     assert programs[1].steps[0].after == (0,)
 
 
 def test_what_a_host_cannot_know_is_refused():
     nodes = [(0, 1, 100, 0.0), (2, 3, 100, 0.0)]
     with pytest.raises(ValueError, match="node 1 at host 2 waits for node 0, of which only hosts 0 and 1 know"):
-        ranks(graph(*nodes, edges=[(1, 0)]), np.full(2, 21, dtype=np.int32))
+        list_ranks(graph(*nodes, edges=[(1, 0)]), np.full(2, 21, dtype=np.int32))
     nodes = [(0, 0, 0, 1.0), (1, 2, 100, 0.0)]
     with pytest.raises(ValueError, match="node 1 at host 1 waits for node 0"):
-        ranks(graph(*nodes, edges=[(1, 0)]), np.full(2, 21, dtype=np.int32))
+        list_ranks(graph(*nodes, edges=[(1, 0)]), np.full(2, 21, dtype=np.int32))
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.booleans()), min_size=1, max_size=12), st.data())
@@ -163,14 +165,14 @@ def test_any_graph_is_refused_or_can_be_carried_out(ends, data):
     edges = data.draw(st.lists(pairs, max_size=15, unique=True)) if len(nodes) > 1 else []
     found = graph(*nodes, edges=edges)
     try:
-        programs = ranks(found, np.arange(21, 21 + len(nodes), dtype=np.int32))
+        programs = list_ranks(found, np.arange(21, 21 + len(nodes), dtype=np.int32))
     except ValueError:
         return
     assert in_order(found, carried_out(programs))
 
 
 def test_a_ring_has_2_n_minus_1_steps_of_a_part_each():
-    found = collective("ring:4,1000", FatTree(4), 1)
+    found = make_collective("ring:4,1000", FatTree(4), 1)
     assert len(found) == 16 * 6
     assert found.level.max() == 5
     assert (found.size_bytes == 250).all()
@@ -183,7 +185,7 @@ def test_a_ring_has_2_n_minus_1_steps_of_a_part_each():
 
 @pytest.mark.parametrize("group", [2, 8, 16])
 def test_halving_and_doubling_sends_what_a_ring_sends(group):
-    found = collective(f"halving-doubling:{group},16000", FatTree(4), 1)
+    found = make_collective(f"halving-doubling:{group},16000", FatTree(4), 1)
     assert found.level.max() + 1 == 2 * (group.bit_length() - 1)
     per_host = np.bincount(found.src, weights=found.size_bytes)
     assert per_host.tolist() == [2 * 16000 * (group - 1) / group] * 16
@@ -193,7 +195,7 @@ def test_halving_and_doubling_sends_what_a_ring_sends(group):
 
 
 def test_all_to_all_sends_at_once_and_what_does_not_divide_is_rounded_up():
-    found = collective("all-to-all:5,1001", FatTree(4), 1)
+    found = make_collective("all-to-all:5,1001", FatTree(4), 1)
     assert len(found) == 15 * 4, "the sixteenth host is left over"
     assert (found.level == 0).all()
     assert (found.size_bytes == 201).all()
@@ -201,7 +203,7 @@ def test_all_to_all_sends_at_once_and_what_does_not_divide_is_rounded_up():
 
 
 def test_a_pipeline_goes_forward_and_back():
-    found = collective("pipeline:4,1000", FatTree(4), 1, compute_s=0.25)
+    found = make_collective("pipeline:4,1000", FatTree(4), 1, compute_s=0.25)
     assert len(found) == 4 * 2 * 4 * 3
     first = found.src < 4
     assert found.level[first].max() + 1 == 2 * (3 + 3), "three hops, and three more batches behind the first"
@@ -210,8 +212,8 @@ def test_a_pipeline_goes_forward_and_back():
 
 
 def test_random_placement_is_the_seed_s():
-    compact, random = (collective("ring:16,1600", FatTree(4), 3, placement=p) for p in ("compact", "random"))
-    again, other = (collective("ring:16,1600", FatTree(4), seed, placement="random") for seed in (3, 4))
+    compact, random = (make_collective("ring:16,1600", FatTree(4), 3, placement=p) for p in ("compact", "random"))
+    again, other = (make_collective("ring:16,1600", FatTree(4), seed, placement="random") for seed in (3, 4))
     assert (random.src == again.src).all()
     assert (random.src != other.src).any()
     assert (random.src != compact.src).any()
@@ -230,16 +232,16 @@ def test_random_placement_is_the_seed_s():
 )
 def test_collectives_that_make_no_sense_are_refused(spec, says):
     with refused(says):
-        workload(spec, FatTree(4), seconds=1.0)
+        make_workload(spec, FatTree(4), seconds=1.0)
 
 
 def test_an_all_to_all_of_thousands_is_told_before_it_is_made():
     with pytest.raises(ValueError, match=r"67,100,672 flows .* GB in memory"):
-        workload("all-to-all:8192,1000000", FatTree(32), seconds=1.0)
+        make_workload("all-to-all:8192,1000000", FatTree(32), seconds=1.0)
 
 
 def test_in_a_workload_a_graph_s_flows_come_first_and_share_a_port_by_pair():
-    work = workload("ring:4,1000 + stride:4", FatTree(4), 1, seconds=1.0, repeats=2)
+    work = make_workload("ring:4,1000 + stride:4", FatTree(4), 1, seconds=1.0, repeats=2)
     flows = work.standing
     nodes = len(work.graph)
     assert len(flows) == nodes + 16
@@ -255,7 +257,7 @@ def test_in_a_workload_a_graph_s_flows_come_first_and_share_a_port_by_pair():
 
 
 def test_turns_beside_a_graph_still_wait_for_their_own():
-    work = workload("all-to-all:4,1000 + shuffle:100", FatTree(4), 1, seconds=1.0)
+    work = make_workload("all-to-all:4,1000 + shuffle:100", FatTree(4), 1, seconds=1.0)
     flows, nodes = work.standing, len(work.graph)
     waiting = np.flatnonzero(flows.after != NOBODY)
     assert (waiting >= nodes).all()

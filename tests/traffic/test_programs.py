@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from harness.network.processes import wait_until
 from tests.commands import PATIENCE_S, ran
-from traffic.programs import client_command, parse_report, parse_samples, sample_command, server_command
+from traffic.programs import make_client_command, make_server_command, parse_report, parse_samples, sample_command
 
 CAPTURED = Path(__file__).parent / "captured"
 A, B = ("10.0.0.2", 20001), ("10.0.0.2", 20002)
@@ -75,8 +75,8 @@ def test_cutting_the_report_anywhere_loses_the_end_only(data):
 
 
 def test_commands():
-    assert server_command() == ["iperf", "-s", "-p", "5001", "-i", "1", "-y", "C", "-e"]
-    assert " ".join(client_command("10.2.0.2", A, seconds=10.0)) == (
+    assert make_server_command() == ["iperf", "-s", "-p", "5001", "-i", "1", "-y", "C", "-e"]
+    assert " ".join(make_client_command("10.2.0.2", A, seconds=10.0)) == (
         "iperf -c 10.2.0.2 -p 5001 -B 10.0.0.2:20001 -t 10 -i 1 -y C"
     )
 
@@ -84,7 +84,7 @@ def test_commands():
 @pytest.mark.skipif(shutil.which("iperf") is None, reason="iperf is not installed")
 def test_the_installed_iperf_takes_the_commands_and_both_ends_agree():
     port, source_port = 5931, 20000 + time.time_ns() % 30000
-    command = client_command("127.0.0.1", ("127.0.0.1", source_port), seconds=10, port=port)
+    command = make_client_command("127.0.0.1", ("127.0.0.1", source_port), seconds=10, port=port)
     told = []
 
     def transferred():
@@ -93,7 +93,7 @@ def test_the_installed_iperf_takes_the_commands_and_both_ends_agree():
         told.append(done.stdout)
         return bool(parse_report(told[-1], port))
 
-    with subprocess.Popen(server_command(port), stdout=subprocess.PIPE, text=True) as server:
+    with subprocess.Popen(make_server_command(port), stdout=subprocess.PIPE, text=True) as server:
         try:
             assert wait_until(transferred, PATIENCE_S)
         finally:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.refused import refused
-from traffic.sizes import file_of, size_law
+from traffic.sizes import find_file, find_size_law
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from traffic.sizes import file_of, size_law
     ],
 )
 def test_the_empirical_laws_have_their_published_means(name, mb):
-    law = size_law(name)
+    law = find_size_law(name)
     assert law.mean_bytes / 1e6 == pytest.approx(mb, abs=0.0005)
     drawn = law.draw(np.random.default_rng(1), 400_000)
     assert drawn.mean() == pytest.approx(law.mean_bytes, rel=0.05)
@@ -29,14 +29,14 @@ def test_the_empirical_laws_have_their_published_means(name, mb):
 
 def test_quantiles_are_linear_between_the_points():
     # 53 % of web searches' flows are below 80 kB, 60 % below 200 kB.
-    assert size_law("web-search").quantile(np.array([0.0, 0.53, 0.565, 0.6])) == pytest.approx(
+    assert find_size_law("web-search").quantile(np.array([0.0, 0.53, 0.565, 0.6])) == pytest.approx(
         [0, 80_000, 140_000, 200_000]
     )
 
 
 @pytest.mark.parametrize(("spelling", "mean", "spread"), [("fixed:1500", 1500, 0), ("exponential:1500", 1500, 1500)])
 def test_simple_laws(spelling, mean, spread):
-    law = size_law(spelling)
+    law = find_size_law(spelling)
     drawn = law.draw(np.random.default_rng(2), 200_000)
     assert law.mean_bytes == mean
     assert drawn.mean() == pytest.approx(mean, rel=0.01)
@@ -44,14 +44,14 @@ def test_simple_laws(spelling, mean, spread):
 
 
 def test_sizes_scale_and_stay_whole():
-    assert size_law("fixed:1000").draw(np.random.default_rng(0), 3, 0.0101).tolist() == [10, 10, 10]
-    assert size_law("fixed:10").draw(np.random.default_rng(0), 2, 0.001).tolist() == [1, 1]
+    assert find_size_law("fixed:1000").draw(np.random.default_rng(0), 3, 0.0101).tolist() == [10, 10, 10]
+    assert find_size_law("fixed:10").draw(np.random.default_rng(0), 2, 0.001).tolist() == [1, 1]
 
 
 def test_a_law_of_ones_own(tmp_path):
     path = tmp_path / "own.csv"
     path.write_text("# mine\nbytes,cumulative_probability\n0,0\n100,0.5\n100,0.5\n300,1\n")
-    law = size_law(str(path))
+    law = find_size_law(str(path))
     assert law.mean_bytes == 0.5 * 50 + 0.5 * 200
     assert law.quantile(np.array([0.25, 0.75])).tolist() == [50, 200]
 
@@ -87,7 +87,7 @@ def test_a_file_that_is_no_distribution(tmp_path, content, message):
     path = tmp_path / "own.csv"
     path.write_text(content)
     with refused(message) as error:
-        size_law(str(path))
+        find_size_law(str(path))
     assert str(path) in str(error.value)
 
 
@@ -101,7 +101,7 @@ def test_a_file_that_is_no_distribution(tmp_path, content, message):
 )
 def test_laws_that_there_are_not(spelling, message):
     with pytest.raises(ValueError, match=message):
-        size_law(spelling)
+        find_size_law(spelling)
 
 
 PERCENT = """# bytes and the percentage of flows that are at most so large
@@ -132,7 +132,7 @@ def test_bytes_and_percent_or_fraction_as_the_fields_files_have_them(tmp_path, c
     """By hand, width of each step times its middle: 750 + 750 + 7,000 + 25,000 + 60,000 + 600,000 + 1,750,000."""
     path = tmp_path / "sizes_percent.txt"
     path.write_text(content)
-    law = size_law(str(path))
+    law = find_size_law(str(path))
     assert law.mean_bytes == pytest.approx(2_443_500, rel=1e-12)
     assert law.quantile(np.array([0, 0.15, 0.3, 0.8, 0.95])).tolist() == pytest.approx(
         [0, 10_000, 35_000, 3_000_000, 17_500_000]
@@ -143,7 +143,7 @@ def test_homas_average_in_the_first_line_and_a_first_share(tmp_path):
     """40 % have exactly 100 bytes, the others 100 to 300: 0.4 x 100 + 0.6 x 200."""
     path = tmp_path / "homa.txt"
     path.write_text("999.9\n100   0.4\n300   1.0000\n")
-    law = size_law(str(path))
+    law = find_size_law(str(path))
     assert law.mean_bytes == pytest.approx(160)
     assert law.quantile(np.array([0.1, 0.39, 0.7])).tolist() == pytest.approx([100, 100, 200])
 
@@ -152,12 +152,12 @@ def test_pfabrics_three_columns_are_packets_of_1460_bytes(tmp_path):
     """15 % have 6 packets, 5 % 6 to 13, 80 % 13 to 33: 0.9 + 0.475 + 18.4 packets."""
     path = tmp_path / "CDF_search.tcl"
     path.write_text("6 1 0\n6 1 0.15\n13 1 0.2\n33 1 1\n")
-    law = size_law(str(path))
+    law = find_size_law(str(path))
     assert law.mean_bytes == pytest.approx(1460 * 19.775)
     assert law.quantile(np.array([0.1, 0.6])).tolist() == pytest.approx([1460 * 6, 1460 * 23])
 
 
 def test_a_file_is_known_by_its_name():
-    assert file_of("CDF_search.tcl")
-    assert file_of("dir/sizes")
-    assert file_of("google-rpc") is None
+    assert find_file("CDF_search.tcl")
+    assert find_file("dir/sizes")
+    assert find_file("google-rpc") is None

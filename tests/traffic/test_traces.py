@@ -32,9 +32,9 @@ from tests.traffic.graphs import doing, edges, rows, same
 from topos.fattree import FatTree
 from topos.network import NonBlocking
 from traffic import user_files
-from traffic.collectives import collective
-from traffic.traces import read_chakra, read_goal, read_htsim, traces_of
-from traffic.workload import read_files, workload
+from traffic.collectives import make_collective
+from traffic.traces import find_traces, read_chakra, read_goal, read_htsim
+from traffic.workload import make_workload, read_files
 
 TWO = "num_ranks 2\nrank 0 {\n%s\n}\nrank 1 {\n%s\n}\n"
 
@@ -135,11 +135,11 @@ def test_goal_text_is_traffic_like_any_other(tmp_path):
     path = tmp_path / "mine.goal"
     path.write_text(TWO % ("send 1b to 1", "recv 1b from 0"))
     assert read_files(f"goal:{path} + stride:4", FatTree(4), 1) == {str(path): path.read_text()}
-    found = collective(f"goal:{path}", FatTree(4), 3, repeats=2)
+    found = make_collective(f"goal:{path}", FatTree(4), 3, repeats=2)
     assert found.num_hosts == 16
     path.write_text("num_ranks 17\nrank 0 {\ncalc 1\n}\n")
     with pytest.raises(ValueError, match="has 17 ranks, and the network 16 hosts"):
-        collective(f"goal:{path}", FatTree(4), 3)
+        make_collective(f"goal:{path}", FatTree(4), 3)
 
 
 FLOWS = """Nodes 16
@@ -172,7 +172,7 @@ def test_flows_of_htsim_are_connections_of_their_own(tmp_path):
     path.write_text("Nodes 4\nConnections 3\n0->3 start 0 size 1000000\n0->3 start 0 size 1000000\n"
                     "1->3 id 9 start 4e9 size 2000000\n")  # fmt: skip
     assert read_files(f"htsim:{path}", FatTree(4), 1) == {str(path): path.read_text()}
-    work = workload(f"htsim:{path}", 16, seconds=1.0, subflows=2, repeats=2)
+    work = make_workload(f"htsim:{path}", 16, seconds=1.0, subflows=2, repeats=2)
     sends = ~work.graph.computes
     ports = set(zip(work.graph.src[sends], work.standing.src_port[sends], strict=True))
     assert len(ports) == 6, "and stay so, in sub-flows and over again"
@@ -268,7 +268,7 @@ def test_what_is_encoded_is_read_back(tmp_path_factory, some, ids):
 def test_an_all_reduce_is_our_ring_and_all_to_all_ours(tmp_path_factory, ranks, size):
     for what, ours in ((ALL_REDUCE, "ring"), (ALL_TO_ALL, "all-to-all")):
         prefix = lay(tmp_path_factory.mktemp("all"), *([trace(together(3, what, size))] * ranks))
-        assert same(doing(read_chakra(prefix)), collective(f"{ours}:{ranks},{size}", NonBlocking(ranks), 1))
+        assert same(doing(read_chakra(prefix)), make_collective(f"{ours}:{ranks},{size}", NonBlocking(ranks), 1))
 
 
 def test_reducing_and_scattering_is_half_a_ring_and_gathering_one_of_all_that_ranks_put_in(read):
@@ -381,7 +381,7 @@ def test_a_rank_that_is_missing_is_told_and_no_trace_is_none(tmp_path):
     prefix = lay(tmp_path, *[trace(together(0, ALL_REDUCE))] * 4)
     for other in ("t.01.et", "t.x.et", "t.1.et.bak", "tt.7.et"):
         (tmp_path / other).touch()
-    assert [path.name for path in traces_of(prefix)] == [f"t.{rank}.et" for rank in range(4)]
+    assert [path.name for path in find_traces(prefix)] == [f"t.{rank}.et" for rank in range(4)]
     (tmp_path / "t.2.et").unlink()
     with pytest.raises(ValueError, match=r"there is .*t\.3\.et, and no trace of rank 2"):
         read_chakra(prefix)
@@ -407,9 +407,10 @@ def test_traces_are_traffic_like_any_other(tmp_path):
     taken = read_files(f"chakra:{prefix} + stride:4", FatTree(4), 1)
     assert list(taken) == [f"{prefix}.{rank}.et" for rank in range(16)]
     one, other = (
-        collective(spec, FatTree(4), 3, placement="random", repeats=2) for spec in (f"chakra:{prefix}", "ring:16,1600")
+        make_collective(spec, FatTree(4), 3, placement="random", repeats=2)
+        for spec in (f"chakra:{prefix}", "ring:16,1600")
     )
     assert same(doing(one), doing(other))
     lay(tmp_path, *[trace(together(0, ALL_REDUCE))] * 17)
     with pytest.raises(ValueError, match="has 17 ranks, and the network 16 hosts"):
-        collective(f"chakra:{prefix}", FatTree(4), 3)
+        make_collective(f"chakra:{prefix}", FatTree(4), 3)

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from traffic.user_files import read_text, short
+from traffic.user_files import quote_shortly, read_text
 
 
 def test_a_file_s_text_without_the_mark_of_its_editor(tmp_path):
@@ -30,5 +30,5 @@ def test_what_is_no_text_is_one_sentence(tmp_path, content, said):
 
 
 def test_a_user_s_words_are_shown_short_and_harmless():
-    assert short("\x1b[31m") == r"'\x1b[31m'"
-    assert short("x" * 41) == repr("x" * 37 + "...")
+    assert quote_shortly("\x1b[31m") == r"'\x1b[31m'"
+    assert quote_shortly("x" * 41) == repr("x" * 37 + "...")

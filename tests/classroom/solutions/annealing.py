@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from topos.links import NO_LINK, canonical_cores, num_links, path_links
+from topos.links import NO_LINK, find_canonical_cores, num_links, path_links
 
 
 class Annealing:
@@ -38,7 +38,7 @@ class Annealing:
             if energy < least - 1e-12:
                 best, least = state.copy(), energy
         self.core_of, self.energy = best, least
-        return canonical_cores(self.tree, flows.src, flows.dst, best[flows.dst])
+        return find_canonical_cores(self.tree, flows.src, flows.dst, best[flows.dst])
 
     def inner(self):
         hosts = self.tree.num_hosts

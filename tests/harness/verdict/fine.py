@@ -6,13 +6,13 @@ from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import MeasuredFlow, PathChange, RoutedFlow
 from harness.verdict.rules import Evidence, FullLinks, LinkClaim, judge
 from record.spec import RunSpec
-from topos.wire import acknowledgements_per_payload, wire_per_payload
+from topos.wire import compute_acknowledgements_per_payload, compute_wire_per_payload
 from traffic.programs import FlowReport, Interval
 
 
 def on_the_wire(mtu=1500):
     """Bytes counted at a sender for each of its payload."""
-    return wire_per_payload(mtu) + acknowledgements_per_payload(mtu)
+    return compute_wire_per_payload(mtu) + compute_acknowledgements_per_payload(mtu)
 
 
 SPEC = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10, time="real")

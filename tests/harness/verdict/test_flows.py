@@ -13,7 +13,7 @@ from tests.harness.verdict.fine import routed
 from topos.fattree import FatTree
 from topos.links import num_links, path_links
 from topos.network import NonBlocking
-from traffic.flows import columns
+from traffic.flows import make_flows
 from traffic.programs import FlowReport, Interval
 
 
@@ -123,7 +123,7 @@ def test_the_simulator_s_engine_finds_the_same(seed):
     flows = [flow(*each, *change) for *each, change in zip(src, dst, start, mbit, changes, strict=True)]
     found = fluid(TREE, flows, (1, 3), 60, bw)
 
-    work = columns(src, dst, start, mbit * 1e6 / 8)
+    work = make_flows(src, dst, start, mbit * 1e6 / 8)
     engine = MaxMinEngine(work, path_links(TREE, src, dst, before), np.ones(num_links(TREE)), tick_s=tick, link_mbps=bw)
     totals = [engine.advance(round(moved_at / tick))]
     engine.reroute(np.arange(14, dtype=np.int32), path_links(TREE, src, dst, after))

@@ -19,14 +19,14 @@ from tests.harness.verdict.fine import measured, placed, round_of
 from topos.fattree import FatTree
 from topos.links import parse
 from topos.network import NonBlocking
-from topos.wire import payload_share
+from topos.wire import compute_payload_share
 from traffic.programs import Series
 
 BEGIN, OFFSET = 1000.0, 600.0  # by the epoch; the monotonic clock says 400 then
 SECONDS = 12
 POISSON = RunSpec("nonblocking", "poisson:fixed:1000000,0.5", seconds=SECONDS, link_mbps=10, scale_sizes=False)
 SHUFFLE = replace(POISSON, traffic="shuffle:1000", scale_sizes=True)
-PAYLOAD = 10 * payload_share() * 125_000  # bytes a second
+PAYLOAD = 10 * compute_payload_share() * 125_000  # bytes a second
 
 
 def flow(number, src, dst, start, took, size, how="done", late=0.0):

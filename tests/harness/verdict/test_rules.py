@@ -12,8 +12,8 @@ from record.run import Rule
 from record.spec import RunSpec
 from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, measured, on_the_wire, reasons
 from topos.fattree import FatTree
-from topos.links import sending_ports
-from topos.wire import acknowledgements_per_payload, wire_per_payload
+from topos.links import list_sending_ports
+from topos.wire import compute_acknowledgements_per_payload, compute_wire_per_payload
 
 OF_SOUNDNESS = ("processes", "limits", "flows", "counters", "paths", "losses")
 VIRTUAL = replace(SPEC, time="virtual")
@@ -188,7 +188,7 @@ def test_after_a_failure_it_may_have_been_tcp_that_was_slow():
 
 
 TREE = FatTree(4)
-PORTS = sending_ports(TREE)
+PORTS = list_sending_ports(TREE)
 ON_LINKS = RunSpec("ecmp", "stride:4", seconds=6, link_mbps=10)
 WINDOW = (1.0, 5.0)
 
@@ -206,9 +206,9 @@ def excesses(flows, carried):
 def test_what_flows_deliver_is_added_up_on_every_link_of_their_paths_acknowledgements_too():
     found = excesses([flow(0, 4, 0, back=3), flow(1, 5, 0, back=3)], dict.fromkeys(PORTS, 9.0))
     # agg 0 of pod 0 sends both to core 0; their acknowledgements come back by core 3
-    assert found["0_2_1-eth1"].delivered_mbps == pytest.approx(8 * wire_per_payload())
-    assert found["1_3_1-eth3"].delivered_mbps == pytest.approx(8 * acknowledgements_per_payload())
-    assert found["0_0_2"].delivered_mbps == pytest.approx(4 * wire_per_payload())
+    assert found["0_2_1-eth1"].delivered_mbps == pytest.approx(8 * compute_wire_per_payload())
+    assert found["1_3_1-eth3"].delivered_mbps == pytest.approx(8 * compute_acknowledgements_per_payload())
+    assert found["0_0_2"].delivered_mbps == pytest.approx(4 * compute_wire_per_payload())
     assert all(claim.excess_mbps < 0 for claim in found.values())
 
 
@@ -223,8 +223,8 @@ def test_a_log_that_claims_a_spanning_tree_beside_full_links_everywhere_is_found
 
 def test_a_flow_that_moves_counts_where_it_was_and_its_move_may_be_late():
     found = excesses([flow(0, 4, (0.0, 0), (3.0, 1))], dict.fromkeys(PORTS, 0.0))
-    assert found["0_2_1-eth1"].delivered_mbps == pytest.approx(2 * wire_per_payload())
-    assert found["0_2_1-eth3"].delivered_mbps == pytest.approx(2 * wire_per_payload())
+    assert found["0_2_1-eth1"].delivered_mbps == pytest.approx(2 * compute_wire_per_payload())
+    assert found["0_2_1-eth3"].delivered_mbps == pytest.approx(2 * compute_wire_per_payload())
     assert found["0_2_1-eth1"].slack_mbps == pytest.approx(10 * (0.06 + 0.25) / 4)
 
 
@@ -241,7 +241,7 @@ def test_a_second_across_the_window_s_edge_in_which_a_flow_moved_may_lie_on_eith
     flows = [measured(0, 4, (0.0, 0), back=[(0.0, 0)], mbps=[9.0, 5.0, 1.0, 1.0, 1.0, 1.0])]
     flows += [flow(8, 12, (0.0, 0), (moved, 1))] if moved else []
     (found,) = (c for c in link_claims(TREE, ON_LINKS, flows, (1.5, 5.0), {}) if c.port == "0_2_1-eth1")
-    assert found.slack_mbps == pytest.approx(mbit * wire_per_payload() / 3.5, abs=1e-3)
+    assert found.slack_mbps == pytest.approx(mbit * compute_wire_per_payload() / 3.5, abs=1e-3)
 
 
 def test_a_port_without_samples_has_carried_nothing():

@@ -10,7 +10,7 @@ from studies.paper import collective
 from studies.paper.collective import LINKS, collective_table, measure, measure_crowding
 from tests.studies.commands import described, in_turn, is_png, rows, run_json, told
 from topos.fattree import FatTree
-from traffic.collectives import collective as graph_of
+from traffic.collectives import make_collective as graph_of
 
 KEPT = Path(__file__).parents[3] / "results/collectives/collectives.csv"
 
