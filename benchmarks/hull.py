@@ -20,7 +20,7 @@ import click
 from benchmarks.virtual import PER_SECOND, measured
 from harness.jobs import guests
 from harness.run import job_of
-from record.output import plain_table, wide_console, write_csv
+from record.output import make_plain_table, make_wide_console, write_csv
 from record.spec import RunSpec
 
 TCPS: dict[str, dict[str, Any]] = {"dctcp": {}, "hull": {"phantom": "0.95:2500", "pacer": "front"}}
@@ -65,10 +65,10 @@ def main(rounds: int, out: Path) -> None:
         for (rate, name), each in took.items()
         for core_s in [statistics.median(each)]
     ]  # fmt: skip
-    shown = plain_table("Core seconds per simulated second", *rows[0])
+    shown = make_plain_table("Core seconds per simulated second", *rows[0])
     for row in rows:
         shown.add_row(*(f"{value:.3g}" if isinstance(value, float) else str(value) for value in row.values()))
-    wide_console().print(shown)
+    make_wide_console().print(shown)
     print(write_csv(out / "cost.csv", rows))
 
 

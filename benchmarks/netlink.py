@@ -19,7 +19,7 @@ from collections.abc import Callable
 import click
 
 from harness.network.netlink import Netlink, hold_namespace, inside
-from record.output import plain_table, wide_console
+from record.output import make_plain_table, make_wide_console
 
 PEER = "pyroute2==0.9.7"
 READINGS = 100
@@ -68,12 +68,12 @@ def measure(pairs: int, rounds: int) -> None:
         for _ in range(rounds):
             for name, read in ways.items():
                 spent[name].append(spent_s(read))
-    table = plain_table(f"Queues of {len(ports)} ports, read once", "case", "processor ms", "ours / it")
+    table = make_plain_table(f"Queues of {len(ports)} ports, read once", "case", "processor ms", "ours / it")
     least = statistics.median(spent["ours"])
     for name, values in spent.items():
         median = statistics.median(values)
         table.add_row(name, f"{1e3 * median:.2f}", f"{least / median:.2f}")
-    wide_console().print(table)
+    make_wide_console().print(table)
 
 
 @click.command()

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import click
 import numpy as np
 
-from record.output import plain_table, wide_console
+from record.output import make_plain_table, make_wide_console
 
 ROOT = Path(__file__).resolve().parents[1]
 SIMGRID_PYTHON = "/usr/bin/python3"
@@ -140,7 +140,7 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
             elif beside not in (None, "simgrid") and case in QUICK:
                 theirs[case].append(measured(Path(str(beside)), case))
     columns = ("peer", "ratio", *(("apart, s",) if beside == "simgrid" else ())) if beside else ()
-    table = plain_table("Processor seconds", "case", "flows", "changes", "rounds", "GB", "aim", "ours", *columns)
+    table = make_plain_table("Processor seconds", "case", "flows", "changes", "rounds", "GB", "aim", "ours", *columns)
     for case, each in ours.items():
         seconds, last = statistics.median(one["s"] for one in each), each[-1]
         row = [str(case), f"{last['flows']:,}", f"{last['changes'] / last['events']:.1f}", f"{last['rounds_s']:.2g}"]
@@ -150,7 +150,7 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
             row += [f"{peer:.3g}", f"{seconds / peer:.3g}"]
             row += [f"{one['apart_s']:.1g}" for one in theirs[case][-1:] if "apart_s" in one]
         table.add_row(*row, *[""] * (len(table.columns) - len(row)))
-    wide_console().print(table)
+    make_wide_console().print(table)
     print(grown({case: each[-1]["flows"] for case, each in ours.items()}, ours))
 
 

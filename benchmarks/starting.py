@@ -18,7 +18,7 @@ from pathlib import Path
 import click
 
 from harness.cli import cli
-from record.output import plain_table, wide_console
+from record.output import make_plain_table, make_wide_console
 
 HEDERA = str(Path(sys.executable).with_name("hedera"))
 SIMULATION = "simulate --scheme ecmp --traffic poisson:web-search,0.6 -k 16 --seconds 0.5 --engine maxmin"
@@ -61,10 +61,10 @@ def main(rounds: int) -> None:
     }
     told = {" ".join((*words, "--help")): median_s([HEDERA, *words, "--help"]) for words in helps(cli)}
     rows = [*others.items(), *sorted(told.items(), key=lambda one: -one[1])]
-    table = plain_table("Starting", "what", "processor s")
+    table = make_plain_table("Starting", "what", "processor s")
     for name, spent in rows:
         table.add_row(name, f"{spent:.3f}")
-    wide_console().print(table)
+    make_wide_console().print(table)
     over = sum(spent > 0.1 for spent in told.values())
     click.echo(f"{len(told)} helps, median {statistics.median(told.values()):.3f} s; {over} take more than 0.1 s")
 

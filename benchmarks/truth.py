@@ -18,7 +18,7 @@ import numpy as np
 from harness.jobs import guests
 from harness.jobs.carry_out import run_job
 from harness.run import job_of
-from record.completion_times import members
+from record.completion_times import select_members
 from record.files import write_whole
 from record.options import in_words
 from record.output import write_csv
@@ -293,7 +293,7 @@ def compare(run: Run, backends: Mapping[str, Times], size_bytes: Times) -> list[
     ten are within this factor of each other. None where no flow ended in both (no correlation for fewer than three).
     """
     rows = []
-    classes = members(np.array(list(size_bytes.values()), dtype=np.float64))
+    classes = select_members(np.array(list(size_bytes.values()), dtype=np.float64))
     for (first, a), (second, b) in itertools.combinations(backends.items(), 2):
         for name, which in classes.items():
             ours = set(itertools.compress(size_bytes, which))

@@ -25,7 +25,7 @@ from benchmarks import truth
 from harness.jobs import guests
 from harness.jobs.carry_out import run_job
 from harness.run import Job, job_of
-from record.output import plain_table, wide_console
+from record.output import make_plain_table, make_wide_console
 from record.run import Run
 from record.spec import RunSpec
 from studies.hull import packets
@@ -99,7 +99,7 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
                     ours[case, of].append(core_s)
                 if beside and case.scheme == "ecmp":
                     theirs[case].append(in_ns3(run) / case.seconds)
-    table = plain_table(
+    table = make_plain_table(
         "Core seconds in virtual time", "case", "of", "aim", "ours", "ratio", *([beside] if beside else ())
     )
     for (case, of), each in ours.items():
@@ -109,7 +109,7 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
         if beside:
             row.append(f"{statistics.median(theirs[case]):.3g}" if of == PER_SECOND and theirs[case] else "")
         table.add_row(*row)
-    wide_console().print(table)
+    make_wide_console().print(table)
 
 
 def measured(job: Job, where: guests.Guests) -> tuple[Run, dict[str, float]]:

@@ -20,7 +20,7 @@ from classroom.submission import Answer, Misbehaved, Question, Replies, Submissi
 from hedera.linkstate import LinkState
 from hedera.maxmin import compute_max_min_rates
 from hedera.placement import LargeFlows, exceeded_capacity
-from record.errors import one_line, printable
+from record.errors import make_printable, to_one_line
 from topos.arrays import Float64, Int32, Int64
 from topos.fattree import FatTree
 from topos.links import climb, num_links, path_links
@@ -66,8 +66,8 @@ class Check:
     measured: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "words", one_line(self.words, most=_LONGEST))
-        object.__setattr__(self, "example", printable(self.example[: 4 * _LONGEST]))
+        object.__setattr__(self, "words", to_one_line(self.words, most=_LONGEST))
+        object.__setattr__(self, "example", make_printable(self.example[: 4 * _LONGEST]))
 
     @property
     def passed(self) -> bool:

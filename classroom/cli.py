@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from record.errors import one_line
+from record.errors import to_one_line
 from record.files import make_folder, write_whole
 from record.options import in_words, json_option, to_write
 from record.progress import progress_bar
@@ -165,7 +165,7 @@ def grade(
     os.environ.pop(SEED, None)  # without isolation, submissions see the environment
     handed_in, others = hand_ins(folders, single)
     if others:
-        click.echo(f"not graded, because they are no submissions: {one_line(', '.join(others))}", err=True)
+        click.echo(f"not graded, because they are no submissions: {to_one_line(', '.join(others))}", err=True)
     forbidden = [hand_in for hand_in in handed_in if hand_in.forbidden]
     for hand_in in forbidden:
         click.echo(f"not graded: {hand_in.name}: you may not read {hand_in.forbidden}", err=True)
@@ -213,7 +213,7 @@ def grade(
     else:
         for student_grade in grades:
             points = f"{student_grade.points:5.1f} of 100"
-            click.echo(f"{points}  {student_grade.submission}  {one_line(student_grade.remarks, most=80)}")
+            click.echo(f"{points}  {student_grade.submission}  {to_one_line(student_grade.remarks, most=80)}")
         for line in failed[:3] if len(grades) > 1 else ():
             click.echo(f"failed by {line['failed']} of {line['handed_in']}: {line['check']}")
     if kept:

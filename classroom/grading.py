@@ -19,7 +19,7 @@ from classroom.checks import MOVES, RULES, Check, earned, measurable, measured, 
 from classroom.intake import HandIn
 from classroom.sandbox import Place, closed, unclosed
 from classroom.submission import NAMES, SCHEDULER, Budget, Code, Start, Submission, Unfit
-from record.errors import one_line
+from record.errors import to_one_line
 from record.output import read_csv, write_csv
 from record.tasks import workers
 
@@ -198,7 +198,7 @@ def grade(made: HandIn, course: Class) -> Grade:
 
 def _cell(text: str, most: int) -> str:
     """One line that is no formula for a spreadsheet."""
-    line = one_line(text, most=most)
+    line = to_one_line(text, most=most)
     return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line
 
 

@@ -26,7 +26,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
 
 from classroom.submission import MAX_FILE, NAMES, Code
-from record.errors import one_line
+from record.errors import to_one_line
 from traffic.user_files import Unreadable, read_regular
 
 MAX_ARCHIVE, MAX_UNPACKED, MAX_FILES, DEEPEST = 8 << 20, 64 << 20, 2000, 4
@@ -108,7 +108,7 @@ def hand_ins(folders: Sequence[Path], single: bool = False) -> tuple[list[HandIn
             for name in (*others, *(file for hand_in in made for file in hand_in.file_names))
             if name.endswith(".py")
         ][:5]
-        instead = f"; there is {one_line(', '.join(here))}" if here else ""
+        instead = f"; there is {to_one_line(', '.join(here))}" if here else ""
         raise ValueError(f"{folders[0]} has no submission: that would be {', '.join(NAMES)}, or some of these{instead}")
     return made, others
 
@@ -152,7 +152,7 @@ def _apart(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
             with ProcessPoolExecutor(1, get_context("fork"), _limit) as child:
                 return child.submit(_taken, name, parts, remarks).result()
         except PermissionError as error:
-            return HandIn(name, {}, (), tuple(remarks), forbidden=one_line(str(error.filename)))
+            return HandIn(name, {}, (), tuple(remarks), forbidden=to_one_line(str(error.filename)))
         except Exception:  # noqa: BLE001, whatever it is that it ended of
             limits = f"{READ_S} s of processor time and {READ_BYTES >> 20} MiB of memory"
             return HandIn(name, {}, (), (*remarks, f"what it holds cannot be read within {limits}"))
@@ -193,8 +193,8 @@ def _taken(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
                 f"{each.shown} looks like {meant}, but only a file called {meant} is graded: hand it in again "
                 "under that name"
             )
-    names = tuple(one_line(each.shown, most=100) for each in handed_in[:20]) + ("...",) * (len(handed_in) > 20)
-    return HandIn(name, files, names, tuple(map(one_line, remarks)))
+    names = tuple(to_one_line(each.shown, most=100) for each in handed_in[:20]) + ("...",) * (len(handed_in) > 20)
+    return HandIn(name, files, names, tuple(map(to_one_line, remarks)))
 
 
 def _expected(name: str) -> str | None:

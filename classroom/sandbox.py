@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 from classroom.submission import ONE_THREAD, READY, ROOT, START_S, Start, Unfit, answering, own_process
-from record.errors import one_line
+from record.errors import to_one_line
 from record.files import temporary_folder, write_whole
 
 SYSTEM_PACKAGES = "/usr/lib/python3/dist-packages"
@@ -236,7 +236,7 @@ def require_closed(place: Place) -> None:
         raise Unfit(f"an isolated process does not answer here within {START_S:g} s") from None
     if done.stdout != READY:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
-        why = one_line(lines[-1] if lines else f"Python did not start: status {done.returncode}")
+        why = to_one_line(lines[-1] if lines else f"Python did not start: status {done.returncode}")
         allow = "allow user namespaces (sysctl kernel.apparmor_restrict_unprivileged_userns=0), or use a root shell"
         why += f"; {allow}" if os.geteuid() != 0 else ""
         raise Unfit(f"this machine does not let bubblewrap isolate a process ({why})")

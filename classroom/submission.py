@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from record.errors import UnfitMachine, one_line
+from record.errors import UnfitMachine, to_one_line
 from record.files import temporary_folder
 from traffic.user_files import read_text
 
@@ -258,7 +258,7 @@ class Submission:
         at, last, clock = -1, len(checks) - 1, time.monotonic()
         try:
             if self._unloaded is None:
-                file = one_line(self.code.file)
+                file = to_one_line(self.code.file)
                 code = {**asdict(self.code), "file": f"/submission/{file}"}
                 request = json.dumps({"code": code, "questions": [question for _, question in questions]}).encode()
                 with contextlib.closing(self._said(request)) as lines:
@@ -350,12 +350,12 @@ class Submission:
 
     def _heard(self, reply: dict[str, Any]) -> Answer | Misbehaved:
         """What a line says. Raises whatever it is that is wrong with it."""
-        if error := one_line(reply.get("error", "")):
-            where = f" (line {line} of {one_line(self.code.file)})" if (line := int(reply.get("line", 0))) else ""
+        if error := to_one_line(reply.get("error", "")):
+            where = f" (line {line} of {to_one_line(self.code.file)})" if (line := int(reply.get("line", 0))) else ""
             return Misbehaved("raised", f"it raises {error}{where}")
         values = {name: np.asarray(numbers) for name, numbers in reply.get("values", {}).items()}
         if any(array.dtype.kind not in "biuf" for array in values.values()):
             raise ValueError
         numbers = {name: float(number) for name, number in reply.get("numbers", {}).items()}
-        changed_inputs = tuple(one_line(name, most=20) for name in reply.get("changed_inputs", ())[:9])
-        return Answer(values, numbers, changed_inputs, one_line(reply.get("odd", ""), most=100))
+        changed_inputs = tuple(to_one_line(name, most=20) for name in reply.get("changed_inputs", ())[:9])
+        return Answer(values, numbers, changed_inputs, to_one_line(reply.get("odd", ""), most=100))

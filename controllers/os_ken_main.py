@@ -33,7 +33,7 @@ from controllers.core import Controller
 from controllers.driver import EventLog, FiveTuple, FlowStat, Match, Rule, guarded
 from controllers.rules import nicira_actions
 from controllers.settings import FLAGS, settings_of
-from record.spec import RunSpec, options_of
+from record.spec import RunSpec, list_options
 
 # All switches call at the same moment. os-ken lets 50 wait, and the rest would try again only after seconds.
 CALLERS = 4096
@@ -257,7 +257,7 @@ def _arguments(argv: list[str] | None) -> tuple[RunSpec, str, int, str | None]:
     parser.error = _refuse  # type: ignore[method-assign]
     parser.add_argument("--listen", default="127.0.0.1:6653", metavar="ADDR:PORT", help="where switches connect")
     parser.add_argument("--log", metavar="FILE", help="append events to this file, one JSON object per line")
-    known = options_of(RunSpec)
+    known = list_options(RunSpec)
     for name, flag in FLAGS.items():
         parser.add_argument(f"--{flag}", help=known[name].help.replace("%", "%%"))
     arguments = {name: text for name, text in vars(parser.parse_args(argv)).items() if text is not None}

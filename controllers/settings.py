@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from record.spec import RunSpec, options_of
+from record.spec import RunSpec, list_options
 
 if TYPE_CHECKING:
     from hedera.placement import Placement
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 FIELDS = (
     "scheme k seed interval_s link_mbps threshold large_flows iterations topology oversubscribe new_flows ack_paths"
 )
-FLAGS = {name: options_of(RunSpec)[name].in_python for name in FIELDS.split()}
+FLAGS = {name: list_options(RunSpec)[name].in_python for name in FIELDS.split()}
 """The flags of a controller, the same on both platforms, by the fields they set."""
 UNTOLD = {"scheme": "ecmp", "traffic": "unknown", "new_flows": "controller"}
 """What a controller takes that is started by hand. Of the traffic it sees what comes, not what was asked for."""
@@ -31,7 +31,7 @@ def settings_of(arguments: Mapping[str, str]) -> RunSpec:
     for flag, text in arguments.items():
         if flag not in names:
             raise ValueError(f"{flag} is not a setting; there are {', '.join(names)}")
-        value = options_of(RunSpec)[names[flag]].checked(text, strict=False)
+        value = list_options(RunSpec)[names[flag]].checked(text, strict=False)
         # What `auto` means is settled by a run's traffic, and a controller that is started by hand knows of none.
         if value != "auto":
             values[names[flag]] = value

@@ -30,9 +30,9 @@ from harness.run import job_of, without_auto
 from hedera.schemes import with_hash
 from record.errors import UserMistake
 from record.files import temporary_folder, write_whole
-from record.options import inches
+from record.options import parse_inches
 from record.progress import notebook_bar, silence, tell_user
-from record.spec import Option, RunSpec, options_of
+from record.spec import Option, RunSpec, list_options
 from simulator.config import Config
 
 if TYPE_CHECKING:
@@ -108,12 +108,12 @@ def _takes_options_of(owner: type) -> Callable[[Function], Function]:
 @cache
 def _by_name(owner: type) -> dict[str, Option]:
     """The options of a dataclass by their names in Python."""
-    return {option.in_python: option for option in options_of(owner).values()}
+    return {option.in_python: option for option in list_options(owner).values()}
 
 
 def fields_of(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as fields of a dataclass, of the fields' types. UserMistake for one that it lacks, or of another type."""
-    known, values = _by_name(owner) | options_of(owner), {}  # as commands have them, too
+    known, values = _by_name(owner) | list_options(owner), {}  # as commands have them, too
     for name, value in options.items():
         if name not in known:
             raise UserMistake(f"there is no option --{name}; the options are {', '.join(_by_name(owner))}")
@@ -309,7 +309,7 @@ def plot(result: Run | Result | VariedSweep, width: str | float | None = None) -
     from record.run import Run
     from simulator.result import Result
 
-    width_in = None if width is None else inches(width)
+    width_in = None if width is None else parse_inches(width)
     with house_style():
         if isinstance(result, Run):
             figure = rates.draw_figure([result])

@@ -24,9 +24,9 @@ from harness.run import job_of
 from hedera.schemes import SCHEMES, with_hash
 from plots import Sweep, load_sweep, shorten_pattern
 from plots.style import format_setting
-from record.errors import UserMistake, one_line
+from record.errors import UserMistake, to_one_line
 from record.files import read_json, remove_partial, write_whole
-from record.progress import notebook_bar, quiet
+from record.progress import is_quiet, notebook_bar
 from record.run import LOST, Run
 from record.spec import RunSpec
 from topos.wire import DEFAULT_MTU
@@ -176,7 +176,7 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
         different = [name for name in settings | stored if stored.get(name) != settings.get(name)]
         if different:
             differences = ", ".join(
-                f"{one_line(name, 40)} {one_line(stored.get(name), 40)} there, {one_line(settings.get(name), 40)} here"
+                f"{to_one_line(name, 40)} {to_one_line(stored.get(name), 40)} there, {to_one_line(settings.get(name), 40)} here"
                 for name in different[:5]
             )
             raise UserMistake(f"{folder} holds runs with other settings ({differences}); use another --name")
@@ -252,7 +252,7 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, carrier: Carr
 
     with carry_out.alone_in(folder):
         remove_partial(folder)
-        console = Console(stderr=True, quiet=quiet())
+        console = Console(stderr=True, quiet=is_quiet())
         # Runs of which the files have been edited since, or which another emulator made, make room.
         for why, count in Counter(filter(None, (job.set_aside() for job in jobs))).items():
             runs = "a run that is here" if count == 1 else f"{count} runs that are here"

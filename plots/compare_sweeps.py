@@ -84,7 +84,7 @@ class VariedSweep:
                         {**setting_texts, "scheme": shorten_pattern(row.Index), "share of the control": share, **counts}
                     )
         words = style.embed_image(self.plot().content("svg"), repr(self)[1:-1]) if rows else ""
-        return f"<p>{escape(repr(self)[1:-1])}</p>{notebook.table(rows) if rows else ''}{words}"
+        return f"<p>{escape(repr(self)[1:-1])}</p>{notebook.make_table(rows) if rows else ''}{words}"
 
     def to_frame(self) -> Any:
         """A row for each run: the varied options, then the columns of `hedera export`'s runs.csv."""

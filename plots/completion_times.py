@@ -14,7 +14,7 @@ from plots.pictures import list_written_files, picture
 from plots.style import colour, format_number, label, order_schemes, set_logarithmic
 from plots.summary import as_csv
 from record.completion_times import CLASSES, STATISTICS
-from record.output import plain_table
+from record.output import make_plain_table
 from record.run import FlowRecord, Run
 from topos.arrays import Float64
 
@@ -86,7 +86,7 @@ def make_percentile_table(title: str, rows: Sequence[dict[str, Any]], *columns: 
     """For a terminal: rows of `average_over_seeds` of PERCENTILES, each with its interval."""
     names = [name for name in (*columns, "size_class") if any(row[name] is not None for row in rows)]
     headings = (*(name.replace("_", " ") for name in names), "flows", "cut off", *PERCENTILES.values())
-    table = plain_table(title, *headings, left=len(names))
+    table = make_plain_table(title, *headings, left=len(names))
     for row in rows:
         group = ["" if row[name] is None else str(row[name]) for name in names]
         counts = [f"{row[name]:,}" for name in ("flows", "cut_off")]

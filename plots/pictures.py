@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from plots.style import INK, MUTED, house_style
 from record.files import write_whole
-from record.options import FORMATS, pictures
+from record.options import FORMATS, get_pictures
 
 if TYPE_CHECKING:
     from plots.printable_figure import PrintableFigure
@@ -25,7 +25,7 @@ def create_figure(width: float, height: float, layout: Any = "constrained") -> P
 def save(figure: PrintableFigure, path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
     """Write a figure once per format, of those that the command was asked for or else these, and return the files. The
     suffix of ``path`` is replaced. Folders are made."""
-    wanted = pictures()
+    wanted = get_pictures()
     formats = wanted.formats or tuple(formats)
     if wanted.width_in is not None or "pdf" in formats:
         figure.lay_out_for_print(wanted.width_in)
@@ -41,7 +41,7 @@ def save(figure: PrintableFigure, path: Path, formats: Iterable[str] = ("png",))
 def list_written_files(path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
     """The files that `save` writes."""
     stem = path.name.removesuffix(path.suffix) if path.suffix.lstrip(".") in FORMATS else path.name
-    return [path.with_name(f"{stem}.{suffix}") for suffix in pictures().formats or formats]
+    return [path.with_name(f"{stem}.{suffix}") for suffix in get_pictures().formats or formats]
 
 
 @contextmanager

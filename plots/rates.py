@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from hedera.schemes import CONTROL
 from plots.pictures import create_figure, save
 from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, order_schemes, shorten_pattern
-from record.options import pictures
+from record.options import get_pictures
 from record.progress import progress_bar
 from record.run import ARCHIVE, CONNECTIONS, QUEUES, Run
 
@@ -48,7 +48,7 @@ def draw_sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
         members.setdefault((run.pattern, run.trial), {})[path] = run
     files: dict[tuple[str, int], Path] = {}
     to_draw: dict[Path, list[Run]] = {}
-    formats_asked = pictures().asked
+    formats_asked = get_pictures().asked
     # A layout for so many panels is made once and filled again and again. A picture for print is laid out anew instead,
     # and would spoil it.
     laid_out = None if formats_asked else cache(_create_panels)

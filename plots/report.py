@@ -38,7 +38,7 @@ from plots.style import (
 from plots.summary import FEWEST, WINDOWS, summarise
 from record.completion_times import CLASSES
 from record.files import write_whole
-from record.options import Pictures, drawing, pictures
+from record.options import Pictures, drawing, get_pictures
 from record.output import write_latex
 from record.run import Fact, Run
 
@@ -67,7 +67,7 @@ def write_all(sweep: Sweep) -> list[Path]:
     # The page and its pictures stay as they are on a screen, whatever was asked for print.
     with drawing(Pictures()):
         files = _write_all(sweep)
-    wanted = pictures()
+    wanted = get_pictures()
     printed = _draw_for_print(sweep) if sweep.runs and wanted.asked else []
     if sweep.runs and wanted.latex:
         printed.append(_write_tables(sweep, sweep.folder / FOLDER / PRINT / "summary.tex"))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from markupsafe import Markup, escape
 
 from hedera.hashes import FIELDS
-from record.spec import RunSpec, options_of
+from record.spec import RunSpec, list_options
 from traffic.flowfile import find_own_file
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def label(pattern: str) -> str:
 
 def name_option(setting: str) -> str:
     """The option of the command line for a setting in run.json."""
-    option = options_of(RunSpec).get(setting)
+    option = list_options(RunSpec).get(setting)
     return setting if option is None else option.name
 
 
@@ -166,11 +166,11 @@ def make_table(title: str, rows: Sequence[Mapping[str, Any]], *names: str) -> Ta
     """For a terminal: these columns of the rows, in this order; all if none is named."""
     from rich.markup import escape as plain
 
-    from record.output import plain_table
+    from record.output import make_plain_table
 
     names = names or tuple(rows[0])
     words = sum(isinstance(rows[0][name], str) for name in names)
-    filled = plain_table(title, *(name.replace("_", " ") for name in names), left=words)
+    filled = make_plain_table(title, *(name.replace("_", " ") for name in names), left=words)
     for row in rows:
         filled.add_row(*(plain(_format_cell(row[name])) for name in names))
     return filled

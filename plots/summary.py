@@ -279,7 +279,7 @@ def make_table(sweep: Sweep) -> tuple[str, Table]:
     """What the numbers mean, in sentences, and a row for each pattern with a column for each scheme."""
     from rich.markup import escape
 
-    from record.output import plain_table
+    from record.output import make_plain_table
 
     summary = summarise(sweep)
     schemes = average_by_scheme(summary.frame)
@@ -289,7 +289,7 @@ def make_table(sweep: Sweep) -> tuple[str, Table]:
     )
     if schemes.left_out_tries.any():
         meaning += " Behind a bar with tries that do not count: the same with them."
-    made = plain_table(meaning, "pattern", *summary.schemes)
+    made = make_plain_table(meaning, "pattern", *summary.schemes)
     for pattern in summary.patterns:
         cells = [_format_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes]
         made.add_row(*map(escape, (shorten_pattern(pattern), *cells)))  # a file name in brackets is not markup

@@ -21,7 +21,7 @@ CLASSES = {"all": "all flows", "small": "up to 100 kB", "medium": "100 kB to 10 
 STATISTICS = tuple(f"{statistic}_{of}" for of in ("s", "slowdown") for statistic in ("mean", "median", "p95", "p99"))
 
 
-def by_class(size_bytes: Float64, seconds: Float64, alone_s: Float64, is_done: Bool) -> list[Completion]:
+def summarise_by_class(size_bytes: Float64, seconds: Float64, alone_s: Float64, is_done: Bool) -> list[Completion]:
     """The statistics of every class, in the order of CLASSES.
 
     Arrays of shape (flows,): ``size_bytes``, which says the class; ``seconds``, the completion time, or the least
@@ -29,41 +29,41 @@ def by_class(size_bytes: Float64, seconds: Float64, alone_s: Float64, is_done: B
     """
     slowdown = np.maximum(1.0, seconds / alone_s)
     return [
-        _statistics(name, seconds[of_class], slowdown[of_class], is_done[of_class])
-        for name, of_class in members(size_bytes).items()
+        _make_statistics(name, seconds[of_class], slowdown[of_class], is_done[of_class])
+        for name, of_class in select_members(size_bytes).items()
     ]
 
 
-def members(size_bytes: Float64) -> dict[str, Bool]:
+def select_members(size_bytes: Float64) -> dict[str, Bool]:
     """Which flows are of each class, in the order of CLASSES: bool (flows,)."""
     small, large = size_bytes <= SMALL_BYTES, size_bytes >= LARGE_BYTES
     return dict(zip(CLASSES, (np.ones(size_bytes.size, dtype=bool), small, ~small & ~large, large), strict=True))
 
 
-def _statistics(name: str, seconds: Float64, slowdown: Float64, is_done: Bool) -> Completion:
+def _make_statistics(name: str, seconds: Float64, slowdown: Float64, is_done: Bool) -> Completion:
     if not seconds.size:
         return Completion(size_class=name, flows=0, cut_off=0, known_share=1.0)
-    times, slowdowns = (_summary(values) for values in (seconds, slowdown))
-    known = min(_known_share(values, is_done) for values in (seconds, slowdown))
+    times, slowdowns = (_summarise(values) for values in (seconds, slowdown))
+    known = min(_compute_known_share(values, is_done) for values in (seconds, slowdown))
     statistics = dict(zip(STATISTICS, (*times, *slowdowns), strict=True))
     cut_off = int((~is_done).sum())
     return Completion(size_class=name, flows=int(seconds.size), cut_off=cut_off, known_share=known, **statistics)
 
 
-def _summary(values: Float64) -> tuple[float, float, float, float]:
+def _summarise(values: Float64) -> tuple[float, float, float, float]:
     """Mean, median, 95th and 99th percentile."""
     median, p95, p99 = np.percentile(values, (50, 95, 99)).tolist()
     return float(values.mean()), median, p95, p99
 
 
-def _known_share(least: Float64, is_done: Bool) -> float:
+def _compute_known_share(least: Float64, is_done: Bool) -> float:
     """The share of values that nothing still unknown can come to lie below."""
     if is_done.all():
         return 1.0
     return float((least < least[~is_done].min()).mean())
 
 
-def completed(graph: FlowGraph, start_s: Float64, end_s: Float64, link_mbps: float) -> Collective:
+def summarise_collective(graph: FlowGraph, start_s: Float64, end_s: Float64, link_mbps: float) -> Collective:
     """When its nodes, the first of these (flows,), started and ended; nan where they did not."""
     start, end = start_s[: len(graph)], end_s[: len(graph)]
     flows = ~graph.computes
@@ -87,7 +87,7 @@ def completed(graph: FlowGraph, start_s: Float64, end_s: Float64, link_mbps: flo
     )
 
 
-def in_words(collective: Collective) -> str:
+def describe(collective: Collective) -> str:
     done = "not done" if collective.completion_s is None else f"done after {collective.completion_s:.6g} s"
     flows = f"{collective.flows:,} flows in {collective.steps:,} steps"
     return f"{flows}, {done}; {collective.least_s:.6g} s are the least possible"

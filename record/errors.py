@@ -43,15 +43,15 @@ def is_full(error: BaseException) -> bool:
     return isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
-def printable(text: str) -> str:
+def make_printable(text: str) -> str:
     """The same lines without terminal control characters, and without characters that change the text's direction."""
     return "".join(c if c.isprintable() or c == "\n" else ascii(c)[1:-1] for c in text)
 
 
-def one_line(value: object, most: int = 300) -> str:
-    """Text of a worker, a submission or another's file, as one `printable` line of at most ``most`` characters."""
+def to_one_line(value: object, most: int = 300) -> str:
+    """Text of a worker, a submission or another's file, as one `make_printable` line of at most ``most`` characters."""
     text = str(value)
-    line = printable(" ".join(text[: 2 * most].split()))
+    line = make_printable(" ".join(text[: 2 * most].split()))
     return line if len(text) <= 2 * most and len(line) <= most else f"{line[: most - 3]}..."
 
 
@@ -77,7 +77,7 @@ TRACEBACK = "traceback.txt"
 """The file of a run that keeps where an error came from that nobody expected."""
 
 
-def in_words(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception as the reason why a run has no result: its own sentence if it is one of ours, else its kind too."""
     if isinstance(error, HarnessError):
         return str(error)
@@ -85,11 +85,11 @@ def in_words(error: BaseException) -> str:
     return f"an error nobody expected, kept in {TRACEBACK} ({kind}: {error})"
 
 
-def status_of(command: Callable[[], object]) -> int:
+def run_for_status(command: Callable[[], object]) -> int:
     """The exit status of a command; what could not be written, as on a full disk, is not tried again as Python ends."""
     status = 1
     with suppress(OSError):  # standard error cannot be written
-        status = _status(command)
+        status = _run_for_status(command)
     for stream in filter(None, (sys.stdout, sys.stderr)):
         try:
             stream.flush()
@@ -98,11 +98,11 @@ def status_of(command: Callable[[], object]) -> int:
             status = status or 1
             if stream is sys.stdout and not isinstance(error, BrokenPipeError):  # as of `| head`, who has enough
                 with suppress(OSError):
-                    _said(f"standard output cannot be written: {error.strerror}")
+                    _report(f"standard output cannot be written: {error.strerror}")
     return status
 
 
-def _status(command: Callable[[], object]) -> int:
+def _run_for_status(command: Callable[[], object]) -> int:
     import click
 
     try:
@@ -111,22 +111,22 @@ def _status(command: Callable[[], object]) -> int:
         return ended.exit_code
     except click.ClickException as mistake:
         print(end="", flush=True)  # raises again if standard output is what cannot be written
-        mistake.message = printable(mistake.message or "")  # type: ignore[misc,unused-ignore]
+        mistake.message = make_printable(mistake.message or "")  # type: ignore[misc,unused-ignore]
         mistake.show()
         return mistake.exit_code
     except HarnessError as error:
-        return _said(printable(str(error)), error.exit_status)
+        return _report(make_printable(str(error)), error.exit_status)
     except MemoryError:
-        return _said("this machine has no memory left for that: fewer --jobs, a smaller -k or shorter runs take less")
+        return _report("this machine has no memory left for that: fewer --jobs, a smaller -k or shorter runs take less")
     except OSError as error:
         print(end="", flush=True)
-        named = f": {printable(str(error.filename))}" if error.filename else ""
-        return _said(f"{'no space left on the disk' if is_full(error) else error.strerror or error}{named}")
+        named = f": {make_printable(str(error.filename))}" if error.filename else ""
+        return _report(f"{'no space left on the disk' if is_full(error) else error.strerror or error}{named}")
     except (KeyboardInterrupt, click.Abort):
-        return _said("stopped; everything is torn down, finished results are kept", 130)
+        return _report("stopped; everything is torn down, finished results are kept", 130)
     return int(not getattr(result, "valid", True))
 
 
-def _said(sentence: str, status: int = 1) -> int:
+def _report(sentence: str, status: int = 1) -> int:
     print(f"hedera: {sentence}", file=sys.stderr)
     return status

@@ -33,7 +33,7 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 def write_whole(path: Path, data: bytes | str) -> None:
     """Write a file, making its folder; a reader sees the old content or the new one, never half of it."""
-    partial = partial_name(path)
+    partial = make_partial_name(path)
     place = open_folder(path.parent)
     try:
         with open(os.open(partial, _NEW, 0o666, dir_fd=place), "wb") as out:
@@ -51,7 +51,7 @@ def write_whole(path: Path, data: bytes | str) -> None:
         os.close(place)
 
 
-def partial_name(path: Path) -> str:
+def make_partial_name(path: Path) -> str:
     return f".{path.name[:200]}.{secrets.token_hex(8)}.partial"
 
 
@@ -72,10 +72,10 @@ def remove_partial(folder: Path, seconds: float = 0.0) -> list[Path]:
 def require_room(folder: Path) -> None:
     """RunFailed where the disk has less than ROOM: the run on it is not kept."""
     if shutil.disk_usage(folder).free < ROOM:
-        raise full(folder)
+        raise describe_full_disk(folder)
 
 
-def full(folder: Path) -> RunFailed:
+def describe_full_disk(folder: Path) -> RunFailed:
     return RunFailed(
         f"the disk of {folder} is full: this run is not kept, finished results are; "
         f"with {ROOM >> 20} MiB free the same command goes on"
@@ -156,20 +156,20 @@ def _start_time(pid: int) -> str | None:
     return None if fields[0] in "ZX" else fields[19]
 
 
-def whose_pids() -> str:
+def identify_pids() -> str:
     """Eight hexadecimal digits for this boot and our pid namespace: the first has one number in every kernel."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text()
     return hashlib.sha256((boot + os.readlink("/proc/self/ns/pid")).encode()).hexdigest()[:8]
 
 
-def owner_name(pid: int | None = None) -> str:
+def name_owner(pid: int | None = None) -> str:
     """The owner name of a process (default: this one): ``pid-starttime``, so that a reused pid cannot be mistaken."""
     pid = os.getpid() if pid is None else pid
     return f"{pid}-{_start_time(pid)}"
 
 
 def is_owner(name: str) -> bool:
-    """Whether `owner_name` could have given this name; things with any other name are not ours."""
+    """Whether `name_owner` could have given this name; things with any other name are not ours."""
     return _OWNER.fullmatch(name) is not None
 
 
@@ -182,15 +182,15 @@ def is_alive(owner: str) -> bool:
 def temporary_folder(kind: str, *, may_stay: bool = False) -> Iterator[Path]:
     """A folder that nobody else can read, removed when the block ends. ``kind``: a word for its purpose. ``may_stay``:
     no error where it cannot be removed."""
-    prefix = f"hedera-{kind}-{whose_pids()}-{owner_name()}-"
+    prefix = f"hedera-{kind}-{identify_pids()}-{name_owner()}-"
     with tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=may_stay) as name:
         yield Path(name)
 
 
-def left_by(uids: Iterable[int]) -> dict[str, list[Path]]:
+def find_left_by(uids: Iterable[int]) -> dict[str, list[Path]]:
     """The temporary folders of these users' processes, alive or not, by owner."""
     folders: dict[str, list[Path]] = {}
-    ours = whose_pids()
+    ours = identify_pids()
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
             named = _NAME.fullmatch(entry.name)

@@ -17,7 +17,7 @@ from hedera.hashes import HASH_SPELLING, HASHES
 from record.errors import UserMistake
 from record.progress import quiet_option
 from record.shell_completion import OF_FIELDS, schemes
-from record.spec import options_of
+from record.spec import list_options
 
 Command = Callable[..., Any]
 
@@ -112,7 +112,7 @@ _AS_ON_SCREEN = Pictures()
 _PICTURES: ContextVar[Pictures] = ContextVar("pictures", default=_AS_ON_SCREEN)
 
 
-def pictures() -> Pictures:
+def get_pictures() -> Pictures:
     """How the present command's pictures are wanted."""
     return _PICTURES.get()
 
@@ -127,7 +127,7 @@ def drawing(wanted: Pictures) -> Iterator[None]:
         _PICTURES.reset(token)
 
 
-def inches(width: str | float) -> float:
+def parse_inches(width: str | float) -> float:
     """A width in inches: of a number, which is in inches already, or of ``3.3in``, ``84mm``, ``8.4cm``, ``240pt``."""
     text = str(width).strip()
     unit = next((unit for unit in _INCHES if text.endswith(unit)), "")
@@ -141,7 +141,7 @@ def inches(width: str | float) -> float:
     return value
 
 
-def _formats(text: str) -> dict[str, Any]:
+def _parse_formats(text: str) -> dict[str, Any]:
     names = tuple(dict.fromkeys(name.strip().lower().lstrip(".") for name in text.split(",")))
     if wrong := [name for name in names if name not in (*FORMATS, LATEX)]:
         raise UserMistake(
@@ -154,7 +154,7 @@ def _formats(text: str) -> dict[str, Any]:
 def _picture_option(name: str, metavar: str, text: str, read: Callable[[str], dict[str, Any]]) -> Command:
     def settle(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
         if value is not None:
-            context.with_resource(drawing(replace(pictures(), **read(value))))
+            context.with_resource(drawing(replace(get_pictures(), **read(value))))
 
     return click.option(name, metavar=metavar, expose_value=False, callback=settle, help=text)
 
@@ -164,14 +164,14 @@ picture_options = options(
         "--format",
         "LIST",
         "Of pictures: pdf, svg and png; tex: tables as LaTeX (booktabs). Separated by commas.",
-        _formats,
+        _parse_formats,
     ),
     _picture_option(
         "--width",
         "LENGTH",
         "Of pictures, for a printed page: 3.3in (a column), 7in (both), 84mm, 240pt. Text has 8 points, and "
         "hatches and dashes tell what colours tell.",
-        lambda text: {"width_in": inches(text)},
+        lambda text: {"width_in": parse_inches(text)},
     ),
 )
 
@@ -239,5 +239,5 @@ def field_options(
         texts["shell_complete"] = OF_FIELDS.get(name)
         return click.option(option.name, name, default=default, type=kind, show_default=show, **texts)
 
-    known = options_of(owner)
+    known = list_options(owner)
     return options(*map(made, names.split() or [name for name in known if name not in without.split()]))

@@ -23,7 +23,7 @@ Row = Mapping[str, Any]
 MAX_CSV = 64 << 20
 
 
-def plain_table(title: str, *headings: str, left: int = 1) -> Table:
+def make_plain_table(title: str, *headings: str, left: int = 1) -> Table:
     """A table for the terminal without lines; all but the first ``left`` columns are numbers."""
     from rich.markup import escape
     from rich.table import Table
@@ -57,8 +57,8 @@ def read_csv(path: Path) -> list[dict[str, str]]:
 def write_latex(
     path: Path, tables: Sequence[Table], notes: str = "", clean: Callable[[str], str] = lambda text: text
 ) -> Path:
-    """Write tables of `plain_table` as LaTeX, each a float with the rules of the package booktabs. Its caption is the
-    table's title and then ``notes``: what a reader of a paper needs to know of the numbers. ``clean``: takes this
+    """Write tables of `make_plain_table` as LaTeX, each a float with the rules of the package booktabs. Its caption is
+    the table's title and then ``notes``: what a reader of a paper needs to know of the numbers. ``clean``: takes this
     machine's places out of the text."""
     from pandas import DataFrame
     from rich.text import Text
@@ -107,14 +107,14 @@ def conclude(rows: Sequence[Row], tables: Sequence[Table | str], files: Sequence
     if json_wanted:
         click.echo(as_json(rows))
     else:
-        console = wide_console()
+        console = make_wide_console()
         for part in tables:
             console.print(part, highlight=False, soft_wrap=isinstance(part, str))
     if files:
         click.echo("written: " + "  ".join(str(file) for file in files), err=json_wanted)
 
 
-def wide_console() -> Console:
+def make_wide_console() -> Console:
     """Standard output. A file or a pipe has no width of its own, and gets one that tables fit in."""
     from rich.console import Console
 

@@ -27,18 +27,20 @@ TESTBED_ALONE = ("ecmp-dst", "spanning-tree", "ecmp-edge-pair", "ecmp-polarized"
 """Schemes that the paper's simulator does not have."""
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def _read_rows(name: str) -> list[dict[str, str]]:
     return read_csv(Path(__file__).parents[1] / "results/published" / f"{name}.csv")
 
 
-def _figure_9(name: str) -> dict[str, dict[str, float]]:
-    return {row["matrix"]: {scheme: float(row[column]) for scheme, column in COLUMNS.items()} for row in _rows(name)}
+def _read_figure_9(name: str) -> dict[str, dict[str, float]]:
+    return {
+        row["matrix"]: {scheme: float(row[column]) for scheme, column in COLUMNS.items()} for row in _read_rows(name)
+    }
 
 
-FIGURE_9: Mapping[str, Mapping[str, float]] = _figure_9("figure9_testbed")
+FIGURE_9: Mapping[str, Mapping[str, float]] = _read_figure_9("figure9_testbed")
 """Figure 9: Mb/s (of CAPACITY_MBPS) by matrix, in the order of the figure, and by our scheme."""
 
-FIGURE_9_SIMULATED: Mapping[str, Mapping[str, float]] = _figure_9("figure9_simulator")
+FIGURE_9_SIMULATED: Mapping[str, Mapping[str, float]] = _read_figure_9("figure9_simulator")
 """The same from the paper's own simulator, for all matrices except the hotspot."""
 
 FIGURE_3: Mapping[int, float] = {1: 60.8, 1000: 2.5}
@@ -50,7 +52,7 @@ GAIN_OVER_STATIC = 113.0
 """Abstract: percent by which Hedera exceeds static hashing there, at most."""
 
 TABLE_2: Mapping[str, tuple[float, ...]] = {
-    row.pop("scheme"): tuple(map(float, row.values())) for row in _rows("table2")
+    row.pop("scheme"): tuple(map(float, row.values())) for row in _read_rows("table2")
 }
 """Table 2: by our scheme, shuffle time and mean host completion time (s), bisection bandwidth (10^9 bit/s) and
 goodput per host (2^20 bytes/s)."""
@@ -59,22 +61,23 @@ TABLE_2_BYTES = 500 * 2**20
 
 TABLE_3: Mapping[tuple[int, int | None], float] = {
     (hosts, None if row["iterations"] == "non-blocking" else int(row["iterations"])): float(row[str(hosts)])
-    for row in _rows("table3")
+    for row in _read_rows("table3")
     for hosts in (16, 1024, 8192)
 }
 """Table 3: percent of the full bisection bandwidth by (hosts, iterations); None: non-blocking network."""
 
 TABLE_4: Mapping[tuple[int, int], float] = {
-    (int(row["k"]), int(row["flows"])): float(row["ms"]) for row in _rows("table4")
+    (int(row["k"]), int(row["flows"])): float(row["ms"]) for row in _read_rows("table4")
 }
 """Table 4: milliseconds of demand estimation by (k, large flows)."""
 
 TABLE_5: Mapping[tuple[int, int], Mapping[int, float]] = {
-    (int(row["k"]), int(row["flows"])): {n: float(row[str(n)]) for n in (1000, 5000, 10000)} for row in _rows("table5")
+    (int(row["k"]), int(row["flows"])): {n: float(row[str(n)]) for n in (1000, 5000, 10000)}
+    for row in _read_rows("table5")
 }
 """Table 5: milliseconds of Simulated Annealing by (k, large flows) and iterations."""
 
 TABLE_6: Mapping[tuple[int, int], float] = {
-    (int(row["hosts"]), flows): float(row[str(flows)]) for row in _rows("table6") for flows in (1, 5, 10)
+    (int(row["hosts"]), flows): float(row[str(flows)]) for row in _read_rows("table6") for flows in (1, 5, 10)
 }
 """Table 6: length of the control loop, milliseconds, by (hosts, large flows per host)."""

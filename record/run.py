@@ -26,7 +26,7 @@ from msgspec import Meta
 from numpy.typing import NDArray
 
 from record.files import write_whole
-from record.spec import BAD, Name, Positive, RunSpec, options_of
+from record.spec import BAD, Name, Positive, RunSpec, list_options
 from topos.wire import DEFAULT_MTU, compute_payload_share
 from traffic.user_files import Unreadable, read_regular
 
@@ -84,8 +84,8 @@ _BEFORE = {
 """What was used by runs that were made before there was such a setting, or before it was recorded."""
 
 
-def _settings() -> Iterator[tuple[str, Any, Any] | tuple[str, Any]]:
-    for name, option in options_of(RunSpec).items():
+def _list_settings() -> Iterator[tuple[str, Any, Any] | tuple[str, Any]]:
+    for name, option in list_options(RunSpec).items():
         if name in _RARE:
             yield name, option.type, option.default
         elif name in _BEFORE:
@@ -100,7 +100,13 @@ if TYPE_CHECKING:
     Settings = RunSpec
 else:
     Settings = msgspec.defstruct(
-        "Settings", _settings(), bases=(Record,), module=__name__, frozen=True, kw_only=True, forbid_unknown_fields=True
+        "Settings",
+        _list_settings(),
+        bases=(Record,),
+        module=__name__,
+        frozen=True,
+        kw_only=True,
+        forbid_unknown_fields=True,
     )
 """Every option of a run except its scheme, traffic and seed; the choices made for ``auto``; ``datapath`` and ``sink``.
 
@@ -108,7 +114,7 @@ Runs are drawn together only when they agree in these, so an option that is not 
 """
 
 
-def _same_length(t: tuple[float, ...], *series: tuple[float, ...]) -> None:
+def _check_lengths(t: tuple[float, ...], *series: tuple[float, ...]) -> None:
     if any(len(values) != len(t) for values in series):
         raise ValueError("t and what it belongs to have different lengths")
 
@@ -121,7 +127,7 @@ class Rates(Record, frozen=True, kw_only=True):
     hosts: Mapping[Name, tuple[Mbps, ...]] = written({})
 
     def __post_init__(self) -> None:
-        _same_length(self.t, self.total_mbps, *self.hosts.values())
+        _check_lengths(self.t, self.total_mbps, *self.hosts.values())
 
 
 class PathChange(Record, frozen=True):
@@ -245,7 +251,7 @@ class Cpu(Record, frozen=True, kw_only=True):
     idle_percent: tuple[Percent, ...] = written(())
 
     def __post_init__(self) -> None:
-        _same_length(self.t, self.idle_percent)
+        _check_lengths(self.t, self.idle_percent)
 
 
 _RULE_IN_FILES = {"passed": "kept", "measured": "found", "minimum": "least", "maximum": "most"}
@@ -449,7 +455,7 @@ class Run(Record, frozen=True, kw_only=True):
         if not self.window_s[0] < self.window_s[1]:
             raise ValueError("window_s ends before it begins")
         # A pattern in the type of these, `Fact`, makes msgspec 0.22 free memory twice.
-        if re.search(f"(?![\t\n])[{BAD}]", "".join(_texts(self.environment))):
+        if re.search(f"(?![\t\n])[{BAD}]", "".join(_list_texts(self.environment))):
             raise ValueError("environment has characters that control a terminal")
 
     def __repr__(self) -> str:
@@ -466,8 +472,8 @@ class Run(Record, frozen=True, kw_only=True):
         why = "; ".join((*self.reasons, *self.remarks))
         facts = {"run": repr(self)[1:-1], "flows": len(self.flows), "why": why}
         shown = {name: fact for name, fact in facts.items() if fact}
-        rates = notebook.rates(self.rates.t, self.rates.total_mbps, self.capacity_mbps, self.window_s)
-        return notebook.table([shown]) + rates
+        rates = notebook.draw_rates(self.rates.t, self.rates.total_mbps, self.capacity_mbps, self.window_s)
+        return notebook.make_table([shown]) + rates
 
     @property
     def valid(self) -> bool:
@@ -527,11 +533,11 @@ def pattern_of(traffic: str, flows_per_host: int, keep: float) -> str:
 
 def encode(run: Run, indent: int = 1) -> bytes:
     """run.json as bytes; with ``indent`` 0, one line. Raises ValueError for a value that JSON cannot hold."""
-    run = msgspec.structs.replace(run, reasons=tuple(map(_one_line, run.reasons)))
+    run = msgspec.structs.replace(run, reasons=tuple(map(_to_one_line, run.reasons)))
     try:
         data = _ENCODER.encode(run)
     except TypeError as error:
-        raise ValueError(_one_line(str(error))) from None
+        raise ValueError(_to_one_line(str(error))) from None
     return msgspec.json.format(data, indent=indent) + b"\n"
 
 
@@ -548,7 +554,7 @@ def decode(data: bytes) -> Run:
     try:
         return _DECODER.decode(data)
     except msgspec.ValidationError as error:  # it quotes unknown fields
-        raise ValueError(f"is not a run of schema {SCHEMA}: {_one_line(str(error))[:300]}") from None
+        raise ValueError(f"is not a run of schema {SCHEMA}: {_to_one_line(str(error))[:300]}") from None
     except (msgspec.DecodeError, RecursionError):
         raise ValueError("is not JSON, or was cut off") from None
 
@@ -571,24 +577,24 @@ def mean_over(times: NDArray[np.float64], rates: NDArray[np.float64], window: tu
     return float(np.sum(inside * rates) / np.sum(inside)) if np.sum(inside) > 0 else float("nan")
 
 
-def _one_line(text: str) -> str:
+def _to_one_line(text: str) -> str:
     return re.sub(r"[\x00-\x1f\x7f-\x9f]+", " ", text).strip()[:10_000]
 
 
-def _texts(fact: Any) -> Iterator[str]:
+def _list_texts(fact: Any) -> Iterator[str]:
     for part in [*fact, *fact.values()] if isinstance(fact, Mapping) else fact if isinstance(fact, tuple) else ():
-        yield from _texts(part)
+        yield from _list_texts(part)
     if isinstance(fact, str):
         yield fact
 
 
-def _plain(number: Any) -> Any:
+def _to_plain(number: Any) -> Any:
     if not hasattr(number, "item"):
         raise TypeError(f"{type(number).__name__} is not what a run has")
     return number.item()
 
 
-_ENCODER = msgspec.json.Encoder(enc_hook=_plain)
+_ENCODER = msgspec.json.Encoder(enc_hook=_to_plain)
 _DECODER = msgspec.json.Decoder(Run)
 
 

@@ -21,13 +21,13 @@ Completing = Callable[[click.Context, click.Parameter, str], list[CompletionItem
 SHELLS = ("bash", "zsh", "fish")
 
 
-def _schemes() -> Iterable[str]:
+def _list_schemes() -> Iterable[str]:
     from hedera.schemes import SCHEMES
 
     return SCHEMES
 
 
-def _traffic() -> Iterable[str]:
+def _list_traffic() -> Iterable[str]:
     """Names of patterns up to their parameters, and all published ones."""
     from traffic.patterns import PUBLISHED, REPLICATION
     from traffic.workload import SPELLINGS
@@ -40,7 +40,7 @@ def _traffic() -> Iterable[str]:
             yield name + colon if parameters else name
 
 
-def completing(names: Callable[[], Iterable[str]], several: bool = False) -> Completing:
+def complete_names(names: Callable[[], Iterable[str]], several: bool = False) -> Completing:
     """``several``: names separated by commas; each once. A name of a file's is completed as a file."""
 
     def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -54,9 +54,9 @@ def completing(names: Callable[[], Iterable[str]], several: bool = False) -> Com
     return complete
 
 
-OF_FIELDS = {"scheme": completing(_schemes), "traffic": completing(_traffic)}
+OF_FIELDS = {"scheme": complete_names(_list_schemes), "traffic": complete_names(_list_traffic)}
 """By the field that an option is made of."""
-schemes, patterns = completing(_schemes, several=True), completing(_traffic, several=True)
+schemes, patterns = complete_names(_list_schemes, several=True), complete_names(_list_traffic, several=True)
 
 
 class _Bash(BashComplete):

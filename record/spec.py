@@ -97,9 +97,9 @@ class Option:
         """The allowed values as text: ``at least 3 and at most 86400``; empty if anything of its type is."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
-        metas = list(_metas(self.type))
+        metas = list(_list_metas(self.type))
         bounds = [
-            f"{words} {_number(bound)}"
+            f"{words} {_format_number(bound)}"
             for meta in metas
             for name, words in _BOUNDS.items()
             if (bound := getattr(meta, name)) is not None
@@ -115,32 +115,32 @@ class Option:
                 return checked
         except msgspec.ValidationError:
             pass
-        raise UserMistake(f"{self.name} must be {self.allowed or self.kind.__name__}, not {_number(value)}")
+        raise UserMistake(f"{self.name} must be {self.allowed or self.kind.__name__}, not {_format_number(value)}")
 
 
-def option_name(field: str) -> str:
+def name_option(field: str) -> str:
     """``--link-delay`` for the field ``link_delay_us``, unless it has a name of its own."""
     suffix = next((suffix for suffix in _SUFFIXES if field.endswith(suffix)), "")
     return "--" + field.removesuffix(suffix).replace("_", "-")
 
 
 @cache
-def options_of(owner: type[Any]) -> dict[str, Option]:
+def list_options(owner: type[Any]) -> dict[str, Option]:
     """The options of a dataclass: its fields with a description, which a class that narrows a range inherits. ``extra``
     of a `Meta` may have ``option``, a name that does not follow from the field's, ``metavar`` and ``choices``."""
     types = [get_type_hints(each, include_extras=True) for each in owner.__mro__ if dataclasses.is_dataclass(each)]
     described = {}
     for field in fields(owner):
-        metas = [meta for hints in types if field.name in hints for meta in _metas(hints[field.name])]
+        metas = [meta for hints in types if field.name in hints for meta in _list_metas(hints[field.name])]
         help = next((meta.description for meta in metas if meta.description), None)
         if help is not None:
             extra = {name: value for meta in reversed(metas) for name, value in (meta.extra or {}).items()}
             type = types[0][field.name]
             described[field.name] = Option(
                 field=field.name,
-                name=extra.get("option") or option_name(field.name),
+                name=extra.get("option") or name_option(field.name),
                 type=type,
-                kind=_kind(type),
+                kind=_find_kind(type),
                 default=field.default,
                 help=help,
                 choices=extra.get("choices", ()),
@@ -149,7 +149,7 @@ def options_of(owner: type[Any]) -> dict[str, Option]:
     return described
 
 
-def _kind(type: Any) -> Any:
+def _find_kind(type: Any) -> Any:
     while get_origin(type) is not tuple and (parts := get_args(type)):
         type = parts[0]
     return get_origin(type) or type
@@ -158,18 +158,18 @@ def _kind(type: Any) -> Any:
 def check(instance: Any) -> None:
     """UserMistake for the first field of a dataclass whose value is not of its type or out of its range."""
     owner: type = type(instance)
-    for name, option in options_of(owner).items():
+    for name, option in list_options(owner).items():
         option.checked(getattr(instance, name))
 
 
-def _metas(type: Any) -> Iterator[Meta]:
+def _list_metas(type: Any) -> Iterator[Meta]:
     """Of a type and of what it is made of."""
     yield from (each for each in getattr(type, "__metadata__", ()) if isinstance(each, Meta))
     for part in get_args(type):
-        yield from _metas(part)
+        yield from _list_metas(part)
 
 
-def _number(value: Any) -> str:
+def _format_number(value: Any) -> str:
     return f"{value:.15g}" if isinstance(value, float) else repr(value)
 
 
@@ -276,7 +276,7 @@ class Experiment:
     def topo(self) -> Network:
         """The network that is asked for, whose hosts there are whatever the scheme; ValueError if there is none."""
         if self.topology is not None:
-            return own(self.topology, self.oversubscribe)
+            return load_own_network(self.topology, self.oversubscribe)
         return FatTree(self.k) if self.oversubscribe is None else FatTree(self.k, 1 / self.oversubscribe)
 
     @property
@@ -371,7 +371,7 @@ class Experiment:
     @property
     def window_s(self) -> tuple[float, float]:
         """The measured part: the middle two thirds, seconds."""
-        return middle(self.seconds)
+        return find_middle(self.seconds)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -386,7 +386,7 @@ class Experiment:
 OPEN = "/proc/self/fd/"
 
 
-def own(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
+def load_own_network(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
     """The network of that name: ``leaf-spine:LEAVES,SPINES,HOSTS``, FILE.py:CLASS, or a graph: FILE.json,
     FILE.graphml or ns-3's FILE.txt, of which it is said once what was made of it. Only the user's own process reads or
     runs a file; others make the network of its rows, which came with a job or, for a controller, in an open file.
@@ -405,7 +405,7 @@ def own(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
     if match := re.fullmatch("leaf-spine:([1-9][0-9]{0,2}),([1-9][0-9]{0,2}),([1-9][0-9]{0,2})", spelled, re.ASCII):
         return _made(spelled, LeafSpine(*map(int, match.groups())), oversubscribe)
     if (suffix := Path(spelled).suffix.lower()) in SUFFIXES:
-        return _made(spelled, _graph(spelled, read_text(Path(spelled), MAX_GRAPH_BYTES), suffix), oversubscribe)
+        return _made(spelled, _load_graph(spelled, read_text(Path(spelled), MAX_GRAPH_BYTES), suffix), oversubscribe)
     raise ValueError(
         f"there is no topology {spelled!r}; there are leaf-spine:LEAVES,SPINES,HOSTS, FILE.py:CLASS, "
         "FILE.json, FILE.graphml and ns-3's topology.txt"
@@ -413,7 +413,7 @@ def own(spelled: str, oversubscribe: float | None) -> PlannedNetwork:
 
 
 @lru_cache(maxsize=8)
-def _graph(spelled: str, text: str, suffix: str) -> GraphPlan:
+def _load_graph(spelled: str, text: str, suffix: str) -> GraphPlan:
     try:
         plan = plan_of(text, suffix)
     except ValueError as error:
@@ -426,12 +426,12 @@ _made = lru_cache(maxsize=8)(PlannedNetwork)
 """Each once: an experiment asks for its network again and again."""
 
 
-def middle(length: float) -> tuple[float, float]:
+def find_middle(length: float) -> tuple[float, float]:
     """The measured middle two thirds of a run of this length (sections 5.5, 6.2): begin and end, in the same unit."""
     return length / 6, length * 5 / 6
 
 
-def phases(times: Sequence[float], window: tuple[float, float], seconds: float) -> list[tuple[float, float]]:
+def split_phases(times: Sequence[float], window: tuple[float, float], seconds: float) -> list[tuple[float, float]]:
     """A run's measuring window, cut at ``times`` into before, during and after a failure. All in seconds.
 
     If a time is outside the window, the window is widened half way to the beginning or the end of the run. What fails
@@ -684,7 +684,7 @@ class RunSpec(Experiment):
         virtual_alone = {"controller_delay_ms": MEASURED_DELAY_MS, "start_spread_ms": START_SPREAD_MS}
         for name, default in virtual_alone.items():
             if self.time == "real" and getattr(self, name):
-                raise UserMistake(f"{option_name(name)} is for virtual time: in real time it is what it is")
+                raise UserMistake(f"{name_option(name)} is for virtual time: in real time it is what it is")
             if self.time != "auto" and getattr(self, name) is None:
                 object.__setattr__(self, name, default if self.time == "virtual" else 0.0)
 
@@ -747,7 +747,7 @@ class RunSpec(Experiment):
     def for_its_traffic(self, work: Workload | None = None) -> RunSpec:
         """With what ``auto`` means for ``new_flows``; ``work``: its traffic, if it is drawn."""
         work = work or self.workload()
-        few = lasting(work) is not None or work.graph is not None  # a collective's connections stay
+        few = find_lasting(work) is not None or work.graph is not None  # a collective's connections stay
         new_flows = self.new_flows
         if new_flows == "auto":
             unable = self.chosen.own or (self.chosen.hash is not None and not self.chosen.hash.learned)
@@ -761,7 +761,7 @@ class RunSpec(Experiment):
         return {name: value for name, value in asked.items() if value not in ((), None)}
 
 
-def lasting(workload: Workload) -> Matrix | None:
+def find_lasting(workload: Workload) -> Matrix | None:
     """The flows of traffic that all begin at once and last for the whole run; None for all other traffic."""
     matrix = workload.matrix
     return None if matrix is None or matrix.sequential else matrix
@@ -772,7 +772,7 @@ def linger_s(mbps: float) -> float:
     return LINGER_S + LINGERING_BYTES * 8e-6 / mbps
 
 
-def longest_s(spec: RunSpec) -> float:
+def compute_longest_s(spec: RunSpec) -> float:
     """Seconds after which a run is taken to hang."""
     topo = spec.network()
     nodes = topo.num_hosts + topo.num_switches

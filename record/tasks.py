@@ -68,9 +68,9 @@ def run_tasks(
             waiting = [n for n in range(len(tasks)) if n not in answers]
             if not waiting:
                 break
-            in_words = errors_of_workers(on_worker) if address else nullcontext()
+            in_words = errors_of_workers(run_on_worker) if address else nullcontext()
             with suppress(BrokenProcessPool), workers(jobs, address) as executor, in_words:
-                call = partial(submit, executor, on_worker, fingerprint()) if address else executor.submit
+                call = partial(submit, executor, run_on_worker, compute_fingerprint()) if address else executor.submit
                 number = {call(function, tasks[n]): n for n in waiting}
                 for future in as_completed(number):
                     answers[number[future]] = future.result()
@@ -156,9 +156,9 @@ def submit(executor: Executor, function: Callable[..., Answer], *arguments: obje
     return executor.submit(pickle.loads, pickle.dumps(_Call(function, arguments)))
 
 
-def on_worker(expected: str, function: Callable[[Task], Answer], task: Task) -> Answer:
+def run_on_worker(expected: str, function: Callable[[Task], Answer], task: Task) -> Answer:
     """On a worker of a cluster: a task's answer, if this code is that with the fingerprint ``expected``."""
-    require_fit(fingerprint() == expected)
+    require_fit(compute_fingerprint() == expected)
     return function(task)
 
 
@@ -190,7 +190,7 @@ def errors_of_workers(function: Callable[..., object]) -> Iterator[None]:
 
 
 @cache
-def fingerprint() -> str:
+def compute_fingerprint() -> str:
     """A hash of all code that a task may run, as it was when it was first asked for."""
     root, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
     for path in sorted(path for room in ROOMS for kind in ("*.py", "*.csv") for path in (root / room).rglob(kind)):

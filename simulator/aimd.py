@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedera.compiled import compiled, draw_below, draw_bits
-from simulator.starts import EVERY, starts
+from simulator.starts import EVERY, find_starts
 from topos.arrays import Float64, Int32, Int64
 from traffic.flows import Flows
 from traffic.graph import FlowGraph
@@ -32,7 +32,7 @@ _ENDLESS = np.int64(2**62)
 _PLENTY = np.int32(2**30)  # spare capacity of the link that stands for a tier the path does not reach
 
 
-def ticks_until(seconds: Float64, tick_s: float) -> Int64:
+def count_ticks_until(seconds: Float64, tick_s: float) -> Int64:
     """The first tick that begins at these times or after them; int64, of their shape.
 
     0.057 s are 57 ticks of 1 ms, though in floating point their ratio is a little more: some last digits are forgiven.
@@ -109,15 +109,15 @@ class AimdEngine:
         further = max(0, links.shape[1] - _RATE)
         self._row = np.zeros((flows, _FURTHER + further), dtype=np.int32)
         self._row[:, :_RATE] = self._unused
-        self._row[:, : min(_RATE, links.shape[1])] = self._real(links[:, :_RATE])
-        self._row[:, _FURTHER:] = self._real(links[:, _RATE:])
+        self._row[:, : min(_RATE, links.shape[1])] = self._replace_missing(links[:, :_RATE])
+        self._row[:, _FURTHER:] = self._replace_missing(links[:, _RATE:])
         self._row[:, _SLOW_START] = 1
         self._spare = np.append(np.rint(shares * link), _PLENTY).astype(np.int32)
         size = np.minimum(np.ceil(work.size_bytes / self._bytes), float(_ENDLESS))
         self._size = size.astype(np.int64)
         self._left = self._size.copy()
-        queue, due_s, known, edges, follower, missing, delay_s = starts(work, graph)
-        due, delay = ticks_until(due_s, tick_s), ticks_until(delay_s, tick_s)
+        queue, due_s, known, edges, follower, missing, delay_s = find_starts(work, graph)
+        due, delay = count_ticks_until(due_s, tick_s), count_ticks_until(delay_s, tick_s)
         self._count = np.array([0, 0, known, known], dtype=np.int64)
         self._started, self._finished = np.full((2, flows), NOT_YET, dtype=np.int64)
         self._order, leaving = np.empty((2, flows), dtype=np.int32)
@@ -179,9 +179,9 @@ class AimdEngine:
         All of them leave their old links first; then, one after the other, each takes its old rate on its new
         path, or what that path can spare when it is less. Slow start or congestion avoidance goes on.
         """
-        _reroute(flows, self._real(links).astype(np.int32), self._row, self._spare)
+        _reroute(flows, self._replace_missing(links).astype(np.int32), self._row, self._spare)
 
-    def _real(self, links: Int32) -> Int32:
+    def _replace_missing(self, links: Int32) -> Int32:
         """Links with the stand-in instead of -1."""
         return np.where(links < 0, self._unused, links).astype(np.int32)
 

@@ -67,9 +67,9 @@ def simulate(
     if config.scaling_in_words:
         tell_user(config.scaling_in_words)
     if against:
-        return _against(config, against, hash, trials, as_json)
+        return _run_against(config, against, hash, trials, as_json)
     if trials > 1:
-        return _trials(config, trials, as_json)
+        return _run_trials(config, trials, as_json)
 
     from simulator.driver import Simulation
 
@@ -80,9 +80,9 @@ def simulate(
     simulation = Simulation(config)
     with progress_bar(f"{config.scheme}  {config.traffic}", config.seconds) as done:
         result = simulation.run(done)
-    what = _what(config)
+    what = _describe(config)
     if (collective := result.collective()) is not None:
-        from record.completion_times import in_words as collective_in_words
+        from record.completion_times import describe as collective_in_words
 
         click.echo(f"{what} {collective_in_words(collective)}")
     if collective is None or np.isinf(result.size_bytes).any():
@@ -109,15 +109,15 @@ def simulate(
     return result
 
 
-def _what(config: Config) -> str:
-    return f"{config.scheme}, {_traffic(config)}:"
+def _describe(config: Config) -> str:
+    return f"{config.scheme}, {_describe_traffic(config)}:"
 
 
-def _traffic(config: Config) -> str:
+def _describe_traffic(config: Config) -> str:
     return f"{config.traffic}, {config.topology or f'k={config.k}'}"
 
 
-def _trials(config: Config, trials: int, as_json: bool) -> Any:
+def _run_trials(config: Config, trials: int, as_json: bool) -> Any:
     """Some runs, each with a seed of its own: means and Student's intervals over seeds."""
     from plots.completion_times import PERCENTILES, average_over_seeds, format_interval, make_percentile_table
     from plots.style import describe_interval_seeds
@@ -147,22 +147,22 @@ def _trials(config: Config, trials: int, as_json: bool) -> Any:
         ended = sum(row["completion_s"] is not None for row in rows)
         after = f", after {format_interval(mean, 'completion_s')} s" * bool(ended)
         click.echo(
-            f"{_what(config)} done in {ended} of {trials} seeds{after}; "
+            f"{_describe(config)} done in {ended} of {trials} seeds{after}; "
             f"{collective.least_s:.6g} s are the least possible"
         )
     if collective is None or np.isinf(results[0].size_bytes).any():
-        click.echo(f"{_what(config)} bisection bandwidth {format_interval(mean, 'bisection_mbps')} Mb/s, {over}")
+        click.echo(f"{_describe(config)} bisection bandwidth {format_interval(mean, 'bisection_mbps')} Mb/s, {over}")
     if by_class:
         conclude([], [make_percentile_table(f"FCT by size class, {over}", by_class)], [], False)
     return results
 
 
-def _against(config: Config, against: str, hash: str | None, trials: int, as_json: bool) -> Any:
+def _run_against(config: Config, against: str, hash: str | None, trials: int, as_json: bool) -> Any:
     """The scheme and others, each simulated with the same seeds: what each reached, and how the scheme differs."""
     from plots.completion_times import average_over_seeds, format_interval
     from plots.paired_tests import compare_schemes, make_difference_rows
     from plots.style import describe_interval_seeds, make_table
-    from record.output import conclude, plain_table
+    from record.output import conclude, make_plain_table
     from record.tasks import run_tasks
     from simulator.driver import simulate
 
@@ -174,10 +174,10 @@ def _against(config: Config, against: str, hash: str | None, trials: int, as_jso
         replace(config, scheme=name, seed=config.seed + n) for name in (config.scheme, *others) for n in range(trials)
     ]
     results = run_tasks(f"{len(configs)} simulations  {config.traffic}", simulate, configs)
-    click.echo(f"{_traffic(config)}, {describe_interval_seeds(trials)}", err=as_json)
-    means = plain_table("means", "measure", "scheme", "mean", left=2)
+    click.echo(f"{_describe_traffic(config)}, {describe_interval_seeds(trials)}", err=as_json)
+    means = make_plain_table("means", "measure", "scheme", "mean", left=2)
     rows: list[dict[str, Any]] = []
-    for measure, values in _measures(results).items():
+    for measure, values in _list_measures(results).items():
         for scheme, of_seeds in values.items():
             whole = {"size_class": "", "flows": 1, "cut_off": 0}
             (mean,) = average_over_seeds([whole | {measure: value} for value in of_seeds.dropna()], [measure])
@@ -188,7 +188,7 @@ def _against(config: Config, against: str, hash: str | None, trials: int, as_jso
     return results
 
 
-def _measures(results: Sequence[Result]) -> dict[str, Any]:
+def _list_measures(results: Sequence[Result]) -> dict[str, Any]:
     """What tells schemes apart under this traffic, by its name with its unit: the bandwidth of flows that last, how
     long a collective took, and the median and 99th percentile of completion times by size class. A frame each, with a
     row for each seed, as `compare_schemes` takes it, and a column for each scheme."""

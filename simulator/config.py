@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from msgspec import Meta
 
-from record.spec import Experiment, described, middle, one_of
+from record.spec import Experiment, described, find_middle, one_of
 from traffic.flows import NOTHING, Flows, join_flows
 from traffic.graph import FlowGraph
 from traffic.workload import Workload
@@ -81,7 +81,7 @@ class Config(Experiment):
 
         ValueError, one sentence, when they make no sense, or are far too many.
         """
-        work = bounded(self.workload())
+        work = check_flows(self.workload())
         if work.graph is not None and self.engine == "aimd":
             self._refuse_long_ticks(work.graph)
         flows = work.standing if work.matrix else join_flows(list(work.blocks()) or [NOTHING])
@@ -105,11 +105,11 @@ class Config(Experiment):
     @property
     def window_ticks(self) -> tuple[int, int]:
         """The ticks over which the result is averaged: `window_s` as a half-open range of them."""
-        begin, end = middle(self.ticks)
+        begin, end = find_middle(self.ticks)
         return round(begin), round(end)
 
 
-def bounded(work: Workload) -> Workload:
+def check_flows(work: Workload) -> Workload:
     """Itself; ValueError, one sentence, for more flows than `MAX_FLOWS`, or than fit the memory that is free."""
     work.bounded(MAX_FLOWS)
     needed = work.expected_flows * FLOW_BYTES

@@ -20,7 +20,7 @@ from hedera.linkstate import LinkState
 from hedera.maxmin import bound_total, find_sprayed_paths
 from hedera.placement import LargeFlows, exceeded_capacity
 from hedera.scheduler import ActiveFlows, Scheduler
-from record.spec import phases
+from record.spec import split_phases
 from simulator.aimd import AimdEngine
 from simulator.config import Config
 from simulator.maxmin import MaxMinEngine
@@ -53,7 +53,7 @@ Engine = AimdEngine | MaxMinEngine
 _WINDOW, _FAILURE, _ROUND, _END = range(4)
 
 
-def bisection_mbps(config: Config) -> float:
+def measure_bisection(config: Config) -> float:
     """The bisection bandwidth alone, which is all that most sweeps need to send home."""
     return float(Simulation(config).window().mean())
 
@@ -77,7 +77,7 @@ class Simulation:
         self.work, self.graph = config.flows()
         self.paths = Paths(config, self.work, self.graph)
         self.counters = Counters(self.work) if self.graph is None else ConnectionCounters(self.work, self.graph)
-        self.engine = self._engine()
+        self.engine = self._make_engine()
         placement = chosen.placement(tree, config.seed, config.options, self.paths.routing)
         self.scheduler = None
         if placement and self.paths.routing:
@@ -92,7 +92,7 @@ class Simulation:
         self.rounds: list[RoundLog] = []
         self._window_bytes: list[Float64] = []
 
-    def _engine(self) -> Engine:
+    def _make_engine(self) -> Engine:
         config, paths = self.config, self.paths
         shared: dict[str, Any] = {"tick_s": config.tick_s, "link_mbps": config.link_mbps, "graph": self.graph}
         if config.engine == "maxmin":
@@ -127,7 +127,7 @@ class Simulation:
             graph=self.graph,
             rounds=tuple(self.rounds),
             failures=tuple(breakage.failures) if breakage else (),
-            phases=self._phases(total) if config.fail else (),
+            phases=self._split_phases(total) if config.fail else (),
         )
 
     def window(self) -> Float64:
@@ -138,7 +138,7 @@ class Simulation:
     def _advance(self, end: int, progress: Callable[[float], None] | None = None) -> Float64:
         """From the start to tick ``end``; returns the sum of all rates in each tick, Mb/s."""
         totals = []
-        for tick, _, happen in sorted(self._events(end), key=itemgetter(0, 1)):
+        for tick, _, happen in sorted(self._list_events(end), key=itemgetter(0, 1)):
             totals.append(self._advance_to(tick))
             happen()
             if progress:
@@ -153,7 +153,7 @@ class Simulation:
         self.engine.tick += ticks
         return np.zeros(ticks)
 
-    def _events(self, end: int) -> list[tuple[int, int, Callable[[], None]]]:
+    def _list_events(self, end: int) -> list[tuple[int, int, Callable[[], None]]]:
         """All that happens until tick ``end``: when, in which order, and what."""
         config, breakage = self.config, self.paths.breakage
         events: list[tuple[int, int, Callable[[], None]]] = [(end, _END, lambda: None)]
@@ -209,7 +209,7 @@ class Simulation:
         self._reroute(paths.move(self.counters.moved_with(moved, paths.core, self.engine)))
         self.rounds.append(RoundLog(now, len(decided.large), moved.size, spent))
 
-    def _phases(self, total_mbps: Float64) -> tuple[Phase, ...]:
+    def _split_phases(self, total_mbps: Float64) -> tuple[Phase, ...]:
         """What arrived before, during and after each failure, and the most that could have: no bound for flows that
         come and go. ``total_mbps``: the sum of rates in every tick, float64 (ticks,)."""
         from record.run import Phase
@@ -219,7 +219,7 @@ class Simulation:
         faults = config.faults if network.num_cores > 1 else ()
         begin, end = config.window_ticks
         records = []
-        for a, b in phases(list_moments(faults), (begin * tick_s, end * tick_s), config.seconds):
+        for a, b in split_phases(list_moments(faults), (begin * tick_s, end * tick_s), config.seconds):
             down = find_links_down(faults, config.topo, a)
             capacity = config.link_mbps * link_rates(network)
             capacity[list(down)] = 0.0
@@ -227,7 +227,7 @@ class Simulation:
             first = round(a / tick_s)
             mean = float(total_mbps[first : max(round(b / tick_s), first + 1)].mean())
             best = None if best is None else round(best, 3)
-            names = _names(config.topo, down)
+            names = _name_cables(config.topo, down)
             records.append(Phase(from_s=a, to_s=b, down=names, mbps=round(mean, 3), best_mbps=best))
         return tuple(records)
 
@@ -245,13 +245,17 @@ class Counters:
         """Flows under way, int32 (seen,); the flow whose number is the name of each; and their bytes per second in
         the last ``period`` ticks, or since they started."""
         active = engine.active
-        return active, active, self._gained(engine, active) / _age_s(engine, engine.began_s[active], period)
+        return (
+            active,
+            active,
+            self._count_gained(engine, active) / _compute_age_s(engine, engine.began_s[active], period),
+        )
 
     def moved_with(self, moved: Int32, core: Int32, engine: Engine) -> Int32:
         """All flows that go by another path when these flows, by name, are moved to the cores in ``core`` (flows,)."""
         return moved
 
-    def _gained(self, engine: Engine, flows: Int32 | slice = EVERY) -> Float64:
+    def _count_gained(self, engine: Engine, flows: Int32 | slice = EVERY) -> Float64:
         """What each of these flows has sent since it was asked last, bytes: float64, of their shape."""
         sent = engine.sent_bytes(flows)
         gained: Float64 = sent - self._bytes[flows]
@@ -259,7 +263,7 @@ class Counters:
         return gained
 
 
-def _age_s(engine: Engine, since_s: Float64, period: int) -> Float64:
+def _compute_age_s(engine: Engine, since_s: Float64, period: int) -> Float64:
     """The seconds from these times until now, a tick at least and a period at most."""
     tick_s = engine.tick_s
     return np.maximum(np.minimum(engine.tick * tick_s - since_s, period * tick_s), tick_s)
@@ -275,7 +279,7 @@ class ConnectionCounters(Counters):
     def poll(self, engine: Engine, period: int) -> tuple[Int32, Int32, Float64]:
         """Connections come first: those that have sent something since, whether they send just now or not. Each is
         the first of its flows that has not ended, by the name of the first that it ever had."""
-        nodes, gained, active = self._connection.size, self._gained(engine), engine.active
+        nodes, gained, active = self._connection.size, self._count_gained(engine), engine.active
         flows = np.flatnonzero(self._connection >= 0)
         which = self._connection[flows]
         count = int(which.max()) + 1
@@ -293,7 +297,7 @@ class ConnectionCounters(Counters):
         seen = np.concatenate([left[shown], others]).astype(np.int32)
         name = np.concatenate([first[shown], others]).astype(np.int32)
         since = np.concatenate([begun[shown], began_s[others]])
-        return seen, name, gained[seen] / _age_s(engine, since, period)
+        return seen, name, gained[seen] / _compute_age_s(engine, since, period)
 
     def moved_with(self, moved: Int32, core: Int32, engine: Engine) -> Int32:
         """Behind them what their connections have not sent, which gets their cores: switches know connections alone."""
@@ -333,7 +337,7 @@ class Paths:
         every = np.arange(len(work))
         self._draw(every)
         self._plan(every)
-        self.links = self._links(every)
+        self.links = self._find_links(every)
 
     def _draw(self, flows: NDArray[np.intp]) -> None:
         """Put these flows on their static paths."""
@@ -345,9 +349,9 @@ class Paths:
         """Paths for those of these flows that are a collective's, where the scheme plans them."""
         if self._config.chosen.plans and self._graph is not None and self.routing is not None:
             mine = flows[flows < len(self._graph)]
-            self.core[mine] = planned_cores(self._graph, mine, self.core[mine], self.routing.links)
+            self.core[mine] = plan_cores(self._graph, mine, self.core[mine], self.routing.links)
 
-    def _links(self, flows: NDArray[Any]) -> Int32:
+    def _find_links(self, flows: NDArray[Any]) -> Int32:
         src, dst, core = self._work.src[flows], self._work.dst[flows], self.core[flows]
         if self.breakage is None:
             links = path_links(self.network, src, dst, core)
@@ -361,7 +365,7 @@ class Paths:
 
     def move(self, flows: Int32) -> Int32:
         """Follow the cores of these flows, and the links that work; returns those that have other links now."""
-        links = self._links(flows)
+        links = self._find_links(flows)
         changed = (links != self.links[flows]).any(axis=1)
         self.links[flows[changed]] = links[changed]
         return flows[changed]
@@ -425,8 +429,8 @@ class Breakage:
         self.failures.append(
             Failure(
                 t=t,
-                broken=_names(tree, now - before),
-                mended=_names(tree, before - now),
+                broken=_name_cables(tree, now - before),
+                mended=_name_cables(tree, before - now),
                 affected=int(hit.sum()),
                 cut_off=int((hit & ~connected).sum()),
                 rerouted_s=None,
@@ -435,7 +439,7 @@ class Breakage:
         )
 
 
-def _names(tree: Network, links: frozenset[int]) -> tuple[str, ...]:
+def _name_cables(tree: Network, links: frozenset[int]) -> tuple[str, ...]:
     return tuple("-".join(cable) for cable in list_cables(tree, links))
 
 
@@ -444,7 +448,7 @@ def _names(tree: Network, links: frozenset[int]) -> tuple[str, ...]:
 ORDERS = 16
 
 
-def planned_cores(graph: FlowGraph, nodes: NDArray[np.intp], core: Cores, links: LinkState) -> Cores:
+def plan_cores(graph: FlowGraph, nodes: NDArray[np.intp], core: Cores, links: LinkState) -> Cores:
     """A core for each of these nodes, int32 (nodes,): the flows of one step together, by edge colouring.
 
     A flow's demand is what its sender and its receiver leave it beside the others of the step. ``core``: what
@@ -464,12 +468,12 @@ def planned_cores(graph: FlowGraph, nodes: NDArray[np.intp], core: Cores, links:
         same = src.tobytes() + dst.tobytes()
         if same not in known:
             busy = np.maximum(np.bincount(src)[src], np.bincount(dst)[dst])
-            known[same] = _coloured(placement, src, dst, 1.0 / busy, planned[step], links)
+            known[same] = _colour_flows(placement, src, dst, 1.0 / busy, planned[step], links)
         planned[step] = known[same]
     return planned
 
 
-def _coloured(
+def _colour_flows(
     placement: ClosColouring, src: Int32, dst: Int32, demand: Float64, core: Cores, links: LinkState
 ) -> Cores:
     """The best of some colourings, each of the flows in another order, where the first leaves an excess.

@@ -96,13 +96,13 @@ def export(config: Config, to: str, folder: Path) -> list[Path]:
     return [folder / name for name in texts]
 
 
-def _bytes(config: Config, flows: Flows) -> list[int]:
+def _count_bytes(config: Config, flows: Flows) -> list[int]:
     """What each flow sends; of those that last, all that can leave their hosts until the end."""
     most = np.ceil(config.link_mbps * 1e6 / 8 * (config.seconds - flows.start_s))
     return np.where(np.isinf(flows.size_bytes), most, flows.size_bytes).astype(np.int64).tolist()
 
 
-def _hpcc(config: Config, flows: Flows) -> dict[str, str]:
+def _export_hpcc(config: Config, flows: Flows) -> dict[str, str]:
     network = config.network()
     number = {name: n for n, name in enumerate([*network.hosts, *network.switches])}
     rates = config.link_mbps * link_rates(network)
@@ -112,11 +112,11 @@ def _hpcc(config: Config, flows: Flows) -> dict[str, str]:
         for one, rate in zip(network.links(), rates.tolist(), strict=False)  # rates of the other directions follow
     ]
     numbers = " ".join(str(number[name]) for name in network.switches)
-    rows = zip(flows.src, flows.dst, _bytes(config, flows), flows.start_s.tolist(), strict=True)
+    rows = zip(flows.src, flows.dst, _count_bytes(config, flows), flows.start_s.tolist(), strict=True)
     lines = [f"{src} {dst} {GROUP} {PORT} {size} {start!r}" for src, dst, size, start in rows]
     return {
-        "topology.txt": _lines([f"{len(number)} {switches} {len(cables)}", numbers, *cables]),
-        "flow.txt": _lines([f"{len(lines)}", *lines]),
+        "topology.txt": _join_lines([f"{len(number)} {switches} {len(cables)}", numbers, *cables]),
+        "flow.txt": _join_lines([f"{len(lines)}", *lines]),
     }
 
 
@@ -128,7 +128,7 @@ def _rate(mbps: float) -> str:
     return f"{round(mbps * 1e6)}bps"
 
 
-def _htsim(config: Config, flows: Flows) -> dict[str, str]:
+def _export_htsim(config: Config, flows: Flows) -> dict[str, str]:
     network, half = config.network(), 0
     gbps = config.link_mbps / 1000
     if gbps != int(gbps):
@@ -154,15 +154,15 @@ def _htsim(config: Config, flows: Flows) -> dict[str, str]:
         head += ["", f"Tier {number}", f"Downlink_speed_Gbps {int(gbps)}", f"Radix_Down {down}"]
         head += [f"Radix_Up {up}"] * bool(up) + [f"Oversubscribed {over}"] * (over > 1)
         head += [f"Downlink_Latency_ns {DELAY_NS}", "Switch_Latency_ns 0"]
-    rows = zip(flows.src, flows.dst, np.rint(flows.start_s * 1e12), _bytes(config, flows), strict=True)
+    rows = zip(flows.src, flows.dst, np.rint(flows.start_s * 1e12), _count_bytes(config, flows), strict=True)
     lines = [f"{s}->{d} id {n} start {int(t)} size {size}" for n, (s, d, t, size) in enumerate(rows, start=1)]
     return {
-        "network.topo": _lines(head),
-        "flows.cm": _lines([f"Nodes {network.num_hosts}", f"Connections {len(lines)}", *lines]),
+        "network.topo": _join_lines(head),
+        "flows.cm": _join_lines([f"Nodes {network.num_hosts}", f"Connections {len(lines)}", *lines]),
     }
 
 
-def _simgrid(config: Config, flows: Flows) -> dict[str, str]:
+def _export_simgrid(config: Config, flows: Flows) -> dict[str, str]:
     """A route joins two hosts, whatever flow it is: flows of the same hosts by other paths get hosts of their own,
     which share the links."""
     network = config.network()
@@ -171,7 +171,9 @@ def _simgrid(config: Config, flows: Flows) -> dict[str, str]:
     number: dict[tuple[int, int], dict[tuple[int, ...], int]] = {}
     names = {network.host_name(host): None for host in range(network.num_hosts)}
     routes, rows = [], ["flow,src,dst,start_s,size_bytes"]
-    pairs = zip(flows.src.tolist(), flows.dst.tolist(), flows.start_s.tolist(), _bytes(config, flows), strict=True)
+    pairs = zip(
+        flows.src.tolist(), flows.dst.tolist(), flows.start_s.tolist(), _count_bytes(config, flows), strict=True
+    )
     for flow, (src, dst, start, size) in enumerate(pairs):
         path = tuple(link for link in paths[flow] if link != NO_LINK)
         of_pair = number.setdefault((src, dst), {})
@@ -201,11 +203,15 @@ def _simgrid(config: Config, flows: Flows) -> dict[str, str]:
         "  </zone>",
         "</platform>",
     ]
-    return {"platform.xml": _lines(platform), "flows.csv": _lines(rows), "run.py": RUN}
+    return {"platform.xml": _join_lines(platform), "flows.csv": _join_lines(rows), "run.py": RUN}
 
 
-def _lines(lines: list[str]) -> str:
+def _join_lines(lines: list[str]) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-FORMATS: dict[str, Callable[[Config, Flows], dict[str, str]]] = {"hpcc": _hpcc, "htsim": _htsim, "simgrid": _simgrid}
+FORMATS: dict[str, Callable[[Config, Flows], dict[str, str]]] = {
+    "hpcc": _export_hpcc,
+    "htsim": _export_htsim,
+    "simgrid": _export_simgrid,
+}

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedera.compiled import inlined, uncounted
-from simulator.starts import EVERY, starts
+from simulator.starts import EVERY, find_starts
 from topos.arrays import Float64, Int32, Int64
 from topos.links import NO_LINK
 from traffic.flows import Flows
@@ -163,7 +163,7 @@ class MaxMinEngine:
         self.tick, self.tick_s = 0, tick_s
         self._bytes = 1e6 / 8 * tick_s  # 1 Mb/s, for one tick
         self._shift = max(0, tiers - 1).bit_length()
-        link, part = self._slots(links, parts)
+        link, part = self._find_slots(links, parts)
         slots = np.zeros(link.size, dtype=_SLOT)
         slots["link"] = link.reshape(-1)
         flows = np.zeros(count, dtype=_FLOW)
@@ -171,13 +171,13 @@ class MaxMinEngine:
         ports = np.zeros(shares.size, dtype=_LINK)
         ports["capacity"], ports["head"], ports["place"] = link_mbps * shares, -1, -1
         self._net = _Net(
-            self._shift, slots, part.reshape(-1), flows, ports, _heap(shares.size), _heap(count),
+            self._shift, slots, part.reshape(-1), flows, ports, _make_heap(shares.size), _make_heap(count),
             np.zeros(4, dtype=np.int64), np.zeros(1), np.zeros(1, dtype=np.int64),
         )  # fmt: skip
-        order = starts(work, graph)
+        order = find_starts(work, graph)
         self._turns = _Turns(
             order.queue, order.due_s / tick_s, order.known, order.first, order.follower, order.missing,
-            order.delay_s / tick_s, _heap(count), np.empty(count, dtype=np.int32),
+            order.delay_s / tick_s, _make_heap(count), np.empty(count, dtype=np.int32),
         )  # fmt: skip
 
     def advance(self, ticks: int) -> Float64:
@@ -225,9 +225,9 @@ class MaxMinEngine:
     def reroute(self, flows: Int32, links: Int32, parts: Float64 | None = None) -> None:
         """Move ``flows`` (shape (moved,)), active or still to start, to new ``links`` (moved, tiers), of which each
         carries the share in ``parts``, if the engine was made with some."""
-        _reroute(flows, *self._slots(links, parts), self._net)
+        _reroute(flows, *self._find_slots(links, parts), self._net)
 
-    def _slots(self, links: Int32, parts: Float64 | None) -> tuple[Int32, Float64]:
+    def _find_slots(self, links: Int32, parts: Float64 | None) -> tuple[Int32, Float64]:
         """A row of slots for each of these paths, int32 (flows, slots), the links first; and the part of each, float64
         of that shape, or of no column where each link carries all of a flow."""
         wide = np.full((len(links), 1 << self._shift), NO_LINK, dtype=np.int32)
@@ -246,7 +246,7 @@ class MaxMinEngine:
 # --- heaps ---------------------------------------------------------------------------------------------------------
 
 
-def _heap(room: int) -> _Heap:
+def _make_heap(room: int) -> _Heap:
     return _Heap(np.empty(room, dtype=np.int32), np.empty(room), np.zeros(1, dtype=np.int64))
 
 

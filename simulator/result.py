@@ -89,7 +89,7 @@ class Result:
         Time counts from the tick in which a flow starts. A flow that the end of the run has cut off counts with what
         it would have taken had it gone on at what it has alone. Classes are by the size at 1 Gb/s.
         """
-        from record.completion_times import by_class
+        from record.completion_times import summarise_by_class
 
         config = self.config
         begin, end = config.window_s
@@ -101,14 +101,14 @@ class Result:
         alone_mbps = compute_alone_rates(config.network(), *ends, config.link_mbps, sprayed=config.chosen.sprays)
         least = config.seconds + left * 8e-6 / alone_mbps
         seconds = np.where(ended, self.end_s[counted], least) - self.began_s[counted]
-        return by_class(size / config.size_scale, seconds, alone_s(config, size, alone_mbps), ended)
+        return summarise_by_class(size / config.size_scale, seconds, compute_alone_s(config, size, alone_mbps), ended)
 
     def collective(self) -> Collective | None:
         if self.graph is None:
             return None
-        from record.completion_times import completed
+        from record.completion_times import summarise_collective
 
-        return completed(self.graph, self.start_s, self.end_s, self.config.link_mbps)
+        return summarise_collective(self.graph, self.start_s, self.end_s, self.config.link_mbps)
 
     @property
     def mbps_per_second(self) -> list[float]:
@@ -130,7 +130,9 @@ class Result:
         seconds = self.mbps_per_second
         ends = [float(second) for second in range(1, len(seconds) + 1)]
         facts = {"simulation": repr(self)[1:-1], "rounds": len(self.rounds)}
-        return notebook.table([facts]) + notebook.rates(ends, seconds, self.capacity_mbps, self.config.window_s)
+        return notebook.make_table([facts]) + notebook.draw_rates(
+            ends, seconds, self.capacity_mbps, self.config.window_s
+        )
 
     def to_frame(self) -> Any:
         """A pandas frame, a row for each flow, with the columns of ``flows`` in `as_json`; times in seconds."""
@@ -149,7 +151,7 @@ class Result:
         ]
         if np.isfinite(self.end_s).any():
             for flow, start, end, sent in zip(flows, self.start_s, self.end_s, self.sent_bytes, strict=True):
-                flow |= {"start_s": _seconds(start), "end_s": _seconds(end), "sent_bytes": round(sent)}
+                flow |= {"start_s": _round_seconds(start), "end_s": _round_seconds(end), "sent_bytes": round(sent)}
         collective, settings = self.collective(), asdict(config)
         return {
             "scheme": config.scheme,
@@ -174,11 +176,11 @@ class Result:
         }
 
 
-def _seconds(t: float) -> float | None:
+def _round_seconds(t: float) -> float | None:
     return round(float(t), 6) if np.isfinite(t) else None
 
 
-def alone_s(config: Config, size_bytes: Float64, mbps: Float64) -> Float64:
+def compute_alone_s(config: Config, size_bytes: Float64, mbps: Float64) -> Float64:
     """The completion time of flows of these sizes, each alone, from the tick in which it starts: float64 (flows,).
 
     ``mbps`` (flows,): what each has alone on its path, however long that is.
@@ -187,11 +189,11 @@ def alone_s(config: Config, size_bytes: Float64, mbps: Float64) -> Float64:
         return size_bytes * 8e-6 / mbps
     time = np.empty(size_bytes.size)
     for rate in np.unique(mbps):
-        time[mbps == rate] = _alone_s(config, size_bytes[mbps == rate], float(rate))
+        time[mbps == rate] = _compute_alone_s(config, size_bytes[mbps == rate], float(rate))
     return time
 
 
-def _alone_s(config: Config, size_bytes: Float64, mbps: float) -> Float64:
+def _compute_alone_s(config: Config, size_bytes: Float64, mbps: float) -> Float64:
     longest = float(size_bytes.max()) * 8e-6 / (mbps / 2) / config.tick_s
     ticks = int(min(longest, _MAX_TICKS)) + _SLACK
     nobody = np.zeros(1, dtype=np.int32)

@@ -35,7 +35,7 @@ class Starts(NamedTuple):
     delay_s: Float64
 
 
-def starts(flows: Flows, graph: FlowGraph | None) -> Starts:
+def find_starts(flows: Flows, graph: FlowGraph | None) -> Starts:
     """As each flow says it in ``start_s`` and ``after``, and ``graph`` of the first of them."""
     queue = np.argsort(flows.start_s, kind="stable").astype(np.int32)
     start_s = flows.start_s[queue]

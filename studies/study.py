@@ -27,13 +27,13 @@ from plots.summary import FEWEST, compute_half_width
 from record.options import (
     OUT,
     Command,
+    get_pictures,
     in_words,
     json_option,
     options,
     output,
     parallel,
     picture_options,
-    pictures,
     seeds_option,
     to_write,
 )
@@ -98,7 +98,7 @@ class Study:
             picture = folder / f"{next(iter(rows))}.png"
             self.draw(rows, picture)
             files += list_written_files(picture)
-        main, shown, latex = rows[self.main or next(iter(rows))], self.tables, pictures().latex
+        main, shown, latex = rows[self.main or next(iter(rows))], self.tables, get_pictures().latex
         tables: Parts = []
         if latex or not as_json:
             tables = [make_table(shown, main)] if isinstance(shown, str) else shown(rows)
@@ -132,7 +132,7 @@ def study(
                 out = to_write(out or folders[fields["quick"]])
             each = describe(**fields)
             # Said before hours of simulation, not after them.
-            if pictures().asked and each.draw is None:
+            if get_pictures().asked and each.draw is None:
                 raise click.UsageError("this draws no picture: its numbers are in CSV files, and --json prints them")
             if each.folder and out == OUT:
                 out = each.folder
@@ -171,9 +171,9 @@ def make_one_file(name: str, row: Callable[[Any, list[Any]], Row]) -> Callable[[
 
 def simulate_bisection(case: Config) -> float:
     """The bisection bandwidth of a simulation. The simulator is imported where it runs: it loads the compiler."""
-    from simulator.driver import bisection_mbps
+    from simulator.driver import measure_bisection
 
-    return bisection_mbps(case)
+    return measure_bisection(case)
 
 
 def read_traced_rows(path: Path) -> Iterator[Mapping[str, str]]:

@@ -31,12 +31,12 @@ def hedera(*words, **settings):
 def asked(*words):
     """The same in this process, which has imported everything: quicker by a second, where no process is needed."""
     from harness.cli import cli
-    from record.errors import status_of
+    from record.errors import run_for_status
 
     said, told = io.StringIO(), io.StringIO()
     argv = patch.object(sys, "argv", [str(HEDERA), *map(str, words)])
     with argv, redirect_stdout(said), redirect_stderr(told):
-        status = status_of(lambda: cli.main(standalone_mode=False))
+        status = run_for_status(lambda: cli.main(standalone_mode=False))
     return subprocess.CompletedProcess(words, status, said.getvalue(), told.getvalue())
 
 

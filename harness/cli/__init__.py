@@ -19,7 +19,7 @@ import click
 from harness import root
 from harness.cli import help_stubs
 from record import shell_completion  # noqa: F401, which tells click how Bash asks
-from record.errors import status_of, tell_warnings
+from record.errors import run_for_status, tell_warnings
 from virtual import cache
 
 _COMMANDS = {
@@ -196,7 +196,7 @@ def main() -> None:
     cache.settle()
     help_stubs.stub_if_help(_COMMANDS)
     try:
-        status = status_of(lambda: cli.main(standalone_mode=False))
+        status = run_for_status(lambda: cli.main(standalone_mode=False))
     finally:
         root.end()
     sys.exit(status)

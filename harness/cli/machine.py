@@ -18,8 +18,8 @@ from rich.table import Table
 from harness import root
 from harness.doctor import examine
 from harness.network.cleanup import Cleaned
-from record.errors import RunFailed, UserMistake, printable
-from record.files import is_alive, left_by, remove_partial, remove_tree
+from record.errors import RunFailed, UserMistake, make_printable
+from record.files import find_left_by, is_alive, remove_partial, remove_tree
 from record.options import field_options, json_option, to_write
 from record.progress import quiet_option, tell_user
 from record.spec import RunSpec
@@ -38,14 +38,14 @@ def clean(results: tuple[Path, ...]) -> None:
     """Remove what killed runs of this project left on the machine, and nothing else: for root the networks of runs in
     real time, for everyone temporary folders and half-written files below RESULTS (default: results/runs)."""
     cleaned = root.root().clean() if root.may_be_root() else Cleaned()
-    for owner, folders in left_by([os.geteuid()]).items():
+    for owner, folders in find_left_by([os.geteuid()]).items():
         for folder in folders if not is_alive(owner) else ():
             cleaned.note(folder, remove_tree(folder))
     for folder in results or (Path("results/runs"),):
         for file in remove_partial(folder, STILL_S):
             cleaned.note(file, None)
     for line in cleaned.removed:
-        click.echo(printable(f"removed {line}"))
+        click.echo(make_printable(f"removed {line}"))
     if cleaned.left:
         raise RunFailed(f"could not remove: {'; '.join(cleaned.left)}")
     if not cleaned.removed:

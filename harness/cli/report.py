@@ -11,10 +11,10 @@ from rich.markup import escape
 
 from plots import label
 from plots.style import format_seeds, format_setting
-from record.errors import RunFailed, one_line
+from record.errors import RunFailed, to_one_line
 from record.files import find_files
-from record.options import field_options, in_words, json_option, picture_options, pictures, to_write
-from record.output import plain_table
+from record.options import field_options, get_pictures, in_words, json_option, picture_options, to_write
+from record.output import make_plain_table
 from record.progress import tell_user
 from simulator.config import Config
 
@@ -85,7 +85,7 @@ def _judge_again(folder: Path) -> None:
             try:
                 stored, run = judge_again(path)
             except (OSError, ValueError, RunFailed) as why:
-                click.echo(f"not judged again: {path} {one_line(why)}", err=True)
+                click.echo(f"not judged again: {path} {to_one_line(why)}", err=True)
                 continue
             judged, rewritten = judged + 1, rewritten + (run != stored)
             if run.verdict != stored.verdict:
@@ -170,8 +170,8 @@ def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> 
     from plots import compare_sweeps
     from record.output import conclude, write_latex
 
-    draws = html or pictures().asked
-    if draws or pictures().latex:
+    draws = html or get_pictures().asked
+    if draws or get_pictures().latex:
         to_write(out)
     comparison = compare_sweeps.compare(folders)
     files = []
@@ -183,7 +183,7 @@ def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> 
         for sentence in comparison.notes:
             click.echo(sentence, err=True)
     rows = comparison.rows()
-    if pictures().latex:
+    if get_pictures().latex:
         tables, notes = [_means(comparison, rows)], " ".join(_sentences(comparison))
         files.append(write_latex(out / "compare.tex", tables, notes, comparison.remove_local_paths))
     conclude(rows, [_means(comparison, rows), *map(escape, _sentences(comparison))], files, as_json)
@@ -195,7 +195,7 @@ def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
     first = next(iter(comparison.conditions))
     title = f"Shares of the control in %, means over the patterns; differences to {first} in points"
     headings = ["patterns", "seeds", "runs", "share", "difference", "95 %", "largest"]
-    table = plain_table(title, "scheme", "folder", *options, *headings, left=2 + len(options))
+    table = make_plain_table(title, "scheme", "folder", *options, *headings, left=2 + len(options))
     for row in rows:
         conditions = row["conditions"]
         cells = [row["scheme"] if row["folder"] == first else "", row["folder"]]

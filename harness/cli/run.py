@@ -9,7 +9,7 @@ import click
 
 from record.options import cluster_option, field_options, hash_option, json_option, options
 from record.progress import quiet_option, tell_user
-from record.shell_completion import completing, patterns, schemes
+from record.shell_completion import complete_names, patterns, schemes
 from record.spec import RunSpec
 from traffic.patterns import split_specs
 
@@ -92,9 +92,9 @@ def _outcome(result: Run) -> str:
     if result.bisection_mbps is None or result.payload_mbps is None:
         return f"{run_name}: no result"
     if result.collective is not None and all(flow.size_bytes for flow in result.flows):
-        from record.completion_times import in_words
+        from record.completion_times import describe
 
-        return f"{run_name}: {in_words(result.collective)}, {result.verdict}"
+        return f"{run_name}: {describe(result.collective)}, {result.verdict}"
     carried, most = result.payload_mbps, result.payload_capacity_mbps
     of_bound = (
         f", {result.bisection_mbps / bound:.0%} of the network's own bound" if (bound := result.bound_mbps) else ""
@@ -113,7 +113,7 @@ def _outcome(result: Run) -> str:
     default="figure9",
     help=f"One of {', '.join(SUITES)}.",
     show_default=True,
-    shell_complete=completing(lambda: SUITES),
+    shell_complete=complete_names(lambda: SUITES),
 )
 @click.option(
     "--schemes",

@@ -25,10 +25,10 @@ from msgspec.structs import replace
 from harness.run import NOT_VIRTUAL, OBSERVATION_FILE, Circumstances, Job, OnStage, first_source, job_of
 from harness.verdict import failed_run, judge_files
 from record import run as record
-from record.errors import RunFailed, UserMistake, WorkerFailed, is_full, one_line
-from record.files import full, make_folder, partial_name, require_room
+from record.errors import RunFailed, UserMistake, WorkerFailed, is_full, to_one_line
+from record.files import describe_full_disk, make_folder, make_partial_name, require_room
 from record.run import OLDER, Run
-from record.spec import RunSpec, options_of
+from record.spec import RunSpec, list_options
 from virtual.cache import taken
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     try:
         if not taken(descriptor):
             holder = os.pread(descriptor, 200, 0).decode(errors="replace")
-            by = f" ({one_line(holder)})" if holder else ""
+            by = f" ({to_one_line(holder)})" if holder else ""
             raise UserMistake(f"another sweep is at work in {folder}{by}: wait for its end, or use another --name")
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"process {os.getpid()}, since {time.strftime('%H:%M:%S')}".encode(), 0)
@@ -169,7 +169,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
     """
     if os.path.lexists(folder) and not was_lost(folder):
         raise RunFailed(f"{folder} is already there, and results are never overwritten")
-    partial = folder.with_name(partial_name(folder))
+    partial = folder.with_name(make_partial_name(folder))
     try:
         make_folder(partial)
         require_room(partial)
@@ -181,7 +181,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
         os.rename(partial, folder)
     except OSError as error:
         if is_full(error):
-            raise full(folder.parent) from None
+            raise describe_full_disk(folder.parent) from None
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
             raise RunFailed(f"{folder} is already there, and results are never overwritten") from None
         raise
@@ -271,7 +271,7 @@ def judge_again(path: Path) -> tuple[Run, Run]:
     stored = record.read(path)
     if not (path.parent / OBSERVATION_FILE).exists():
         raise RunFailed(f"has no {OBSERVATION_FILE}, which tells what was seen of it")
-    options = {name: value for name, value in stored.settings.items() if name in options_of(RunSpec)}
+    options = {name: value for name, value in stored.settings.items() if name in list_options(RunSpec)}
     job = job_of(RunSpec(stored.scheme, stored.traffic, seed=stored.seed, trial=stored.trial, **options))
     if edited := [name for name in {**job.inputs, **stored.inputs} if job.inputs.get(name) != stored.inputs.get(name)]:
         raise RunFailed(f"was made of other files: {', '.join(edited)} changed since")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from harness.network import cpulimit, host_setup
 from record.errors import UnfitMachine
-from record.files import is_alive, is_owner, left_by, owner_name, remove_tree
+from record.files import find_left_by, is_alive, is_owner, name_owner, remove_tree
 from virtual.cache import taken
 
 HOME = Path("/run/hedera")
@@ -51,7 +51,7 @@ def _is_our_folder(path: Path) -> bool:
 def run_folder() -> Iterator[Path]:
     """A folder for what this run needs while it lives, gone when the block ends."""
     remove_leftovers()
-    owner = owner_name()
+    owner = name_owner()
     folder = home() / owner
     folder.mkdir(mode=0o700)
     try:
@@ -76,7 +76,7 @@ class Cleaned:
 
 def leftovers() -> list[str]:
     names = {path.name for path in HOME.glob("*-*")} if _is_our_folder(HOME) else set()
-    names |= set(left_by({os.geteuid()})) | set(cpulimit.groups_left())
+    names |= set(find_left_by({os.geteuid()})) | set(cpulimit.groups_left())
     return sorted(name for name in names if is_owner(name) and not is_alive(name))
 
 
@@ -84,7 +84,7 @@ def remove_leftovers() -> Cleaned:
     cleaned = Cleaned()
     for owner in leftovers():
         _remove(owner, cleaned)
-        for folder in left_by({os.geteuid()}).get(owner, []):
+        for folder in find_left_by({os.geteuid()}).get(owner, []):
             cleaned.note(folder, remove_tree(folder))
     return cleaned
 

@@ -23,7 +23,7 @@ MOUNTS = Path("/proc/self/mounts")
 # (kernel/sched/core.c): its least quota, and max_cfs_quota_period.
 PERIOD_US, LEAST_QUOTA_US, LONGEST_PERIOD_US = 100_000, 1000, 1_000_000
 PREFIX = "hedera-"
-"""The name of a run's group is this and the name of its owner (`record.files.owner_name`)."""
+"""The name of a run's group is this and the name of its owner (`record.files.name_owner`)."""
 HANDED_DOWN = "cgroup.subtree_control"
 # The kernel takes a process out of its group only when its parent has waited for it.
 GONE_S = 2.0

@@ -21,7 +21,7 @@ from typing import Annotated, Any
 from msgspec import Meta, Struct, ValidationError, convert, defstruct
 
 from harness.network import REAP_S, Children, machine, wait_until
-from record.errors import RunFailed, one_line
+from record.errors import RunFailed, to_one_line
 from record.spec import OPEN
 from virtual import TIED
 
@@ -277,7 +277,7 @@ class Controller:
                 text = output.read(_LAST_BYTES).decode(errors="replace").strip()
         except FileNotFoundError:
             text = ""
-        return one_line(text.splitlines()[-1]) if text else f"status {self.process.returncode}"
+        return to_one_line(text.splitlines()[-1]) if text else f"status {self.process.returncode}"
 
 
 def parse_events(text: bytes) -> list[Event]:
@@ -292,5 +292,5 @@ def parse_events(text: bytes) -> list[Event]:
         except (ValueError, RecursionError, ValidationError):
             continue
         fields = _FIELDS.get(kind, {}).items()
-        events.append(event | {name: one_line(event[name]) for name, of in fields if of is str})
+        events.append(event | {name: to_one_line(event[name]) for name, of in fields if of is str})
     return events

@@ -28,8 +28,16 @@ from harness.run.trace import watch
 from harness.run.traffic import LOOK_S, LastingFlows, Traffic, Transfers, unsent_bytes
 from hedera.schemes import find_scheme as find_scheme
 from record.errors import RunFailed
-from record.files import owner_name
-from record.spec import KNOWN_TO_ALL, LINUX_INITIAL_WINDOW, LINUX_MIN_RTO_MS, SIGNALS, Disturbance, RunSpec, lasting
+from record.files import name_owner
+from record.spec import (
+    KNOWN_TO_ALL,
+    LINUX_INITIAL_WINDOW,
+    LINUX_MIN_RTO_MS,
+    SIGNALS,
+    Disturbance,
+    RunSpec,
+    find_lasting,
+)
 from topos.links import Fault, find_links_down, list_cables, list_moments
 from topos.network import NonBlocking, PlannedNetwork
 from traffic.programs import sample_command
@@ -93,7 +101,7 @@ class Emulation:
             require_rack_off(os.uname().release)
         if not spec.hystart:
             HYSTART.write_text("0")  # in a guest, which `RunSpec` sees to
-        groups = None if spec.host_cpu is None else HostGroups(owner_name(), spec.host_cpu, self._sockets)
+        groups = None if spec.host_cpu is None else HostGroups(name_owner(), spec.host_cpu, self._sockets)
         # The block is left in the opposite order: namespaces are released, processes are ended, then the kernel's list
         # of algorithms is as it was.
         with (
@@ -108,7 +116,7 @@ class Emulation:
                 self.spec = spec = self._later_spec()
                 self.workload = spec.workload()
             traffic: Traffic
-            if (matrix := lasting(self.workload)) is None:
+            if (matrix := find_lasting(self.workload)) is None:
                 traffic = Transfers(fabric, self.workload, spec, self._raw, children, groups)
             else:
                 traffic = LastingFlows(fabric, matrix, spec, self._raw, children, groups)
@@ -134,7 +142,7 @@ class Emulation:
     def _options(self) -> FabricOptions:
         spec = self.spec
         # Programs of traffic that comes and goes set this for each of their own sockets (`harness.hosts.connections`).
-        unsent = None if lasting(self.workload) is None else unsent_bytes(spec.link_mbps)
+        unsent = None if find_lasting(self.workload) is None else unsent_bytes(spec.link_mbps)
         # Routes are changed only where the spec differs from Linux's own values, so that other runs have a stock route.
         min_rto_ms = None if spec.min_rto_ms == LINUX_MIN_RTO_MS else spec.min_rto_ms
         window = None if spec.initial_window == LINUX_INITIAL_WINDOW else spec.initial_window

@@ -17,9 +17,9 @@ from harness.network.machine import machine, require_root, require_tools, time_t
 from harness.run.job import CODE, COMPILED, decode_job, describe_code
 from harness.run.observation import Observation, Say, write_observation
 from hedera.schemes import find_file
-from record.errors import TRACEBACK, UnfitMachine, UserMistake, in_words, is_full, one_line, status_of
-from record.files import full, require_room
-from record.spec import RunSpec, longest_s
+from record.errors import TRACEBACK, UnfitMachine, UserMistake, describe_error, is_full, run_for_status, to_one_line
+from record.files import describe_full_disk, require_room
+from record.spec import RunSpec, compute_longest_s
 
 NETWORK_FILE, JOB_FILE, OUT = (
     Path("/run/guest") / name for name in ("files/network.json", "files/job.json", "results")
@@ -31,7 +31,7 @@ out (`virtual.guest.Original`)."""
 
 def in_guest() -> None:
     """Carry out the job that this guest was given. Each stage is a line of output; results are files in a folder."""
-    sys.exit(status_of(_carry_out_given))
+    sys.exit(run_for_status(_carry_out_given))
 
 
 def _carry_out_given() -> None:
@@ -108,7 +108,7 @@ def run_experiment(
             say("publishing")
             deliver(raw)
         except OSError as error:
-            raise (full(raw) if is_full(error) else error) from None
+            raise (describe_full_disk(raw) if is_full(error) else error) from None
 
 
 def _emulate(
@@ -129,7 +129,7 @@ def _emulate(
 
     emulation = Emulation(spec, observation, raw, place, say, run_as, later_spec)
     try:
-        longest = longest_s(spec)
+        longest = compute_longest_s(spec)
         with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
             emulation.carry_out()
     except BaseException as last:  # noqa: BLE001, it is either raised again or told
@@ -137,7 +137,7 @@ def _emulate(
         if not isinstance(first, Exception) or is_full(first) or isinstance(first, (UserMistake, UnfitMachine)):
             raise first from None
         (raw / TRACEBACK).write_text("".join(traceback.format_exception(last)))
-        observation.failed = one_line(in_words(first), most=1000)
+        observation.failed = to_one_line(describe_error(first), most=1000)
 
 
 def first_of(error: BaseException) -> BaseException:

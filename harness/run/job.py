@@ -22,7 +22,7 @@ import msgspec
 from harness.network import machine
 from record.errors import UnfitMachine, UserMistake
 from record.run import Fact
-from record.spec import KNOWN_TO_ALL, RunSpec, lasting, longest_s
+from record.spec import KNOWN_TO_ALL, RunSpec, compute_longest_s, find_lasting
 from traffic.user_files import believe_only, job_files
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Job(msgspec.Struct, frozen=True, dict=True):
     def _network_only_job(self, workload: Workload) -> Job:
         # Until it is ready, a network depends on its traffic in two ways only: whether flows last, by which TCP is set,
         # and in a network of many hosts who knows whose address.
-        if lasting(workload) is None or self.spec.network().num_hosts > KNOWN_TO_ALL:
+        if find_lasting(workload) is None or self.spec.network().num_hosts > KNOWN_TO_ALL:
             return self
         # Any traffic that lasts stands for all of it: this one is never sent.
         spec = replace(self.spec, traffic="stride:1", flows_per_host=1, keep=1.0, trial=1)
@@ -134,7 +134,7 @@ class Job(msgspec.Struct, frozen=True, dict=True):
     def longest_s(self) -> float:
         """Seconds after which it is taken to hang."""
         with self.files_in_place():
-            return longest_s(self.spec)
+            return compute_longest_s(self.spec)
 
     @contextmanager
     def files_in_place(self) -> Iterator[None]:
@@ -155,7 +155,7 @@ def _needs(spec: RunSpec, workload: Workload) -> Needs:
     # A flow that lasts has an iperf client, and other traffic has a program on every host: for k = 4, 6 and 8 a run has
     # 26, 64 and 138 processes. Memory is twice what was measured at k = 4, 8 and 16: 210 MiB, and 3.4 for each host
     # with its switches and its flow.
-    matrix = lasting(workload)
+    matrix = find_lasting(workload)
     flows = 0 if matrix is None else len(matrix)
     hosts, switches = (topo := spec.network()).num_hosts, topo.num_switches
     programs = max(hosts, flows)

@@ -31,7 +31,7 @@ import numpy as np
 from harness.hosts import peer
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
 from harness.network import Children, inside, wait_until
-from record.completion_times import completed
+from record.completion_times import summarise_collective
 from record.errors import RunFailed
 from record.run import Collective
 from record.spec import LINGER_S, RunSpec, linger_s
@@ -493,7 +493,7 @@ class Transfers(Traffic):
                 if record.start is not None and record.outcome == "done":
                     start[number] = record.start - self._begin
                     end[number] = (arrived[number].last if number in arrived else record.end) - self._begin
-            self.collective = completed(self._graph, start, end, self._spec.link_mbps)
+            self.collective = summarise_collective(self._graph, start, end, self._spec.link_mbps)
         all_must_end = self._graph is not None or self._workload.matrix is not None
         failed = []
         for number, flow in self._by_number.items():

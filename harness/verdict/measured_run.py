@@ -16,9 +16,9 @@ from harness.verdict.flows import Fair, MeasuredFlow, RoutedFlow, Window, capaci
 from harness.verdict.rules import through_queue_s
 from hedera.linkstate import LinkState
 from hedera.maxmin import bound_total, compute_alone_rates
-from record.completion_times import by_class
+from record.completion_times import summarise_by_class
 from record.run import Completion, Failure, Phase, Turns
-from record.spec import SHORTEST_S, RunSpec, lasting, middle, phases
+from record.spec import SHORTEST_S, RunSpec, find_lasting, find_middle, split_phases
 from topos.arrays import Float64
 from topos.fattree import FatTree
 from topos.links import list_cables, list_moments, path_links
@@ -72,7 +72,7 @@ class MeasuredRun:
     @property
     def has_lasting_flows(self) -> bool:
         """Whether all flows are there all the time."""
-        return lasting(self.workload) is not None
+        return find_lasting(self.workload) is not None
 
     @cached_property
     def flows(self) -> Sequence[MeasuredFlow]:
@@ -95,7 +95,7 @@ class MeasuredRun:
 
     @cached_property
     def window(self) -> Window:
-        return middle(self.end)
+        return find_middle(self.end)
 
     @cached_property
     def fair(self) -> Fair:
@@ -194,7 +194,7 @@ class MeasuredRun:
         # A flow alone needs a handshake, which is a round trip, and half a round trip more for its last byte to arrive.
         alone = size / per_s + 1.5 * min(shakes, default=0.0)
         # The classes are those of links of 1 Gb/s.
-        classes = by_class(size / self.workload.size_scale, durations, alone, is_done.astype(bool))
+        classes = summarise_by_class(size / self.workload.size_scale, durations, alone, is_done.astype(bool))
         return tuple(row for row in classes if row.flows)
 
     def _sized(self, measured: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
@@ -290,7 +290,7 @@ class Recovery:
     def phases(self, mean_total: Callable[[Window], float], fair_total: Callable[[Window], float]) -> tuple[Phase, ...]:
         """The parts of the window; what all hosts received on average in one, Mb/s, and what was fair."""
         outages_planned = zip(self._outages, list_moments(self._spec.faults), strict=False)
-        windows = phases(
+        windows = split_phases(
             [outage.t for outage, moment in outages_planned if moment > 0], self._spec.window_s, self._spec.seconds
         )
         return tuple(self._phase(window, mean_total(window), fair_total(window)) for window in windows)

@@ -18,7 +18,7 @@ from harness.run import Event, Observation, read_observation
 from harness.verdict.flows import MeasuredFlow, Window, acknowledgement_streams
 from harness.verdict.measured_run import LONG_FLOW_S, MeasuredRun, Recovery
 from harness.verdict.rules import Evidence, FullLinks, doubted_claims, full_links, judge, link_claims
-from record.errors import TRACEBACK, RunFailed, in_words, one_line
+from record.errors import TRACEBACK, RunFailed, describe_error, to_one_line
 from record.run import SCHEMA, Cpu, Disagreement, Rates, Restart, Round, Run, Settings, Timing, mean_over
 from record.spec import RunSpec
 from topos.links import link_rates, list_sending_ports
@@ -53,7 +53,9 @@ def unmeasured(spec: RunSpec) -> Run:
 
 
 def failed_run(spec: RunSpec, *reasons: str) -> Run:
-    return msgspec.structs.replace(unmeasured(spec), reasons=tuple(one_line(reason, most=1000) for reason in reasons))
+    return msgspec.structs.replace(
+        unmeasured(spec), reasons=tuple(to_one_line(reason, most=1000) for reason in reasons)
+    )
 
 
 def judge_files(spec: RunSpec, folder: Path) -> Run:
@@ -67,7 +69,7 @@ def judge_files(spec: RunSpec, folder: Path) -> Run:
             run = result_of(spec, observation)
         except Exception as error:  # noqa: BLE001, a run that cannot be judged does not count
             (folder / TRACEBACK).write_text("".join(traceback.format_exception(error)))
-            run = failed_run(spec, in_words(error))
+            run = failed_run(spec, describe_error(error))
     timing = Timing(**{name: round(value, 3) for name, value in observation.timing.items()})
     return msgspec.structs.replace(run, started=observation.started, timing=timing, environment=observation.environment)
 

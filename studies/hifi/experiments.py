@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from plots import DASHES, INK, MUTED, picture, set_logarithmic
-from record.output import plain_table
+from record.output import make_plain_table
 from studies.hifi.scene import KEPT, Flow, Observed, Scene, count_packets, play_scenes
 from studies.study import Parts, Row, Rows, Study, extract_column, group_rows, study
 from topos.wire import DEFAULT_MTU
@@ -117,7 +117,7 @@ def _make_dctcp_rows(name: str, answers: dict[tuple[Scene, ...], list[list[Obser
 
 
 def _tabulate_queues(rows: Rows) -> Parts:
-    filled = plain_table("The queue in packets: ours, the hardware's, Mininet-HiFi's", "", "5 %", "median", "95 %")
+    filled = make_plain_table("The queue in packets: ours, the hardware's, Mininet-HiFi's", "", "5 %", "median", "95 %")
     for control, group in group_rows(next(iter(rows.values())), "congestion_control").items():
         lines = {f"seed {row['seed']}": (row["p5"], row["median"], row["p95"]) for row in group}
         lines |= {who: theirs[control] for who, theirs in PUBLISHED.items() if group[0]["mbps"] == 100}
@@ -224,7 +224,9 @@ def _accumulate_gaps(rows: Rows) -> dict[tuple[str, float], dict[float, float]]:
 
 def _tabulate_gaps(rows: Rows) -> Parts:
     shown = (1, 10, 100)
-    filled = plain_table("Packets so far from the ideal, or further, %", "", "Mb/s", *(f"{off} %" for off in shown))
+    filled = make_plain_table(
+        "Packets so far from the ideal, or further, %", "", "Mb/s", *(f"{off} %" for off in shown)
+    )
     for (who, mbps), beyond in _accumulate_gaps(rows).items():
         filled.add_row(who, f"{mbps:g}", *(f"{beyond[off]:.3g}" if off in beyond else "" for off in shown))
     return [filled, "In virtual time no processor is idle or busy. In real time, run.json says it of each run (cpu)."]
@@ -384,14 +386,16 @@ def play_buffers(quick: bool) -> Rows:
 
 
 def _tabulate_buffers(rows: Rows) -> Parts:
-    smallest = plain_table("The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C")
+    smallest = make_plain_table(
+        "The smallest buffer, packets", "", "target", "flows", "least", "RTT C / sqrt(n)", "RTT C"
+    )
     cells = "{congestion_control} {target:.1%} {flows} {least} {rule:.0f} {product}"
     for row in rows["least"]:
         smallest.add_row(*cells.format(**row).split())
     tables: Parts = [smallest]
     appenzeller = [row for row in rows["buffers"] if row["link"] == APPENZELLER.name]
     if appenzeller:
-        beside = plain_table("Utilisation, %, Reno", "flows", "buffer", "ours", "ns-2", "router")
+        beside = make_plain_table("Utilisation, %, Reno", "flows", "buffer", "ours", "ns-2", "router")
         for ours, (flows, buffer, *theirs) in zip(appenzeller, FIGURE_15, strict=True):
             beside.add_row(f"{flows}", f"{buffer}", *(f"{it:.1f}" for it in (100 * ours["utilisation"], *theirs)))
         tables.append(beside)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from record.errors import WorkerFailed
 from record.progress import tell_user
-from record.spec import options_of
+from record.spec import list_options
 from studies.hull.scenario import Parameters
 from traffic.user_files import read_regular
 
@@ -29,7 +29,7 @@ def refuse(parameters: Parameters) -> None:
     """ValueError, one sentence, for what only our guests' TCP has."""
     for name in ("tail_loss_probes", "large_segments"):
         if getattr(parameters, name) != getattr(Parameters(), name):
-            raise ValueError(f"{options_of(Parameters)[name].name} is for --engine linux")
+            raise ValueError(f"{list_options(Parameters)[name].name} is for --engine linux")
 
 
 def require(parameters: Parameters) -> None:
@@ -45,7 +45,7 @@ def require(parameters: Parameters) -> None:
         ("jitter_us", "our guests' switches delay no packet by chance"),
     ):
         if getattr(parameters, name) != getattr(plain, name):
-            raise ValueError(f"{options_of(Parameters)[name].name} is for --engine ns-3: {why}")
+            raise ValueError(f"{list_options(Parameters)[name].name} is for --engine ns-3: {why}")
     if parameters.min_rto_ms < 1:
         raise ValueError("--min-rto is at least 1ms with --engine linux")
 

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from packaging.version import Version
 
 from record.files import make_folder, write_whole
-from record.progress import quiet, tell_user
+from record.progress import is_quiet, tell_user
 from studies.hull import linux
 from studies.hull.scenario import FAN_OUTS, LARGE, QUERY, SMALL, Experiment, Traffic, scenario
 from topos.arrays import Bool, Float64
@@ -88,7 +88,7 @@ def _compile(folder: Path, target: str) -> None:
     """Compile a program, which appears only when complete. Object files are kept for the other one."""
     objects = folder / "objects"
     standard = "c++20" if Version(version()) >= CXX20_FROM else "c++17"
-    if not quiet():
+    if not is_quiet():
         print(f"compiling the packet {target}, once: a minute or two", file=sys.stderr, flush=True)
     command = ["make", "--silent", "-C", str(SOURCES), f"-j{len(os.sched_getaffinity(0))}"]
     command += [f"OUT={objects}", f"STD={standard}", "CXX=g++", "engine" if target == "engine" else "tests"]

@@ -20,7 +20,7 @@ from plots.pictures import picture
 from plots.style import set_logarithmic
 from record.options import field_options, in_words, json_option, names_option, options, parallel
 from record.output import read_csv
-from record.spec import options_of
+from record.spec import list_options
 from record.tasks import run_tasks
 from studies.hull import linux
 from studies.hull.mice import mice
@@ -337,7 +337,7 @@ def _note(rows: Sequence[Row]) -> str:
 
 _PARAMETERS = field_options(
     Parameters,
-    kinds={name: Quantity(unit) for name in options_of(Parameters) if (unit := name.rpartition("_")[2]) in UNITS},
+    kinds={name: Quantity(unit) for name in list_options(Parameters) if (unit := name.rpartition("_")[2]) in UNITS},
     shown=written,
 )
 _ENGINE = click.option(

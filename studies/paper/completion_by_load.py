@@ -20,10 +20,10 @@ from hedera.schemes import CONTROL
 from hedera.schemes import find_scheme as scheme_of
 from plots import colour, label_scheme, picture, set_logarithmic
 from plots.completion_times import PERCENTILES, average_over_seeds, make_percentile_table
-from record.completion_times import CLASSES, members
+from record.completion_times import CLASSES, select_members
 from record.options import field_options
 from record.run import Completion
-from simulator.config import Config, bounded
+from simulator.config import Config, check_flows
 from studies.paper import schemes_option
 from studies.study import (
     Parts,
@@ -86,7 +86,7 @@ def simulate_by_size(config: Config) -> list[Row]:
     if config.engine == "aimd" and piled_up * config.ticks / 2 > MAX_UPDATES:
         work, (begin, end) = simulation.work, config.window_s
         size = work.size_bytes[(work.start_s >= begin) & (work.start_s < end)] / config.size_scale
-        counts = {name: int(mask.sum()) for name, mask in members(size).items()}
+        counts = {name: int(mask.sum()) for name, mask in select_members(size).items()}
         classes = [Completion(size_class=name, flows=n, cut_off=n, known_share=0.0) for name, n in counts.items()]
     else:
         result = simulation.run()
@@ -220,7 +220,7 @@ def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, s
     bases = [replace(base, seed=base.seed + n) for n in range(seeds)]
     cases = [case for seeded in bases for case in list_cases(seeded, sizes, of_load, schemes, intervals_s)]
     for case in cases:
-        bounded(case.workload())  # a mistake in any of them is found before the first run
+        check_flows(case.workload())  # a mistake in any of them is found before the first run
     name, note = f"completion_k{base.k}", f"{base.tree.num_hosts:,} hosts, {sizes}, {base.seconds:g} s"
     note += f", {describe_interval_seeds(seeds)}" * (seeds > 1)
 

@@ -19,7 +19,7 @@ from plots import assign_colours, label_scheme, picture, set_logarithmic
 from plots.completion_times import average_over_seeds
 from record.completion_times import CLASSES
 from record.options import field_options
-from simulator.config import Config, bounded
+from simulator.config import Config, check_flows
 from studies.paper import schemes_option
 from studies.paper.completion_by_load import simulate_by_size
 from studies.study import (
@@ -130,7 +130,7 @@ def completion_growth(schemes: Sequence[str], ports: str, sizes: str, loads: str
     bases = [Config("ecmp", "random", k=k, **fields) for k in parse_numbers("-k", ports, int)]
     all_cases = list_cases(bases, sizes, parse_numbers("--loads", loads, float), schemes)
     for case in all_cases:
-        bounded(case.workload())  # a mistake in any of them is found before the first run
+        check_flows(case.workload())  # a mistake in any of them is found before the first run
     note = f"{sizes}, {bases[0].seconds:g} s, a round every {bases[0].interval_s:g} s, {describe_interval_seeds(seeds)}"
     return Study(
         all_cases, simulate_by_size, _make_rows, partial(_make_tables, note), partial(_draw, note),

@@ -8,7 +8,7 @@ from classroom import checks as contract
 from classroom.answering import History
 from classroom.cases import cases
 from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, _started, own_process
-from record.files import left_by, owner_name
+from record.files import find_left_by, name_owner
 
 ASKED = cases(1)[SCHEDULER]
 
@@ -103,5 +103,5 @@ def test_what_hangs_or_dies_costs_its_own_check_alone():
 
 def test_what_a_killed_grader_leaves_is_known_to_hedera_clean():
     with _started(own_process(), b""):
-        (folder,) = (each for each in left_by({os.geteuid()})[owner_name()] if "-answers-" in each.name)
+        (folder,) = (each for each in find_left_by({os.geteuid()})[name_owner()] if "-answers-" in each.name)
     assert not folder.exists()

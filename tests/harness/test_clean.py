@@ -17,7 +17,7 @@ def clean(monkeypatch, tmp_path):
     left = Cleaned()
     monkeypatch.setattr(module.root, "may_be_root", lambda: True)
     monkeypatch.setattr(module.root, "root", lambda: SimpleNamespace(clean=lambda: left))
-    monkeypatch.setattr(module, "left_by", lambda uids: {})
+    monkeypatch.setattr(module, "find_left_by", lambda uids: {})
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments):

@@ -11,7 +11,7 @@ from hedera.schemes import find_scheme
 from record.errors import UserMistake
 from record.spec import RunSpec
 from simulator.config import Config
-from simulator.driver import bisection_mbps, simulate
+from simulator.driver import measure_bisection, simulate
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 from tests.hedera.reference import NO_FLOWS
@@ -27,7 +27,7 @@ PLB, CONGA = f"{DOCS}/examples/plb.py:Plb", f"{DOCS}/examples/conga.py:Conga"
 
 def test_they_work_in_the_simulator():
     found = {
-        name: bisection_mbps(Config(name, "stride:16", k=8, seconds=20.0, tick_s=0.01, interval_s=1.0))
+        name: measure_bisection(Config(name, "stride:16", k=8, seconds=20.0, tick_s=0.01, interval_s=1.0))
         for name in ("ecmp", EXAMPLE, ROUTING, "nonblocking")
     }
     assert found["ecmp"] < 0.8 * found[EXAMPLE]
@@ -143,7 +143,7 @@ def test_a_dataclass_is_graded_and_runs(tmp_path):
     answer({"code": {"file": str(file), "source": code, "attribute": "Kept"}, "questions": []}, said.append)
     assert said == [{}]
     one = {"traffic": "stride:4", "seconds": 12.0, "tick_s": 0.01}
-    assert bisection_mbps(Config(f"{file}:Kept", **one)) == bisection_mbps(Config("ecmp", **one))
+    assert measure_bisection(Config(f"{file}:Kept", **one)) == measure_bisection(Config("ecmp", **one))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has so much to lose")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from record.files import whose_pids
+from record.files import identify_pids
 from tests import made
 from tests.commands import ROOT
 from tests.hostile.neighbourhood import ALICE, ENEMY, SECRET, Neighbourhood, does, enemy, environment, outside
@@ -246,10 +246,10 @@ def test_links_in_a_guest_s_results(tmp_path):
 def test_names_of_ours_in_tmp(place, victim):
     """In /tmp, folders by names as ours have, of runs that are over, with links to others' files in them: `hedera
     clean` takes those of who calls it, not the enemy's, and never what they lead to."""
-    names = [f"hedera-{kind}-{whose_pids()}-1-2-enemy{os.getpid()}" for kind in ("grade", "truth", "run")]
+    names = [f"hedera-{kind}-{identify_pids()}-1-2-enemy{os.getpid()}" for kind in ("grade", "truth", "run")]
     names.append(f"hedera-grade-enemy{os.getpid()}")
     planted = [Path("/tmp") / name for name in names]
-    own = Path(f"/tmp/hedera-grade-{whose_pids()}-1-2-own{os.getpid()}")
+    own = Path(f"/tmp/hedera-grade-{identify_pids()}-1-2-own{os.getpid()}")
     try:
         own.mkdir()
         (own / "inside").symlink_to(place.alices)

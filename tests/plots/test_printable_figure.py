@@ -152,9 +152,9 @@ def test_a_picture_from_python_has_the_pages_width(sweep, tmp_path):
 def test_formats_of_the_present_command_end_with_it():
     with drawing(Pictures(("pdf",), 3.3)):
         pass
-    from record.options import pictures
+    from record.options import get_pictures
 
-    assert pictures() == Pictures()
+    assert get_pictures() == Pictures()
 
 
 def test_what_draws_no_picture_says_so():

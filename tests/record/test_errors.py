@@ -1,6 +1,6 @@
 import pytest
 
-from record.errors import one_line, printable
+from record.errors import make_printable, to_one_line
 
 
 @pytest.mark.parametrize(
@@ -18,15 +18,15 @@ from record.errors import one_line, printable
     ],
 )
 def test_nothing_reaches_the_terminal_but_what_it_shows(said, shown):
-    assert one_line(said) == shown
+    assert to_one_line(said) == shown
 
 
 @pytest.mark.parametrize("said", ["x" * 21, "\x1b" * 10, "x" * 10**6, " " * 10**6, "x " * 100])
 def test_a_line_has_a_limit(said):
-    assert len(one_line(said, 20)) <= 20
-    assert one_line(said, 20).endswith("...")
-    assert one_line("x" * 20, 20) == "x" * 20
+    assert len(to_one_line(said, 20)) <= 20
+    assert to_one_line(said, 20).endswith("...")
+    assert to_one_line("x" * 20, 20) == "x" * 20
 
 
 def test_lines_stay_lines_where_they_may():
-    assert printable("a\nb\x1b") == "a\nb\\x1b"
+    assert make_printable("a\nb\x1b") == "a\nb\\x1b"

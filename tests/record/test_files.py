@@ -10,12 +10,12 @@ import pytest
 
 from record.files import (
     find_files,
-    left_by,
-    owner_name,
+    find_left_by,
+    identify_pids,
+    name_owner,
     read_json,
     remove_tree,
     temporary_folder,
-    whose_pids,
     write_whole,
 )
 from tests.commands import ROOT, ran
@@ -110,13 +110,13 @@ def test_it_is_ours_alone_and_gone_afterwards():
 
 
 def test_whose_it_is_shows_in_its_name_while_it_is_there():
-    assert left_by(US) == {}
+    assert find_left_by(US) == {}
     with temporary_folder("grade") as one, temporary_folder("run") as other:
-        assert left_by(US) == {owner_name(): [one, other]}
-        assert left_by({os.geteuid() + 1}) == {}
+        assert find_left_by(US) == {name_owner(): [one, other]}
+        assert find_left_by({os.geteuid() + 1}) == {}
 
 
-HERE = whose_pids()
+HERE = identify_pids()
 FOREIGN = ("hedera-run-00000000-1-2-x", "hedera-grade-x", "hedera-run-1-2-x", f"x-hedera-run-{HERE}-1-2-x")
 WRONG = (f"hedera-run-{HERE}-1-2", f"hedera-{HERE}-1-2-x", f"hedera-run-{HERE}-01-2-x")
 
@@ -128,7 +128,7 @@ def test_a_name_that_we_never_give_is_nobody_s(place):
     (place / "victim").mkdir()
     (place / f"hedera-run-{HERE}-1-2-link").symlink_to(place / "victim")
     (place / f"hedera-run-{HERE}-1-2-file").touch()
-    assert left_by(US) == {"1-2": [place / ours]}
+    assert find_left_by(US) == {"1-2": [place / ours]}
 
 
 def test_who_counts_other_pids_takes_nothing_for_a_dead_one_s(place):

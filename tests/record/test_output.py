@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from record.output import as_json, plain_table, read_csv, write_csv, write_latex
+from record.output import as_json, make_plain_table, read_csv, write_csv, write_latex
 
 THINGS = [
     {"name": "a", "ours_mbps": 1 / 3, "paper_mbps": 12.5},
@@ -33,7 +33,7 @@ def test_json_has_an_object_per_row_and_null_for_no_number():
 
 
 def test_a_table_is_latex_with_rules_and_nothing_that_latex_would_read(tmp_path):
-    table = plain_table("Shares in % of a_b:", "scheme", "95 %", "95 %", left=1)
+    table = make_plain_table("Shares in % of a_b:", "scheme", "95 %", "95 %", left=1)
     table.add_row(r"my\[x].py:C", "90 %", "1 & 2")
     text = write_latex(tmp_path / "t.tex", [table], "Seeds 1, 2; links of 10 Mb/s.").read_text()
     lines = [line.strip() for line in text.splitlines()]

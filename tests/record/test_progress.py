@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import pytest
 
 from harness import library
-from record.progress import in_notebook, notebook_bar
+from record.progress import is_in_notebook, notebook_bar
 
 
 def test_nothing_is_a_notebook_here():
-    assert not in_notebook()
+    assert not is_in_notebook()
     with notebook_bar("x", 1) as fill:
         assert fill is None
 

@@ -19,9 +19,9 @@ from record.spec import (
     RunSpec,
     check,
     described,
+    list_options,
     one_of,
-    options_of,
-    phases,
+    split_phases,
 )
 from simulator.config import Config
 from topos.fattree import FatTree
@@ -63,15 +63,15 @@ def test_what_is_within_its_range_is_taken_and_what_is_outside_refused(name, wit
     for value in within:
         Wide(**{name: value})
     for value in beyond:
-        option = options_of(Wide)[name]
+        option = list_options(Wide)[name]
         with pytest.raises(UserMistake, match=f"{option.name} must be {allowed}, not "):
             Wide(**{name: value})
 
 
 def test_a_backend_narrows_a_range_and_keeps_the_rest():
-    option = options_of(Narrow)["rate_mbps"]
+    option = list_options(Narrow)["rate_mbps"]
     assert (option.help, option.name, option.allowed) == ("Rate of a link, Mb/s.", "--bw", "at least 1")
-    assert (option.default, option.kind, next(iter(options_of(Narrow)))) == (20.0, float, "rate_mbps")
+    assert (option.default, option.kind, next(iter(list_options(Narrow)))) == (20.0, float, "rate_mbps")
     with pytest.raises(UserMistake, match="--bw"):
         Narrow(rate_mbps=0.5)
 
@@ -96,10 +96,10 @@ def test_the_control_has_the_same_hosts_and_flows_on_another_network():
 
 
 def test_phases_cut_the_window_and_widen_it_where_they_must():
-    assert phases([], (10, 50), 60) == [(10, 50)]
-    assert phases([20, 40], (10, 50), 60) == [(10, 20), (20, 40), (40, 50)]
-    assert phases([4], (10, 50), 60) == [(2, 4), (4, 50)]
-    assert phases([56], (10, 50), 60) == [(10, 56), (56, 58)]
+    assert split_phases([], (10, 50), 60) == [(10, 50)]
+    assert split_phases([20, 40], (10, 50), 60) == [(10, 20), (20, 40), (40, 50)]
+    assert split_phases([4], (10, 50), 60) == [(2, 4), (4, 50)]
+    assert split_phases([56], (10, 50), 60) == [(10, 56), (56, 58)]
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------

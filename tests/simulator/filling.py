@@ -7,7 +7,7 @@ import numpy as np
 
 from hedera.maxmin import compute_max_min_rates
 from simulator.maxmin import ROUNDING
-from simulator.starts import starts
+from simulator.starts import find_starts
 
 
 class Filling:
@@ -19,7 +19,7 @@ class Filling:
     def __init__(self, work, links, capacity, *, graph=None, parts=None):
         self.links, self.capacity = links.copy(), capacity
         self.parts = np.ones(links.shape) if parts is None else parts.copy()
-        self.starts = starts(work, graph)
+        self.starts = find_starts(work, graph)
         self.size, self.sent, self.rate = work.size_bytes, np.zeros(len(work)), np.zeros(len(work))
         self.began, self.finished = np.full((2, len(work)), np.nan)
         self.now, self.arrived, self.freed, self.active = 0.0, 0, [], []

@@ -10,7 +10,7 @@ from scipy.stats import ttest_rel
 
 from simulator.cli import simulate
 from simulator.config import Config
-from simulator.driver import bisection_mbps
+from simulator.driver import measure_bisection
 from tests.commands import PATIENCE_S, hedera
 
 
@@ -38,7 +38,7 @@ def test_json_is_one_object_with_the_agreed_keys():
     assert found["capacity_mbps"] == 16_000
     assert {"src", "dst", "mbps"} <= set(found["flows"][0])
     assert sum(flow["mbps"] for flow in found["flows"]) == pytest.approx(found["bisection_mbps"], abs=0.1)
-    expected = bisection_mbps(Config("hedera-gff", "published:rand0", seconds=12.0))
+    expected = measure_bisection(Config("hedera-gff", "published:rand0", seconds=12.0))
     assert found["bisection_mbps"] == pytest.approx(expected, abs=0.001)
     assert len(found["total_mbps_per_second"]) == 12
 
@@ -150,7 +150,7 @@ def test_schemes_beside_each_other_are_paired_by_seed():
     options = ("--traffic", "randbij", "--seconds", 12, "--engine", "maxmin", "--trials", 3)
     (row,) = found_by("--scheme", "hedera-sa", "--against", "ecmp", *options)["rows"]
     ours, others = (
-        [bisection_mbps(Config(name, "randbij", seconds=12.0, engine="maxmin", seed=n)) for n in (1, 2, 3)]
+        [measure_bisection(Config(name, "randbij", seconds=12.0, engine="maxmin", seed=n)) for n in (1, 2, 3)]
         for name in ("hedera-sa", "ecmp")
     )
     interval = ttest_rel(ours, others).confidence_interval(0.95)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from record.spec import own
+from record.spec import load_own_network
 from simulator.config import Config
 from simulator.driver import simulate
 from simulator.export import export
@@ -82,7 +82,7 @@ def test_hpccs_files_read_back_are_the_network_and_the_flows(tmp_path, fields):
     asked = config(**fields)
     export(asked, "hpcc", tmp_path)
     with pytest.warns(UserWarning, match=f"its hosts are the {asked.topo.num_hosts} nodes"):
-        again = own(str(tmp_path / "topology.txt"), None)
+        again = load_own_network(str(tmp_path / "topology.txt"), None)
     assert (again.num_hosts, again.num_cables) == (asked.topo.num_hosts, asked.topo.num_cables)
     assert sorted(link_rates(again)) == pytest.approx(sorted(link_rates(asked.topo)))
     assert [again.edge_of(host) == again.edge_of(0) for host in range(again.num_hosts)] == [

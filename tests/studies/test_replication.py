@@ -6,7 +6,7 @@ import pytest
 
 from harness.sweep import SUITE_SCHEMES, SUITES
 from simulator.config import Config
-from simulator.driver import bisection_mbps
+from simulator.driver import measure_bisection
 from studies import replication
 from studies.replication import PICTURES
 from tests.plots.sweeps import store_rates, write_sweep
@@ -68,7 +68,7 @@ def test_the_report_s_faults_cost_what_its_scheduler_would_gain():
     """Without both it reaches what nine receivers can get; neither is seen where there are no collisions."""
     fields = {"engine": "maxmin", "seconds": 24, "interval_s": 2, "link_mbps": 10}
     found = {
-        (name, traffic): bisection_mbps(Config(f"{EXAMPLE}:{name}", f"replication:{traffic}", **fields))
+        (name, traffic): measure_bisection(Config(f"{EXAMPLE}:{name}", f"replication:{traffic}", **fields))
         for name in ("BothFaults", "EveryEntry", "ReservedAnew", "Mended")
         for traffic in ("1xstag1111(0.2,0.3)", "1xstride1")
     }

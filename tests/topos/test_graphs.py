@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from record.spec import own
+from record.spec import load_own_network
 from tests.refused import refused
 from topos.fattree import FatTree
 from topos.graphs import MAX_PARTS, plan_of
@@ -130,13 +130,13 @@ def test_a_topology_is_read_once_and_what_was_made_of_it_is_said(tmp_path):
     file = tmp_path / "abilene.graphml"
     file.write_text(graphml(ABILENE))
     with pytest.warns(UserWarning, match=r"abilene.graphml': it has no hosts: one is put at each of its 11 nodes$"):
-        net = own(str(file), None)
-    assert own(str(file), None) is net
+        net = load_own_network(str(file), None)
+    assert load_own_network(str(file), None) is net
     again = PlannedNetwork("rows", net.rows())
     assert again.switches == net.switches
     file.write_text(graphml(ABILENE[:-1]))
     with pytest.warns(UserWarning, match="abilene"):
-        assert own(str(file), None).num_cables == net.num_cables - 1
+        assert load_own_network(str(file), None).num_cables == net.num_cables - 1
 
 
 ROW = [(str(n), str(n + 1)) for n in range(9)]

@@ -11,7 +11,7 @@ from hedera.linkstate import LinkState
 from hedera.placement import LargeFlows
 from hedera.routing import Ecmp
 from hedera.simulated_annealing import FlowAnnealing
-from record.spec import own
+from record.spec import load_own_network
 from tests.hedera.reference import excess, random_flows
 from tests.refused import refused
 from tests.topos.plan import SAME, TREE
@@ -64,12 +64,12 @@ def test_placements_on_the_plan_do_as_on_the_fat_tree(failed):
 
 
 def test_a_leaf_spine_and_what_oversubscription_is():
-    net = own("leaf-spine:4,2,6", None)
+    net = load_own_network("leaf-spine:4,2,6", None)
     assert (net.num_hosts, net.num_switches, net.num_cables, net.num_cores) == (24, 6, 24 + 8, 2)
     assert net.path(0, 6, 1) == (net.host_name(0), "leaf0", "spine1", "leaf1", net.host_name(6))
-    assert net is own("leaf-spine:4,2,6", None), "made once"
-    up, down = find_links_between(own("leaf-spine:4,2,6", 2.0), "leaf3", "spine0")
-    assert link_rates(own("leaf-spine:4,2,6", 2.0))[[0, up, down]].tolist() == [1, 1.5, 1.5]
+    assert net is load_own_network("leaf-spine:4,2,6", None), "made once"
+    up, down = find_links_between(load_own_network("leaf-spine:4,2,6", 2.0), "leaf3", "spine0")
+    assert link_rates(load_own_network("leaf-spine:4,2,6", 2.0))[[0, up, down]].tolist() == [1, 1.5, 1.5]
     assert link_rates(FatTree(4, 0.5)).tolist() == [1] * 16 + [0.5] * 64 + [1] * 16
     assert link_rates(NonBlocking(2)).tolist() == [1] * 4
 
@@ -77,8 +77,8 @@ def test_a_leaf_spine_and_what_oversubscription_is():
 def test_the_pages_example_is_a_network(tmp_path):
     file = tmp_path / "my_net.py"
     file.write_text(EXAMPLE)
-    net = own(f"{file}:Ring", None)
-    slower = own(f"{file}:Ring", 4.0)
+    net = load_own_network(f"{file}:Ring", None)
+    slower = load_own_network(f"{file}:Ring", 4.0)
     assert link_rates(slower)[8:12].tolist() == [0.25] * 4, "two hosts, two cables"
     again = PlannedNetwork("rows", slower.rows())
     assert (again.switches, link_rates(again).tolist()) == (net.switches, link_rates(net).tolist())
@@ -88,7 +88,7 @@ def test_the_pages_example_is_a_network(tmp_path):
 
 
 def test_a_dragonfly_has_paths_by_way_of_a_third_group():
-    net = own("docs/examples/dragonfly.py:Dragonfly", None)
+    net = load_own_network("docs/examples/dragonfly.py:Dragonfly", None)
     assert (net.num_hosts, net.num_switches, net.num_cables, net.num_cores) == (20, 10, 20 + 5 + 10, 4)
     assert max(len(net.path(0, dst, core)) - 2 for dst in range(4, 20) for core in range(4)) == 6
     links, every = LinkState(net), np.repeat(np.arange(4, 20), 4)
@@ -130,8 +130,8 @@ class Net:
 def test_what_is_no_network_is_one_sentence(was, is_, words, tmp_path):
     file = tmp_path / "net.py"
     file.write_text(GOOD)
-    assert own(f"{file}:Net", None).num_switches == 3
+    assert load_own_network(f"{file}:Net", None).num_switches == 3
     assert was in GOOD
     file.write_text(GOOD.replace(was, is_))
     with refused(words):
-        own(f"{file}:Net", None)
+        load_own_network(f"{file}:Net", None)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from record.completion_times import completed
+from record.completion_times import summarise_collective
 from tests.refused import refused
 from tests.traffic.graphs import graph
 from topos.fattree import FatTree
@@ -60,10 +60,10 @@ def test_a_host_begins_again_when_all_that_it_sends_and_gets_is_done():
 def test_completion_and_the_slowest_step():
     two_steps = graph(ROW, ROW, ROW, edges=[(2, 0), (2, 1)])
     start, end = np.array([0.0, 0.5, 3.0, 9.0]), np.array([1.0, 3.0, 5.0, 10.0])
-    found = completed(two_steps, start, end, 1.0)  # the fourth flow is none of the graph's
+    found = summarise_collective(two_steps, start, end, 1.0)  # the fourth flow is none of the graph's
     assert (found.flows, found.ended, found.completion_s, found.steps) == (3, 3, 5.0, 2)
     assert (found.slowest_step, found.slowest_step_s, found.longest_flow_s) == (0, 3.0, 2.5)
-    cut = completed(two_steps, np.array([0.0, 0.5, np.nan]), np.array([1.0, np.nan, np.nan]), 1.0)
+    cut = summarise_collective(two_steps, np.array([0.0, 0.5, np.nan]), np.array([1.0, np.nan, np.nan]), 1.0)
     assert (cut.ended, cut.completion_s, cut.slowest_step_s, cut.longest_flow_s) == (1, None, None, 1.0)
 
 

@@ -10,7 +10,7 @@ from harness.network import cleanup, machine
 from harness.network.cleanup import Cleaned, leftovers, remove_leftovers, run_folder, sole_use
 from harness.network.host_setup import ALLOWED
 from harness.network.processes import wait_until
-from record.files import is_alive, owner_name, temporary_folder, whose_pids
+from record.files import identify_pids, is_alive, name_owner, temporary_folder
 from tests.commands import PATIENCE_S
 
 
@@ -31,13 +31,13 @@ def dead_owner():
 
 
 def test_an_owner_is_a_pid_and_when_it_started_and_a_zombie_is_dead():
-    assert is_alive(owner_name())
-    pid, _, started = owner_name().partition("-")
+    assert is_alive(name_owner())
+    pid, _, started = name_owner().partition("-")
     assert pid == str(os.getpid())
     assert not is_alive(f"{pid}-{int(started) + 1}"), "a pid that was used again is somebody else"
     assert not is_alive("nonsense")
     child = subprocess.Popen(["true"])
-    name = owner_name(child.pid)
+    name = name_owner(child.pid)
     assert wait_until(lambda: Path(f"/proc/{child.pid}/stat").read_text().rpartition(")")[2][1] == "Z", PATIENCE_S)
     assert not is_alive(name)
     child.wait()
@@ -46,7 +46,7 @@ def test_an_owner_is_a_pid_and_when_it_started_and_a_zombie_is_dead():
 def test_leftovers_of_the_dead_are_removed_and_nothing_else(own_home):
     dead = dead_owner()
     (own_home / "run" / dead).mkdir(parents=True)
-    (own_home / "tmp" / f"hedera-grade-{whose_pids()}-{dead}-x1" / "code").mkdir(parents=True)
+    (own_home / "tmp" / f"hedera-grade-{identify_pids()}-{dead}-x1" / "code").mkdir(parents=True)
     assert leftovers() == [dead]
     with temporary_folder("worker") as living:
         cleaned = remove_leftovers()

@@ -14,7 +14,7 @@ from harness.network.cleanup import remove_leftovers, run_folder
 from harness.network.cpulimit import HANDED_DOWN, HostGroups, groups_left, hierarchy, quota
 from harness.network.processes import Children
 from record.errors import RunFailed, UnfitMachine, UserMistake
-from record.files import owner_name
+from record.files import name_owner
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def spent_s(pid):
 @pytest.mark.parametrize("share", [0.0625, 0.25])
 def test_a_busy_loop_in_a_host_gets_its_share(folder, share):
     with Children() as children:
-        groups = HostGroups(owner_name(), share / cpulimit.processors(), folder)  # one loop takes one processor
+        groups = HostGroups(name_owner(), share / cpulimit.processors(), folder)  # one loop takes one processor
         loop = busy(children, groups)
         time.sleep(0.5)
         before, began = spent_s(loop.pid), time.monotonic()

@@ -12,7 +12,7 @@ from harness.run.emulation import Emulation
 from harness.run.experiment import run_experiment
 from harness.verdict.result import judge_files
 from record.errors import RunFailed, UnfitMachine
-from record.spec import RunSpec, longest_s
+from record.spec import RunSpec, compute_longest_s
 
 SPEC = RunSpec("ecmp", "stride:4", seconds=3, link_mbps=10, time="real")
 
@@ -91,7 +91,7 @@ def test_ctrl_c_in_the_tear_down_of_a_failed_run_ends_the_sweep(tmp_path, failin
 
 
 def test_a_run_that_hangs_is_ended_with_a_reason(failing, monkeypatch):
-    monkeypatch.setattr(experiment, "longest_s", lambda spec: 0.2)
+    monkeypatch.setattr(experiment, "compute_longest_s", lambda spec: 0.2)
     result = failing(lambda: subprocess.run(["sleep", "60"], check=True))
     assert result.reasons == ("the run did not end within 0 s: something hangs",)
 
@@ -100,4 +100,6 @@ def test_a_run_that_hangs_is_ended_with_a_reason(failing, monkeypatch):
 @pytest.mark.parametrize("k", [4, 8])
 def test_no_run_that_goes_well_is_taken_to_hang(k, bw):
     spec = RunSpec("ecmp", "stride:4", k=k, link_mbps=bw, seconds=60)
-    assert longest_s(spec) > 60 + 1.2 * (8 / bw) + 300, "the traffic, what is still to be sent, and five minutes"
+    assert compute_longest_s(spec) > 60 + 1.2 * (8 / bw) + 300, (
+        "the traffic, what is still to be sent, and five minutes"
+    )

@@ -11,7 +11,7 @@ import pytest
 
 from record.published import TABLE_3, TABLE_6
 from simulator.config import Config
-from simulator.driver import bisection_mbps, simulate
+from simulator.driver import measure_bisection, simulate
 from studies.paper import KEPT_RULE, explain, figures, flows_per_host, tables
 from tests.studies.commands import described, in_turn, rows, told
 from traffic.patterns import PUBLISHED
@@ -150,7 +150,7 @@ def test_every_published_number_is_there():
 def test_sensitivity():
     """The file is of revision 664a803."""
     configs = [Config("nonblocking", f"published:{name}", tick_s=0.01) for name in PUBLISHED]
-    shares = [bisection_mbps(config) / config.capacity_mbps for config in configs]
+    shares = [measure_bisection(config) / config.capacity_mbps for config in configs]
     (row,) = where(rows(KEPT / "sensitivity.csv"), study="Figure 9: tick [s]", choice="0.01", scheme="nonblocking")
     assert float(row["percent"]) == pytest.approx(100 * np.mean(shares), rel=2e-5)
 
@@ -168,7 +168,9 @@ def test_explain_sa():
     )
     cells = {"engine": "maxmin", "scheme": "hedera-flow-sa", "seed": "1", "iterations": "1000"}
     (row,) = where(rows(KEPT / "explain_sa_k16.csv"), **cells)
-    assert float(row["percent_of_full"]) == pytest.approx(100 * bisection_mbps(config) / config.capacity_mbps, rel=2e-5)
+    assert float(row["percent_of_full"]) == pytest.approx(
+        100 * measure_bisection(config) / config.capacity_mbps, rel=2e-5
+    )
 
 
 def test_table_6():
