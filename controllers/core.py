@@ -19,13 +19,13 @@ from controllers.driver import (
     EventLog,
     FiveTuple,
     FlowStat,
-    arp_reply,
+    compute_delay,
+    make_arp_reply,
     parse,
-    until,
 )
 from controllers.flowstats import RECALL_S, LearnedFlows, Polls, Recall
 from controllers.rules import LearnRules, spread_rules
-from controllers.settings import FLAGS, new_placement
+from controllers.settings import FLAGS, make_placement
 from controllers.state import Failures, KnownFlow, KnownFlows, Switches
 from record.spec import RunSpec
 from topos.fattree import FatTree
@@ -61,14 +61,14 @@ class Controller:
             assert isinstance(self._topo, FatTree), "`RunSpec` sees to it"
             learning = LearnRules(self._topo, self._routing, settings.reading_s)
             self._switches = Switches(self._topo, driver, learning.rules)
-            self._learned = LearnedFlows(self._switches, self._flows, self._detour)
+            self._learned = LearnedFlows(self._switches, self._flows, self._move_around_failures)
         if gap_us is not None:
             self._switches = Switches(self._topo, driver, partial(spread_rules, self._topo, gap_us))
-        self._recalls = Polls(self._switches, self._recalled, RECALL_S)
+        self._recalls = Polls(self._switches, self._recall, RECALL_S)
         if self._routing is not None:
             self._failures = Failures(self._topo, self._routing.links)
             self._recall = Recall(self._switches, self._flows, log)
-            placement = new_placement(settings, self._routing)
+            placement = make_placement(settings, self._routing)
             if placement is not None:
                 # It is imported here, because Numba takes half a second that static schemes need not pay.
                 from controllers.hedera_loop import HederaLoop
@@ -83,13 +83,15 @@ class Controller:
         flags = {name: value for name in FLAGS if (value := getattr(self._settings, name)) is not None}
         bw_mbps = flags.pop("link_mbps")
         self._log("start", platform=platform, platform_version=version, listen=listen, bw_mbps=bw_mbps, **flags)
-        self._beat()
+        self._log_alive()
 
-    def _beat(self) -> None:
+    def _log_alive(self) -> None:
         self._log("alive", processor_s=round(time.process_time(), 3), **self._switches.counts)
         # It comes half way between two seconds, because readings begin at whole ones: which of two things at one moment
         # comes first would be chance.
-        self._driver.call_later(until(self._driver.now(), HEARTBEAT_S, HEARTBEAT_S / 2) or HEARTBEAT_S, self._beat)
+        self._driver.call_later(
+            compute_delay(self._driver.now(), HEARTBEAT_S, HEARTBEAT_S / 2) or HEARTBEAT_S, self._log_alive
+        )
 
     def error(self, message: str) -> None:
         """Something went wrong that does not stop the controller: it is logged."""
@@ -115,7 +117,7 @@ class Controller:
         else:
             self._greet(name)
 
-    def _recalled(self, name: str, stats: list[FlowStat], asked_at: float) -> None:
+    def _recall(self, name: str, stats: list[FlowStat], asked_at: float) -> None:
         """A switch has told what is in its table, or has had time enough to."""
         for stat in stats:
             self._recall.know(name, stat)
@@ -129,7 +131,7 @@ class Controller:
                 self._switches.install_at(name, flow)
         if self._failures is not None:
             self._failures.under_control(name)
-            self._detour()  # also the flows that could not be told while the switch was away
+            self._move_around_failures()  # also the flows that could not be told while the switch was away
         self._switches.confirm([name], lambda: self._confirm(name))
 
     def _confirm(self, name: str) -> None:
@@ -161,16 +163,16 @@ class Controller:
         if self._learned is not None:
             self._learned.polls.lost(name)
         if self._failures is not None and self._failures.switch_down(name):
-            self._detour()
+            self._move_around_failures()
 
     def port_status(self, dpid: int, port: int, up: bool) -> None:
         name = self._switches.name(dpid)
         if name is not None and port <= LAST_PORT:
             self._log("port", dpid=dpid, name=name, port=port, state="up" if up else "down")
             if self._failures is not None and self._failures.port_status(name, port, up):
-                self._detour()
+                self._move_around_failures()
 
-    def _detour(self) -> None:
+    def _move_around_failures(self) -> None:
         """Move the flows whose path is broken to the static path that is left, if any; all others stay."""
         assert self._routing is not None
         if self._routing.links.intact:
@@ -205,7 +207,7 @@ class Controller:
         if isinstance(packet, ArpRequest):
             self._answer(dpid, in_port, packet)
         elif self._routing is not None:
-            flow = self._flow_of(name, packet)
+            flow = self._find_flow(name, packet)
             if flow is not None and (port := self._switches.port(name, flow)) is not None:
                 self._switches.packet_out(dpid, port, frame)
 
@@ -213,9 +215,9 @@ class Controller:
         """Addresses follow from the addressing rule, so ARP needs no flooding and no learning."""
         host = self._topo.host_by_ip.get(request.target_ip)
         if host is not None:
-            self._switches.packet_out(dpid, in_port, arp_reply(request, self._topo.host_mac(host)))
+            self._switches.packet_out(dpid, in_port, make_arp_reply(request, self._topo.host_mac(host)))
 
-    def _flow_of(self, switch: str, packet: FiveTuple) -> KnownFlow | None:
+    def _find_flow(self, switch: str, packet: FiveTuple) -> KnownFlow | None:
         """The flow of a packet, with its entries sent if they have to be; None if it is not a host's of ours.
 
         Idempotent: a known flow keeps its path, and as long as its entries are fresh nothing is sent.

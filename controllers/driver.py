@@ -162,7 +162,7 @@ def guarded(handler: Callable[..., None]) -> Callable[..., None]:
     return guard
 
 
-def until(now: float, every_s: float, past_s: float = 0.0) -> float:
+def compute_delay(now: float, every_s: float, past_s: float = 0.0) -> float:
     """Seconds until a clock that says ``now`` is ``past_s`` after a whole number of ``every_s``; 0 where it is."""
     # A controller does at such moments what it does again and again. So the fractions of a second that its start took,
     # which are others on every machine, do not decide what it measures: one seed is one result.
@@ -219,7 +219,7 @@ def _parse_arp(frame: bytes) -> ArpRequest | None:
     return ArpRequest(arp[8:14], socket.inet_ntoa(arp[14:18]), socket.inet_ntoa(arp[24:28]))
 
 
-def arp_reply(request: ArpRequest, target_mac: str) -> bytes:
+def make_arp_reply(request: ArpRequest, target_mac: str) -> bytes:
     """The frame that answers ``request``: its target address is at ``target_mac`` (colon notation)."""
     mac = bytes.fromhex(target_mac.replace(":", ""))
     return (

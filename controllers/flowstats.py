@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from controllers.driver import TCP, EventLog, FiveTuple, FlowStat, until
-from controllers.rules import LEARNED_COOKIE, entries
+from controllers.driver import TCP, EventLog, FiveTuple, FlowStat, compute_delay
+from controllers.rules import LEARNED_COOKIE, find_entries
 from controllers.state import KnownFlows, Switches
 from topos.network import Network
 
@@ -141,7 +141,7 @@ class _PortsFurtherOn:
 
     def paths(self, src: int, dst: int, switch: str, port: int) -> dict[int, Mapping[str, int]]:
         """The paths that leave a switch by ``port``: all entries of each, by its core."""
-        ports_by_core = {core: entries(self._topo, src, dst, core) for core in self._topo.path_cores(src, dst)}
+        ports_by_core = {core: find_entries(self._topo, src, dst, core) for core in self._topo.path_cores(src, dst)}
         return {core: ports for core, ports in ports_by_core.items() if ports.get(switch) == port}
 
     def core(self, flow: FiveTuple, src: int, dst: int, port: int) -> int | None:
@@ -226,14 +226,14 @@ class LearnedFlows:
         self._further_on = _PortsFurtherOn(self._tree)
         self._unknown: dict[str, list[tuple[FlowStat, float]]] = {}
         """By switch the entries of flows that are not known yet, and when they were read."""
-        self.polls = Polls(switches, self._polled)
+        self.polls = Polls(switches, self._take_poll)
         self._names = {name for name in self._tree.switches if self._tree.layer(name) != "core"}
 
     def start(self, interval: float) -> None:
-        self._driver.call_later(until(self._driver.now(), interval) or interval, lambda: self.start(interval))
+        self._driver.call_later(compute_delay(self._driver.now(), interval) or interval, lambda: self.start(interval))
         self.polls.ask(self._names & self._switches.connected)
 
-    def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
+    def _take_poll(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
         self.read(switch, stats)
         self._flows.expire_missing(switch, {stat.flow for stat in stats}, asked_at)
         # At once, not when all have answered: one that takes its time must not keep the others' flows unknown.
@@ -253,12 +253,12 @@ class LearnedFlows:
         for switch, entries_read in self._unknown.items():
             if pod is None or switch.startswith(f"{pod}_"):
                 self._unknown[switch] = [
-                    (stat, read_at) for stat, read_at in entries_read if not self._known(switch, stat, read_at)
+                    (stat, read_at) for stat, read_at in entries_read if not self._is_known(switch, stat, read_at)
                 ]
         if len(self._flows) > before:
             self._added()
 
-    def _known(self, switch: str, stat: FlowStat, read_at: float) -> bool:
+    def _is_known(self, switch: str, stat: FlowStat, read_at: float) -> bool:
         """Whether nothing more need be read of a flow: it is known (now, perhaps), or none of ours."""
         hosts = self._flows.ends(switch, stat.flow)
         if hosts is None or self._flows.find(stat.flow) is not None:

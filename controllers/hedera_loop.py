@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from controllers.driver import EventLog, FlowStat, until
+from controllers.driver import EventLog, FlowStat, compute_delay
 from controllers.flowstats import LearnedFlows, Measurements, Polls, Recall
-from controllers.settings import new_placement
-from controllers.state import KnownFlow, KnownFlows, Switches, way_back
+from controllers.settings import make_placement
+from controllers.state import KnownFlow, KnownFlows, Switches, find_way_back
 from hedera.linkstate import LinkState
 from hedera.placement import Placement
 from hedera.scheduler import ActiveFlows, Round, Scheduler
@@ -56,7 +56,7 @@ class HederaLoop:
         layers = ("edge",) if learned is None else ("edge", "aggregation")
         self._polled_switches = {name for name in tree.switches if tree.layer(name) in layers}
         self._measurements = Measurements(settings.link_mbps * 1e6)
-        self.polls = Polls(switches, self._polled)
+        self.polls = Polls(switches, self._take_poll)
         self._round = 0
         # Before the first round there is nothing to schedule.
         self._scheduled = True
@@ -65,7 +65,7 @@ class HederaLoop:
 
     def start(self) -> None:
         now = self._driver.now()
-        self._started_at = now + until(now, STARTS_EVERY_S)
+        self._started_at = now + compute_delay(now, STARTS_EVERY_S)
         self._driver.call_later(self._started_at + self._interval - now, self._poll)
 
     def switch_down(self, name: str) -> None:
@@ -88,7 +88,7 @@ class HederaLoop:
         self._driver.call_later(self._interval / 2, lambda: self._schedule(number))
         self.polls.ask(self._polled_switches & self._switches.connected)
 
-    def _polled(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
+    def _take_poll(self, switch: str, stats: list[FlowStat], asked_at: float) -> None:
         if self._learned is not None:
             self._learned.read(switch, stats)
         self._measurements.update(switch, stats)
@@ -136,7 +136,7 @@ class HederaLoop:
             "changed": len(moved),
         }
 
-        def done() -> None:
+        def finish() -> None:
             for flow, _ in moved:
                 self._log("reroute", key=flow.key, core=flow.core, round=number)
             # These have no number of a round, because no round has placed them: they follow their data.
@@ -145,7 +145,7 @@ class HederaLoop:
             install_s = round(self._driver.now() - computed, 6)
             self._log("round", round=number, **times, install_s=install_s, **counts, large_flows=large)
 
-        self._install([*moved, *acknowledgements], done)
+        self._install([*moved, *acknowledgements], finish)
 
     def _rate(self, flow: KnownFlow) -> float:
         return self._measurements.rate(flow.source, flow.five_tuple)
@@ -163,7 +163,7 @@ class HederaLoop:
             other = self._flows.other_way(flow.five_tuple)
             if other is None or self._rate(other) > 0:
                 continue
-            core = way_back(self._switches.topo, flow.src, flow.dst, flow.core)
+            core = find_way_back(self._switches.topo, flow.src, flow.dst, flow.core)
             if core is not None and core != other.core and (put := self._put(other, core)) is not None:
                 behind.append(put)
         return behind
@@ -201,7 +201,7 @@ class HederaLoop:
 def warm_up(settings: RunSpec, tree: Network) -> None:
     """Schedule once for nothing, so that the first round does not wait for compiled code to be loaded."""
     # It has a placement of its own, so that the run's does not spend its draws here.
-    placement = new_placement(settings)
+    placement = make_placement(settings)
     assert placement is not None
     hosts = np.arange(tree.num_hosts)
     src, core = hosts.astype(np.int32), np.zeros(hosts.size, dtype=np.int32)

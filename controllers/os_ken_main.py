@@ -31,8 +31,8 @@ from os_ken.ofproto import ofproto_v1_0_parser as messages
 
 from controllers.core import Controller
 from controllers.driver import EventLog, FiveTuple, FlowStat, Match, Rule, guarded
-from controllers.rules import nicira_actions
-from controllers.settings import FLAGS, settings_of
+from controllers.rules import encode_nicira_actions
+from controllers.settings import FLAGS, parse_settings
 from record.spec import RunSpec, list_options
 
 # All switches call at the same moment. os-ken lets 50 wait, and the rest would try again only after seconds.
@@ -80,12 +80,17 @@ class OsKenController(app_manager.OSKenApp):
             idle_timeout=rule.idle_timeout,
             priority=rule.priority,
             flags=of.OFPFF_SEND_FLOW_REM if rule.notify else 0,
-            actions=_actions(rule),
+            actions=_make_actions(rule),
         )
 
     def packet_out(self, dpid: int, port: int, frame: bytes) -> None:
         self._send(
-            dpid, messages.OFPPacketOut, buffer_id=_NO_BUFFER, in_port=of.OFPP_NONE, actions=[_output(port)], data=frame
+            dpid,
+            messages.OFPPacketOut,
+            buffer_id=_NO_BUFFER,
+            in_port=of.OFPP_NONE,
+            actions=[_make_output(port)],
+            data=frame,
         )
 
     def request_flow_stats(self, dpid: int, xid: int) -> None:
@@ -140,7 +145,7 @@ class OsKenController(app_manager.OSKenApp):
     @guarded
     def on_flow_stats(self, ev: Any) -> None:
         """Part of a flow-statistics reply; entries without a cookie are no flows."""
-        stats = [_stat(entry) for entry in ev.msg.body if entry.cookie]
+        stats = [_read_stat(entry) for entry in ev.msg.body if entry.cookie]
         more = bool(ev.msg.flags & of.OFPSF_REPLY_MORE)
         self.core.flow_stats(ev.msg.datapath.id, ev.msg.xid, stats, more, ev.msg.msg_len)
 
@@ -193,17 +198,17 @@ class _Raw:
         buffer[offset:] = self._data
 
 
-def _actions(rule: Rule) -> list[Any]:
+def _make_actions(rule: Rule) -> list[Any]:
     if rule.vendor is not None:
-        return [_Raw(nicira_actions(rule.vendor))]
-    return [] if rule.out_port is None else [_output(rule.out_port)]
+        return [_Raw(encode_nicira_actions(rule.vendor))]
+    return [] if rule.out_port is None else [_make_output(rule.out_port)]
 
 
-def _output(port: int) -> Any:
+def _make_output(port: int) -> Any:
     return messages.OFPActionOutput(port, 0xFFFF)  # to the controller: the whole packet
 
 
-def _stat(entry: Any) -> FlowStat:
+def _read_stat(entry: Any) -> FlowStat:
     match = entry.match
     return FlowStat(
         cookie=entry.cookie,
@@ -251,7 +256,7 @@ class Handshake(ofp_handler.OFPHandler):
         return hub.spawn(self._server.serve_forever)
 
 
-def _arguments(argv: list[str] | None) -> tuple[RunSpec, str, int, str | None]:
+def _parse_arguments(argv: list[str] | None) -> tuple[RunSpec, str, int, str | None]:
     """Settings, address, port and log file from the command line; exits with 2 and one sentence if wrong."""
     parser = argparse.ArgumentParser(prog="controllers.os_ken_main", description=__doc__.split("\n")[0])
     parser.error = _refuse  # type: ignore[method-assign]
@@ -266,7 +271,7 @@ def _arguments(argv: list[str] | None) -> tuple[RunSpec, str, int, str | None]:
     if not address or not port.isdecimal() or not 0 < int(port) < 65536:
         _refuse("--listen needs an address and a port, such as 127.0.0.1:6653")
     try:
-        return settings_of(arguments), address, int(port), log
+        return parse_settings(arguments), address, int(port), log
     except ValueError as error:
         _refuse(str(error))
 
@@ -278,7 +283,7 @@ def _refuse(message: str, status: int = 2) -> NoReturn:
 
 def main(argv: list[str] | None = None) -> NoReturn:
     """Run until SIGTERM or SIGINT, then exit with 0. Exit 2: wrong use; 1: cannot listen or log there."""
-    settings, address, port, log_path = _arguments(argv)
+    settings, address, port, log_path = _parse_arguments(argv)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())

@@ -21,8 +21,8 @@ from pox.core import core
 
 from controllers.core import Controller
 from controllers.driver import EventLog, FiveTuple, FlowStat, Match, Rule, guarded
-from controllers.rules import nicira_actions
-from controllers.settings import from_ripl_pox, settings_of
+from controllers.rules import encode_nicira_actions
+from controllers.settings import from_ripl_pox, parse_settings
 from record.spec import RunSpec
 
 _REPLY_HEADER = 12  # bytes of a statistics reply before its first entry
@@ -59,12 +59,12 @@ class PoxController:
             idle_timeout=rule.idle_timeout,
             priority=rule.priority,
             flags=of.OFPFF_SEND_FLOW_REM if rule.notify else 0,
-            actions=_actions(rule),
+            actions=_make_actions(rule),
         )
         self._send(dpid, message)
 
     def packet_out(self, dpid: int, port: int, frame: bytes) -> None:
-        self._send(dpid, of.ofp_packet_out(data=frame, action=_output(port)))
+        self._send(dpid, of.ofp_packet_out(data=frame, action=_make_output(port)))
 
     def request_flow_stats(self, dpid: int, xid: int) -> None:
         body = of.ofp_flow_stats_request(match=_match(Match()))
@@ -74,7 +74,7 @@ class PoxController:
         self._send(dpid, of.ofp_barrier_request(xid=xid))
 
     def call_later(self, delay_s: float, function: Callable[[], None]) -> None:
-        core.call_delayed(delay_s, self._on_timer, function)
+        core.call_delayed(delay_s, self._call_timer, function)
 
     def now(self) -> float:
         return time.monotonic()
@@ -87,7 +87,7 @@ class PoxController:
     # --- events ----------------------------------------------------------------------------------------
 
     @guarded
-    def _on_timer(self, function: Callable[[], None]) -> None:
+    def _call_timer(self, function: Callable[[], None]) -> None:
         function()
 
     def _handle_UpEvent(self, event: Any) -> None:
@@ -129,7 +129,7 @@ class PoxController:
         # Not FlowStatsReceived: it stops coming for good once a part of a reply has been lost.
         reply = event.ofp
         if reply.type == of.OFPST_FLOW:
-            stats = [_stat(entry) for entry in reply.body if entry.cookie]
+            stats = [_read_stat(entry) for entry in reply.body if entry.cookie]
             size = _REPLY_HEADER + sum(map(len, reply.body))
             self.core.flow_stats(event.dpid, reply.xid, stats, not reply.is_last_reply, size)
 
@@ -177,17 +177,17 @@ class _Raw:
         return len(self._data)
 
 
-def _actions(rule: Rule) -> list[Any]:
+def _make_actions(rule: Rule) -> list[Any]:
     if rule.vendor is not None:
-        return [_Raw(nicira_actions(rule.vendor))]
-    return [] if rule.out_port is None else [_output(rule.out_port)]
+        return [_Raw(encode_nicira_actions(rule.vendor))]
+    return [] if rule.out_port is None else [_make_output(rule.out_port)]
 
 
-def _output(port: int) -> Any:
+def _make_output(port: int) -> Any:
     return of.ofp_action_output(port=port)
 
 
-def _stat(entry: Any) -> FlowStat:
+def _read_stat(entry: Any) -> FlowStat:
     match = entry.match
     return FlowStat(
         cookie=entry.cookie,
@@ -206,7 +206,7 @@ def launch(log: str | None = None, **arguments: str) -> None:
     """
     try:
         arguments, note = from_ripl_pox(arguments)
-        settings = settings_of(arguments)
+        settings = parse_settings(arguments)
     except ValueError as error:
         _refuse(str(error), status=2)
     if note:

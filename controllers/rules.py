@@ -45,12 +45,12 @@ _ARP_TO_CONTROLLER = Rule(Match(ethertype=ARP), CONTROLLER_PRIORITY, CONTROLLER_
 _DROP = Rule(Match(), DROP_PRIORITY, None)
 
 
-def initial_rules(topo: Network, switch: str) -> list[Rule]:
+def make_initial_rules(topo: Network, switch: str) -> list[Rule]:
     """Everything a switch needs before the first flow. Nothing is ever flooded: networks have loops."""
     tree = isinstance(topo, FatTree)
     down = [link for link in map(topo.cable, topo.cables_at(switch)) if link.upper == switch]
     down = [link for link in down if tree or topo.layer(link.lower) == "host"]
-    rules = [_down(prefix(topo, link.lower), link.upper_port) for link in down]
+    rules = [_make_down_rule(prefix(topo, link.lower), link.upper_port) for link in down]
     layer = topo.layer(switch)
     if layer == "edge":
         neighbours = Match(ethertype=IPV4, dst=prefix(topo, switch) if tree else None)
@@ -73,12 +73,12 @@ def prefix(topo: Network, name: str) -> str:
     return f"10.{pod}.{edge}.0/24" if layer == "edge" else f"10.{pod}.0.0/16"
 
 
-def _down(prefix: str, port: int) -> Rule:
+def _make_down_rule(prefix: str, port: int) -> Rule:
     return Rule(Match(ethertype=IPV4, dst=prefix), DOWN_PRIORITY, port)
 
 
 @lru_cache(maxsize=1 << 16)  # asked for every path of every flow in every answer of a switch
-def entries(topo: Network, src: int, dst: int, core: int) -> Mapping[str, int]:
+def find_entries(topo: Network, src: int, dst: int, core: int) -> Mapping[str, int]:
     """The out port of a flow's entry at each switch that holds one, the downstream one first: it must be there before
     the upstream one sends packets to it."""
     hops = list(pairwise(topo.path(src, dst, core)[1:]))
@@ -86,7 +86,7 @@ def entries(topo: Network, src: int, dst: int, core: int) -> Mapping[str, int]:
     return {hop[0]: topo.ports[hop] for hop in reversed(hops[: max(1, many)])}
 
 
-def flow_match(flow: FiveTuple) -> Match:
+def make_flow_match(flow: FiveTuple) -> Match:
     """The exact match of a 5-tuple. The in port stays a wildcard: a match without any gets priority 65535."""
     has_ports = flow.protocol in (TCP, UDP, ICMP)
     return Match(
@@ -99,9 +99,9 @@ def flow_match(flow: FiveTuple) -> Match:
     )
 
 
-def flow_rule(flow: FiveTuple, key: int, port: int, *, notify: bool) -> Rule:
+def make_flow_rule(flow: FiveTuple, key: int, port: int, *, notify: bool) -> Rule:
     """A flow's entry at a switch; ``notify`` at the source's edge switch, where its expiry ends the flow."""
-    return Rule(flow_match(flow), FLOW_PRIORITY, port, key, IDLE_TIMEOUT_S, notify)
+    return Rule(make_flow_match(flow), FLOW_PRIORITY, port, key, IDLE_TIMEOUT_S, notify)
 
 
 LEARNED_COOKIE = 1 << 62
@@ -153,18 +153,20 @@ class LearnRules:
             self._up_ports = self._up_ports[:1]
 
     def rules(self, switch: str) -> list[Rule]:
-        rules = initial_rules(self._tree, switch)
+        rules = make_initial_rules(self._tree, switch)
         if self._tree.layer(switch) != "core":
-            rules += self._learning(switch, None, self._up_ports, _UP_PRIORITY)
+            rules += self._make_learning_rules(switch, None, self._up_ports, _UP_PRIORITY)
         if self._tree.layer(switch) == "edge":
             # Two hosts below one switch have no choice of path, but their flows need counters (`controllers.rules`).
             for cable in map(self._tree.cable, self._tree.cables_at(switch)):
                 if cable.upper == switch:
                     to, port = prefix(self._tree, cable.lower), cable.upper_port
-                    rules += self._learning(switch, to, (port,), NEIGHBOUR_PRIORITY + 1)
+                    rules += self._make_learning_rules(switch, to, (port,), NEIGHBOUR_PRIORITY + 1)
         return rules
 
-    def _learning(self, switch: str, dst: str | None, ports: tuple[int, ...], priority: int) -> Iterator[Rule]:
+    def _make_learning_rules(
+        self, switch: str, dst: str | None, ports: tuple[int, ...], priority: int
+    ) -> Iterator[Rule]:
         """Rules by which a switch gives new flows that come from below one of ``ports``, and remembers it."""
         # They are for what comes from below alone: a packet that comes from above and has no way down must not go up
         # again.
@@ -184,7 +186,7 @@ def spread_rules(topo: Network, gap_us: int, switch: str) -> list[Rule]:
     """The rules of a switch that draws a way up for packets or flowlets (`controllers.driver.Spread`), and so has no
     entry of a flow: the controller hears of none. ``topo``: a fat-tree, or of two tiers."""
     asks = (IPV4, CONTROLLER_PORT)
-    rules = [rule for rule in initial_rules(topo, switch) if (rule.match.ethertype, rule.out_port) != asks]
+    rules = [rule for rule in make_initial_rules(topo, switch) if (rule.match.ethertype, rule.out_port) != asks]
     if not isinstance(topo, FatTree):
         return rules + _spread_by_destination(topo, gap_us, switch)
     if topo.layer(switch) != "core":
@@ -201,29 +203,29 @@ def _spread_by_destination(topo: PlannedNetwork, gap_us: int, switch: str) -> li
     for dst in range(topo.num_hosts):
         to, edge = prefix(topo, topo.host_name(dst)), topo.edge_of(dst)
         if below and edge != switch:
-            ports = (entries(topo, below[0], dst, core)[switch] for core in topo.path_cores(below[0], dst))
+            ports = (find_entries(topo, below[0], dst, core)[switch] for core in topo.path_cores(below[0], dst))
             spread = Spread(tuple(dict.fromkeys(ports)), gap_us)
             rules.append(Rule(Match(ethertype=IPV4, dst=to), _UP_PRIORITY, None, vendor=spread))
         elif not below and (switch, edge) in topo.ports:
-            rules.append(_down(to, topo.ports[switch, edge]))
+            rules.append(_make_down_rule(to, topo.ports[switch, edge]))
     return rules
 
 
 # --- what a switch is sent ---------------------------------------------------------------------------------
 
 
-def nicira_actions(vendor: LearnAction | Spread) -> bytes:
+def encode_nicira_actions(vendor: LearnAction | Spread) -> bytes:
     """Nicira's actions for OpenFlow 1.0, as bytes: platforms know them in part, each in a way of its own.
 
     Layouts as in Open vSwitch's ``include/openflow/nicira-ext.h`` and ovs-actions(7).
     """
     if isinstance(vendor, Spread):
-        mark = _action(_REG_LOAD, struct.pack("!HIQ", 31, _PACKET_MARK, SPREADS | vendor.gap_us))
+        mark = _encode_action(_REG_LOAD, struct.pack("!HIQ", 31, _PACKET_MARK, SPREADS | vendor.gap_us))
         return mark + b"".join(struct.pack("!HHHH", 0, 8, port, 0) for port in vendor.ports)
     return (
         _choose(vendor.ports, vendor.fields, vendor.basis)
         + _learn(vendor.protocol, vendor.priority, vendor.cookie, vendor.idle_timeout)
-        + _output()
+        + _encode_output()
     )
 
 
@@ -235,38 +237,38 @@ def _choose(ports: Sequence[int], fields: int, basis: int) -> bytes:
     """
     offset_and_bits = _PORT_BITS - 1
     if len(ports) == 1:
-        return _action(_REG_LOAD, struct.pack("!HIQ", offset_and_bits, _REGISTER, ports[0]))
+        return _encode_action(_REG_LOAD, struct.pack("!HIQ", offset_and_bits, _REGISTER, ports[0]))
     head = struct.pack(
         "!HHHIHHI4x", _HIGHEST_RANDOM_WEIGHT, fields, basis, _IN_PORT, len(ports), offset_and_bits, _REGISTER
     )
-    return _action(_BUNDLE_LOAD, head + struct.pack(f"!{len(ports)}H", *ports))
+    return _encode_action(_BUNDLE_LOAD, head + struct.pack(f"!{len(ports)}H", *ports))
 
 
 def _learn(protocol: int, priority: int, cookie: int, idle_timeout: int) -> bytes:
     """Add an entry for the packet's 5-tuple, of TCP or UDP, that sends to the port in the register."""
     head = struct.pack("!HHHQHBxHH", idle_timeout, 0, priority, cookie, 0, 0, 0, 0)
-    match = _constant(_ETH_TYPE, 16, IPV4) + _constant(_IP_PROTO, 8, protocol)
-    match += _copied(_IP_SRC, 32) + _copied(_IP_DST, 32)
+    match = _match_constant(_ETH_TYPE, 16, IPV4) + _match_constant(_IP_PROTO, 8, protocol)
+    match += _match_copied(_IP_SRC, 32) + _match_copied(_IP_DST, 32)
     for field in _PORTS[protocol]:
-        match += _copied(field, 16)
+        match += _match_copied(field, 16)
     output = struct.pack("!HIH", _TO_OUTPUT | _PORT_BITS, _REGISTER, 0)
-    return _action(_LEARN, head + match + output)
+    return _encode_action(_LEARN, head + match + output)
 
 
-def _output() -> bytes:
-    return _action(_OUTPUT_REG, struct.pack("!HIH6x", _PORT_BITS - 1, _REGISTER, 0))
+def _encode_output() -> bytes:
+    return _encode_action(_OUTPUT_REG, struct.pack("!HIH6x", _PORT_BITS - 1, _REGISTER, 0))
 
 
-def _action(subtype: int, body: bytes) -> bytes:
+def _encode_action(subtype: int, body: bytes) -> bytes:
     length = -(-(10 + len(body)) // 8) * 8
     return struct.pack("!HHIH", _ACTION, length, VENDOR, subtype) + body.ljust(length - 10, b"\0")
 
 
-def _constant(field: int, bits: int, value: int) -> bytes:
+def _match_constant(field: int, bits: int, value: int) -> bytes:
     """Part of `_learn`: match a constant, in whole 16-bit words."""
     return struct.pack("!HHIH", _IMMEDIATE | bits, value, field, 0)
 
 
-def _copied(field: int, bits: int) -> bytes:
+def _match_copied(field: int, bits: int) -> bytes:
     """Part of `_learn`: match what the packet has in a field."""
     return struct.pack("!HIHIH", bits, field, 0, field, 0)

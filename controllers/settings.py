@@ -24,7 +24,7 @@ _RIPL_POX = {"hashed": "ecmp", "st": "spanning-tree", "random": "random"}
 _MODES = ("reactive", "proactive", "hybrid")
 
 
-def settings_of(arguments: Mapping[str, str]) -> RunSpec:
+def parse_settings(arguments: Mapping[str, str]) -> RunSpec:
     """Settings from flags as they were typed. Raises ValueError, one sentence, for unknown flags and bad values."""
     names = {flag: name for name, flag in FLAGS.items()}
     values: dict[str, object] = dict(UNTOLD)
@@ -38,12 +38,12 @@ def settings_of(arguments: Mapping[str, str]) -> RunSpec:
     return RunSpec(**values)  # type: ignore[arg-type]
 
 
-def flags_of(spec: RunSpec) -> dict[str, object]:
+def make_flags(spec: RunSpec) -> dict[str, object]:
     values = {flag: getattr(spec, name) for name, flag in FLAGS.items()}
     return {flag: value for flag, value in values.items() if value is not None}
 
 
-def new_placement(spec: RunSpec, routing: Routing | None = None) -> Placement | None:
+def make_placement(spec: RunSpec, routing: Routing | None = None) -> Placement | None:
     """The scheme's placement, made anew but for a user's object that ``routing`` has; None for a static scheme."""
     return spec.chosen.placement(spec.topo, spec.seed, spec.options, routing)
 

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache, partial
 from typing import Any
 
 from controllers.driver import Driver, EventLog, FiveTuple, Rule
-from controllers.rules import entries, flow_rule, initial_rules
+from controllers.rules import find_entries, make_flow_rule, make_initial_rules
 from hedera.linkstate import LinkState
 from hedera.routing import Routing
 from topos.fattree import FatTree
@@ -76,7 +76,7 @@ class KnownFlows:
         if src is None or dst is None or src == dst:
             return None
         known = switch == tree.edge_of(src)
-        known = known or any(switch in entries(tree, src, dst, core) for core in tree.path_cores(src, dst))
+        known = known or any(switch in find_entries(tree, src, dst, core) for core in tree.path_cores(src, dst))
         return (src, dst) if known else None
 
     def route(self, packet: FiveTuple, src: int, dst: int) -> int:
@@ -84,7 +84,7 @@ class KnownFlows:
         is asked for, known and works; else its static path."""
         assert self._routing is not None
         other = self.other_way(packet)
-        core = None if other is None else way_back(self._tree, other.src, other.dst, other.core)
+        core = None if other is None else find_way_back(self._tree, other.src, other.dst, other.core)
         if core is not None and self._routing.links.usable([src], [dst], [core])[0]:
             return core
         return self.static(packet, src, dst)
@@ -129,7 +129,7 @@ class KnownFlows:
 
 
 @lru_cache(maxsize=1 << 16)
-def way_back(topo: Network, src: int, dst: int, core: int) -> int | None:
+def find_way_back(topo: Network, src: int, dst: int, core: int) -> int | None:
     """The core of the path from ``dst`` to ``src`` over the same cables; None where a network's plan has none."""
     if isinstance(topo, FatTree):
         return core  # it is what both ways have in common
@@ -151,7 +151,7 @@ class Switches:
     def __init__(self, topo: Network, driver: Driver, rules: Callable[[str], list[Rule]] | None = None):
         self.topo = topo
         self.driver = driver
-        self._rules = rules or partial(initial_rules, topo)
+        self._rules = rules or partial(make_initial_rules, topo)
         self.connected: set[str] = set()
         self._xids = itertools.count(1)
         self._barriers: dict[tuple[int, int], _Confirmation] = {}  # under way, by switch and transaction id
@@ -213,8 +213,8 @@ class Switches:
                 confirmation.done()
 
     def entries(self, flow: KnownFlow, core: int | None = None) -> Mapping[str, int]:
-        """`controllers.rules.entries` of a flow; ``core`` asks for those of another path."""
-        return entries(self.topo, flow.src, flow.dst, flow.core if core is None else core)
+        """`controllers.rules.find_entries` of a flow; ``core`` asks for those of another path."""
+        return find_entries(self.topo, flow.src, flow.dst, flow.core if core is None else core)
 
     def port(self, name: str, flow: KnownFlow) -> int | None:
         """Where a switch that asks sends a packet of a flow: by its path, or by the first other that meets the switch;
@@ -231,7 +231,7 @@ class Switches:
         """Send a flow's entry at one switch: as ADD, or with ``modify`` as MODIFY_STRICT."""
         # MODIFY_STRICT changes the output of an entry and keeps its counters, and adds an entry that is missing. ADD
         # sets the counters of an entry to zero, and rates would read negative.
-        rule = flow_rule(flow.five_tuple, flow.key, self.entries(flow)[name], notify=name == flow.source)
+        rule = make_flow_rule(flow.five_tuple, flow.key, self.entries(flow)[name], notify=name == flow.source)
         self.counts["flow_mods"] += 1
         self.driver.install(self.topo.dpid(name), rule, modify=modify)
 
@@ -274,13 +274,13 @@ class Failures:
 
     def _apply(self) -> bool:
         failed = {link for end in self._down_ports for link in self._cables[end]}
-        failed |= {link for name in self._lost for link in self._links_to(name)}
+        failed |= {link for name in self._lost for link in self._find_links_to(name)}
         self._links.fail(failed - self._failed)
         self._links.restore(self._failed - failed)
         changed, self._failed = failed != self._failed, failed
         return changed
 
-    def _links_to(self, name: str) -> list[int]:
+    def _find_links_to(self, name: str) -> list[int]:
         tree = self._tree
         others = [other for other, to in tree.ports if to == name]
         if isinstance(tree, FatTree):

@@ -176,7 +176,8 @@ def keep_settings(base: RunSpec, folder: Path) -> None:
         different = [name for name in settings | stored if stored.get(name) != settings.get(name)]
         if different:
             differences = ", ".join(
-                f"{to_one_line(name, 40)} {to_one_line(stored.get(name), 40)} there, {to_one_line(settings.get(name), 40)} here"
+                f"{to_one_line(name, 40)} {to_one_line(stored.get(name), 40)} there, "
+                f"{to_one_line(settings.get(name), 40)} here"
                 for name in different[:5]
             )
             raise UserMistake(f"{folder} holds runs with other settings ({differences}); use another --name")

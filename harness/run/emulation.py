@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from controllers.settings import flags_of
+from controllers.settings import make_flags
 from harness.network import (
     CONTROLLER_ADDRESS,
     COUNTERS_MS,
@@ -166,7 +166,7 @@ class Emulation:
         self._say("building")
         spec = self.spec
         options = {
-            **flags_of(spec),
+            **make_flags(spec),
             "scheme": find_scheme(spec.scheme).absolute,  # the controller stands in another folder
         }
         rows = spec.topo.rows() if isinstance(spec.topo, PlannedNetwork) else None

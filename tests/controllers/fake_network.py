@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from controllers.core import Controller
 from controllers.driver import CONTROLLER_PORT, FiveTuple, FlowStat, Rule, Spread
-from controllers.rules import flow_match
+from controllers.rules import make_flow_match
 from controllers.settings import UNTOLD
 from record.spec import RunSpec
 
@@ -322,7 +322,7 @@ class FakeNetwork:
         up = [p for p in learn.ports if (switch, p) not in self.broken or len(learn.ports) == 1]
         port = self.choose(up, learn, t)
         table = self.tables[self.topo.dpid(switch)]
-        table.add(Rule(flow_match(t), learn.priority, port, learn.cookie, learn.idle_timeout), self.time)
+        table.add(Rule(make_flow_match(t), learn.priority, port, learn.cookie, learn.idle_timeout), self.time)
         return table.lookup(None, packet)
 
     def choose(self, ports, learn, flow):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from controllers.driver import ArpRequest, EventLog, FiveTuple, arp_reply, parse
+from controllers.driver import ArpRequest, EventLog, FiveTuple, make_arp_reply, parse
 from tests.controllers.frames import Other, arp_request, between, mac_bytes
 from topos.fattree import FatTree
 
@@ -51,7 +51,7 @@ def test_no_frame_raises(noise):
 def test_arp_request_and_reply():
     request = parse(arp_request(TREE, 0, "10.1.0.3").frame())
     assert request == ArpRequest(mac_bytes("00:00:00:00:00:02"), "10.0.0.2", "10.1.0.3")
-    reply = arp_reply(request, TREE.host_mac(5))
+    reply = make_arp_reply(request, TREE.host_mac(5))
     assert reply[:6] == mac_bytes(TREE.host_mac(0))
     assert reply[6:12] == reply[22:28] == mac_bytes(TREE.host_mac(5))
     assert reply[12:22] == bytes.fromhex("0806 0001 0800 06 04 0002")

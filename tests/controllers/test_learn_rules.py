@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from controllers.driver import LearnAction, Spread
-from controllers.rules import LearnRules, nicira_actions
+from controllers.rules import LearnRules, encode_nicira_actions
 from hedera.hashes import parse_hash
 from hedera.routing import Ecmp
 from tests.commands import ran
@@ -173,7 +173,7 @@ def learned(timeout, number, protocol):
 def test_open_vswitch_reads_the_actions_as_they_are_meant(learn, text):
     protocol = struct.pack("!B", getattr(learn, "protocol", 6))
     match = struct.pack("!I18xHx", 0x3FFFFF & ~0x30, 0x0800).ljust(25, b"\0") + protocol + bytes(14)
-    actions = nicira_actions(learn)
+    actions = encode_nicira_actions(learn)
     body = match[:40] + struct.pack("!QHHHHIHH", 0, 0, 0, 0, 100, 0xFFFFFFFF, 0xFFFF, 0) + actions
     message = struct.pack("!BBHI", 1, 14, 8 + len(body), 1) + body
     done = ran("ovs-ofctl", "ofp-print", message.hex(), check=True)

@@ -11,7 +11,7 @@ import pytest
 from controllers.core import Controller
 from controllers.driver import FiveTuple
 from controllers.flowstats import RECALL_S
-from controllers.rules import flow_rule
+from controllers.rules import make_flow_rule
 from tests.controllers.fake_network import FakeNetwork
 from tests.controllers.frames import between
 from tests.controllers.test_failures import packets
@@ -95,7 +95,7 @@ def test_strange_entries_are_cleared_and_taken_for_nothing():
         start=1,
     ):
         for dpid in (edge, aggregation):
-            net.install(dpid, flow_rule(FiveTuple(6, src, dst, 1, number), number, port, notify=False))
+            net.install(dpid, make_flow_rule(FiveTuple(6, src, dst, 1, number), number, port, notify=False))
     for dpid in net.tables:
         net.controller.switch_up(dpid)
     net.settle()

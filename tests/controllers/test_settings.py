@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from controllers import pox_main
-from controllers.settings import UNTOLD, from_ripl_pox, settings_of
+from controllers.settings import UNTOLD, from_ripl_pox, parse_settings
 from hedera.schemes import SCHEMES
 from record.spec import RunSpec
 from tests.commands import ROOT, ran
@@ -32,12 +32,14 @@ def test_every_scheme_is_a_controller_and_is_logged_by_its_own_name(name):
 )
 def test_bad_values_get_one_sentence(given, complaint):
     with pytest.raises(ValueError, match=re.escape(complaint)):
-        settings_of(given)
+        parse_settings(given)
 
 
 def test_text_becomes_numbers():
     given = {"scheme": "hedera-sa", "k": "8", "seed": "7", "interval": "5", "bw": "2.5"}
-    assert settings_of(given) == RunSpec(**UNTOLD | {"scheme": "hedera-sa"}, k=8, seed=7, interval_s=5.0, link_mbps=2.5)
+    assert parse_settings(given) == RunSpec(
+        **UNTOLD | {"scheme": "hedera-sa"}, k=8, seed=7, interval_s=5.0, link_mbps=2.5
+    )
 
 
 # --- RipL-POX's arguments
@@ -57,7 +59,7 @@ def test_ripl_pox_arguments(given, meant):
     settings, note = from_ripl_pox(given)
     assert settings == meant
     assert meant["scheme"] in note
-    settings_of(settings)
+    parse_settings(settings)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ def hung():
         print(type(error).__name__, flush=True)
     return 7
 
-cli.status_of = lambda command: hung()
+cli.run_for_status = lambda command: hung()
 cli.PATIENCE_S, processes.AGAIN_S = 0, 600
 cli.main()
 """

@@ -136,7 +136,7 @@ def test_who_counts_other_pids_takes_nothing_for_a_dead_one_s(place):
     inside = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
     if ran(*inside, "true").returncode:
         pytest.skip("this machine has no user namespaces for ordinary users")
-    look = "from record.files import left_by; print(left_by({0}))"
+    look = "from record.files import find_left_by; print(find_left_by({0}))"
     with temporary_folder("grade"):
         done = ran(*inside, sys.executable, "-c", look, env=os.environ | {"TMPDIR": str(place)}, cwd=ROOT)
     assert done.stdout == "{}\n", done.stderr

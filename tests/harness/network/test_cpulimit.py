@@ -147,9 +147,9 @@ def test_what_a_killed_run_leaves_is_undone_by_the_next(folder, by_others):
     other = hierarchy() / "of-others"
     program = (
         "import os, sys, time\nfrom pathlib import Path\nfrom harness.network import cleanup\n"
-        "from harness.network.cpulimit import HostGroups\nfrom record.files import owner_name\n"
+        "from harness.network.cpulimit import HostGroups\nfrom record.files import name_owner\n"
         f"cleanup.HOME = Path({str(cleanup.HOME)!r})\n"
-        "held = cleanup.run_folder()\ngroups = HostGroups(owner_name(), 0.5, held.__enter__())\n"
+        "held = cleanup.run_folder()\ngroups = HostGroups(name_owner(), 0.5, held.__enter__())\n"
         "groups.of_host('h').write_text(str(os.getpid()))\nprint('in', flush=True)\ntime.sleep(600)\n"
     )
     try:
