@@ -19,7 +19,7 @@ import click
 
 from benchmarks.virtual import PER_SECOND, measured
 from harness.jobs import guests
-from harness.run import job_of
+from harness.run import make_job
 from record.output import make_plain_table, make_wide_console, write_csv
 from record.spec import RunSpec
 
@@ -38,7 +38,7 @@ def main(rounds: int, out: Path) -> None:
     """On one processor; an invalid run is an error."""
     where = guests.Guests(guests.prepare(lambda sentence: print(sentence, file=sys.stderr)), 1)
     jobs = {
-        (rate, name): job_of(
+        (rate, name): make_job(
             RunSpec(
                 "ecmp", "stride:4", link_mbps=rate, seconds=seconds, time="virtual", congestion_control="dctcp", **more
             )

@@ -18,7 +18,7 @@ from collections.abc import Callable
 
 import click
 
-from harness.network.netlink import Netlink, hold_namespace, inside
+from harness.network.netlink import Netlink, call_inside, hold_namespace
 from record.output import make_plain_table, make_wide_console
 
 PEER = "pyroute2==0.9.7"
@@ -52,14 +52,14 @@ def spent_s(read: Callable[[], int]) -> float:
 def measure(pairs: int, rounds: int) -> None:
     pyroute2 = importlib.import_module("pyroute2")  # in the folder that `main` has made
     namespace = hold_namespace()
-    ports = inside(namespace, lambda: lay(pairs))
+    ports = call_inside(namespace, lambda: lay(pairs))
     tc = ["tc", "-s", "-j", "qdisc", "show"]
     place = f"/proc/{os.getpid()}/task/{namespace}/ns/net"
     with contextlib.closing(Netlink(namespace)) as kernel, pyroute2.IPRoute(netns=place) as theirs:
         ways: dict[str, Callable[[], int]] = {
             "ours": lambda: len(kernel.qdiscs()),
             PEER: lambda: len([*theirs.get_qdiscs()]),
-            "tc -s -j": lambda: inside(namespace, lambda: subprocess.check_output(tc).count(b'"kind"')),
+            "tc -s -j": lambda: call_inside(namespace, lambda: subprocess.check_output(tc).count(b'"kind"')),
         }
         spent: dict[str, list[float]] = {name: [] for name in ways}
         for name, read in ways.items():

@@ -17,7 +17,7 @@ import numpy as np
 
 from harness.jobs import guests
 from harness.jobs.carry_out import run_job
-from harness.run import job_of
+from harness.run import make_job
 from record.completion_times import select_members
 from record.files import write_whole
 from record.options import in_words
@@ -204,7 +204,7 @@ def in_guest(mbps: float, seconds: float, kept: Path) -> Run:
             "ecmp", f"file:{flows}", seconds=seconds, seed=SEED, link_mbps=mbps, time="virtual", new_flows="controller",
             scale_sizes=False, congestion_control=TCP,
         )  # fmt: skip
-        run_job(job_of(spec), folder, guests.Guests(guests.prepare(tell_user), 1))
+        run_job(make_job(spec), folder, guests.Guests(guests.prepare(tell_user), 1))
     return read(folder / "run.json")
 
 

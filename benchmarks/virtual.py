@@ -24,7 +24,7 @@ import click
 from benchmarks import truth
 from harness.jobs import guests
 from harness.jobs.carry_out import run_job
-from harness.run import Job, job_of
+from harness.run import Job, make_job
 from record.output import make_plain_table, make_wide_console
 from record.run import Run
 from record.spec import RunSpec
@@ -88,7 +88,7 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
         packets.engine()
     ours: defaultdict[tuple[Case, str], list[float]] = defaultdict(list)
     theirs: defaultdict[Case, list[float]] = defaultdict(list)
-    jobs = {case: job_of(case.spec) for case in cases}
+    jobs = {case: make_job(case.spec) for case in cases}
     with where.prepared_for([*jobs.values()] * rounds):
         for turn in range(rounds):
             for case in cases:

@@ -28,37 +28,37 @@ BESIDE_OTHERS = 2.0
 """So many times as long it may take beside other work."""
 
 
-def processor_seconds(specs: Sequence[RunSpec]) -> float:
+def estimate_processor_seconds(specs: Sequence[RunSpec]) -> float:
     """What these runs take of a processor that has nothing else to do."""
-    return sum(map(_of_run, specs))
+    return sum(map(_estimate_run, specs))
 
 
-def _of_run(spec: RunSpec) -> float:
+def _estimate_run(spec: RunSpec) -> float:
     hosts = max(spec.topo.num_hosts, 2)
     # Between the measured sizes, and beyond them, both figures grow by powers of the number of hosts.
-    traffic_s, start_s = (_power_law(hosts, measured) for measured in (TRAFFIC_S, START_S))
+    traffic_s, start_s = (_interpolate(hosts, measured) for measured in (TRAFFIC_S, START_S))
     return JUDGING_S + COPY * start_s + spec.seconds * traffic_s * float((spec.link_mbps / 10) ** PER_RATE)
 
 
-def _power_law(hosts: int, measured: Sequence[float]) -> float:
+def _interpolate(hosts: int, measured: Sequence[float]) -> float:
     x, y = np.log(HOSTS), np.log(measured)
     place = int(np.clip(np.searchsorted(x, np.log(hosts)), 1, len(HOSTS) - 1))
     slope = (y[place] - y[place - 1]) / (x[place] - x[place - 1])
     return float(np.exp(y[place] + slope * (np.log(hosts) - x[place])))
 
 
-def in_words(specs: Sequence[RunSpec], at_once: int) -> str:
+def describe_cost(specs: Sequence[RunSpec], at_once: int) -> str:
     """A sentence for whoever waits. ``at_once``: how many runs are made side by side, each on a processor."""
-    least_s = processor_seconds(specs) / max(1, min(at_once, len(specs)))
+    least_s = estimate_processor_seconds(specs) / max(1, min(at_once, len(specs)))
     side_by_side = f"{at_once} at once" if at_once > 1 else "one after another"
     subject = f"these {len(specs)} runs, {side_by_side}, take" if len(specs) > 1 else "this run takes"
     return (
-        f"{subject} about {_duration(least_s)} where the machine does nothing else, "
-        f"and {_duration(BESIDE_OTHERS * least_s)} beside other work (docs/virtual-time.md#cost)"
+        f"{subject} about {_format_duration(least_s)} where the machine does nothing else, "
+        f"and {_format_duration(BESIDE_OTHERS * least_s)} beside other work (docs/virtual-time.md#cost)"
     )
 
 
-def _duration(seconds: float) -> str:
+def _format_duration(seconds: float) -> str:
     for length, unit in ((86400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
         if seconds >= 0.95 * length:
             number = f"{seconds / length:.1f}" if seconds < 9.5 * length else f"{seconds / length:.0f}"

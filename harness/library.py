@@ -25,8 +25,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness import root
-from harness.jobs import require_writable, slug
-from harness.run import job_of, without_auto
+from harness.jobs import make_slug, require_writable
+from harness.run import make_job, without_auto
 from hedera.schemes import with_hash
 from record.errors import UserMistake
 from record.files import temporary_folder, write_whole
@@ -68,7 +68,7 @@ def carrier_for(
             yield Workers(executor, threads)
     elif job.spec.time == "virtual":
         from harness.jobs import Guests, prepare
-        from harness.network.machine import processors
+        from harness.network.machine import count_processors
         from virtual import cache
 
         if cache.moved:
@@ -76,15 +76,15 @@ def carrier_for(
         if wanted_time == "auto":
             why = "this kernel has no Open vSwitch" if root.may_be_root() else "without root"
             tell_user(f"{why}: virtual time, in a Linux that is a process (docs/virtual-time.md)")
-        yield Guests(prepare(tell_user, job), at_once or processors())
+        yield Guests(prepare(tell_user, job), at_once or count_processors())
     else:
         from harness.network.machine import require_tools
 
         require_tools()
-        yield root.root()
+        yield root.find_root()
 
 
-def _takes_options_of(owner: type) -> Callable[[Function], Function]:
+def _take_options_of(owner: type) -> Callable[[Function], Function]:
     """Decorator: have a function's signature and docstring name the described fields of a dataclass as options."""
 
     def decorate(function: Function) -> Function:
@@ -93,7 +93,7 @@ def _takes_options_of(owner: type) -> Callable[[Function], Function]:
             parameter for parameter in signature.parameters.values() if parameter.kind is not Parameter.VAR_KEYWORD
         ]
         lines = [inspect.cleandoc(function.__doc__ or ""), "", "Options:", ""]
-        for name, option in _by_name(owner).items():
+        for name, option in _list_by_name(owner).items():
             if name not in signature.parameters:
                 kind = option.kind if option.default is not None else option.kind | None
                 parameters.append(Parameter(name, Parameter.KEYWORD_ONLY, default=option.default, annotation=kind))
@@ -106,24 +106,24 @@ def _takes_options_of(owner: type) -> Callable[[Function], Function]:
 
 
 @cache
-def _by_name(owner: type) -> dict[str, Option]:
+def _list_by_name(owner: type) -> dict[str, Option]:
     """The options of a dataclass by their names in Python."""
     return {option.in_python: option for option in list_options(owner).values()}
 
 
-def fields_of(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
+def parse_fields(owner: type, options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as fields of a dataclass, of the fields' types. UserMistake for one that it lacks, or of another type."""
-    known, values = _by_name(owner) | list_options(owner), {}  # as commands have them, too
+    known, values = _list_by_name(owner) | list_options(owner), {}  # as commands have them, too
     for name, value in options.items():
         if name not in known:
-            raise UserMistake(f"there is no option --{name}; the options are {', '.join(_by_name(owner))}")
+            raise UserMistake(f"there is no option --{name}; the options are {', '.join(_list_by_name(owner))}")
         option = known[name]
         several = isinstance(value, str) and option.kind is tuple
         values[option.field] = option.checked((value,) if several else value, strict=False)
     return values
 
 
-@_takes_options_of(RunSpec)
+@_take_options_of(RunSpec)
 def run(
     scheme: str | type,
     traffic: str | Flows,
@@ -149,27 +149,27 @@ def run(
             fill(progress.simulated_s)
         if stage and stage != last:
             last = stage
-            tell_user(f"{carry_out.stage_words(stage, progress)} ...")
+            tell_user(f"{carry_out.describe_stage(stage, progress)} ...")
 
     with silence(not show):
-        names = scheme_text(scheme, hash=hash), traffic_text(traffic)
-        spec = RunSpec(*names, **fields_of(RunSpec, options))
-        job = job_of(without_auto(spec, root.may_be_root()))  # a mistake is found before anything is made
+        names = spell_scheme(scheme, hash=hash), spell_traffic(traffic)
+        spec = RunSpec(*names, **parse_fields(RunSpec, options))
+        job = make_job(without_auto(spec, root.may_be_root()))  # a mistake is found before anything is made
         if spec.scaling_in_words:
             tell_user(spec.scaling_in_words)
-        folder = Path(out) if out else new_folder(*names)
+        folder = Path(out) if out else choose_folder(*names)
         require_writable(folder.parent, folder.name)
         # Beside its traffic a guest has some 15 s of its own clock, for building the network and for its end.
         with carrier_for(job, 1, wanted_time=spec.time) as carrier, notebook_bar("the run", spec.seconds + 15) as fill:
             return carry_out.run_job(job, folder, carrier, tell)
 
 
-def new_folder(scheme: str, traffic: str) -> Path:
+def choose_folder(scheme: str, traffic: str) -> Path:
     """A folder for a single run, named after it and the time."""
-    return RESULTS / "single" / f"{time.strftime('%Y%m%d-%H%M%S')}-{slug(traffic)}-{slug(scheme)}"
+    return RESULTS / "single" / f"{time.strftime('%Y%m%d-%H%M%S')}-{make_slug(traffic)}-{make_slug(scheme)}"
 
 
-@_takes_options_of(RunSpec)
+@_take_options_of(RunSpec)
 def sweep(
     trials: int,
     seconds: float,
@@ -198,17 +198,17 @@ def sweep(
     from plots.compare_sweeps import VariedSweep
 
     with silence(not show):
-        spec = RunSpec("ecmp", "stride:1", seconds=seconds, **fields_of(RunSpec, options))
+        spec = RunSpec("ecmp", "stride:1", seconds=seconds, **parse_fields(RunSpec, options))
         if cluster:
             if spec.time == "real":
                 raise UserMistake("a cluster makes runs in virtual time: real time takes a machine of one's own")
             spec = replace(spec, time="virtual")
-        base, varied = without_auto(spec, root.may_be_root()), varied_fields(vary or {})
-        folder = Path(results) / slug(name or sweeps.name_of(base, varied))
+        base, varied = without_auto(spec, root.may_be_root()), parse_varied(vary or {})
+        folder = Path(results) / make_slug(name or sweeps.name_of(base, varied))
         # Classes and flows are kept beside the runs that were made of them: the sweep can go on in another process.
         own_files = folder / "given"  # the classes and flows that were given to it
-        traffic = None if patterns is None else [traffic_text(pattern, own_files) for pattern in patterns]
-        names = schemes if isinstance(schemes, str) else [scheme_text(scheme, own_files) for scheme in schemes or ()]
+        traffic = None if patterns is None else [spell_traffic(pattern, own_files) for pattern in patterns]
+        names = schemes if isinstance(schemes, str) else [spell_scheme(scheme, own_files) for scheme in schemes or ()]
         if not isinstance(schemes, str) and len(set(names)) < len(set(schemes or ())):
             raise UserMistake("two of the classes have one name")
         parts, left_out = sweeps.plan_parts(base, trials, traffic, suite, names, varied, folder, hash)
@@ -218,13 +218,13 @@ def sweep(
         for sentence in dict.fromkeys(spec.scaling_in_words for spec in planned if spec.scaling_in_words):
             tell_user(sentence)
         done = []
-        with carrier_for(job_of(base), jobs, cluster, wanted_time=spec.time) as carrier:
+        with carrier_for(make_job(base), jobs, cluster, wanted_time=spec.time) as carrier:
             for part in parts:
                 runs = sweeps.carry_out_with_progress(part.jobs, part.folder, carrier)
                 done.append((runs, part.values))
                 if show:
                     sweeps.show(part, runs)
-        failed = "; ".join(filter(None, map(sweeps.not_counted, parts)))
+        failed = "; ".join(filter(None, map(sweeps.describe_not_counted, parts)))
         swept = VariedSweep(folder, tuple(done), not failed)
         for file in swept.write() if varied else []:
             if show:
@@ -234,27 +234,30 @@ def sweep(
     return swept
 
 
-def varied_fields(vary: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, tuple[Any, ...]]]:
+def parse_varied(vary: Mapping[str, Sequence[Any]]) -> dict[str, tuple[str, tuple[Any, ...]]]:
     """Varied options as `harness.sweep.plan_parts` takes them: by option the field and its values. UserMistake."""
-    names = {name: option.field for name, option in _by_name(RunSpec).items() if option.field not in FIXED}
+    names = {name: option.field for name, option in _list_by_name(RunSpec).items() if option.field not in FIXED}
     varied = {}
     for option, values in vary.items():
         field = names.get(option.replace("-", "_"))
         if field is None or not values:
             shown = ", ".join(name.replace("_", "-") for name in names)
             raise UserMistake(f"--vary is OPTION=VALUE,VALUE, once for each of {shown}; not {option!r}")
-        varied[option.replace("_", "-")] = field, tuple(fields_of(RunSpec, {field: value})[field] for value in values)
+        varied[option.replace("_", "-")] = (
+            field,
+            tuple(parse_fields(RunSpec, {field: value})[field] for value in values),
+        )
     return varied
 
 
-@_takes_options_of(Config)
+@_take_options_of(Config)
 def simulate(scheme: str | type, traffic: str | Flows, *, hash: str | None = None, **options: Any) -> Result:
     """Run the paper's flow-level simulator once. ``hash``: FUNCTION:FIELDS, what switches choose first paths by."""
     from simulator.driver import Simulation
 
     try:
-        names = scheme_text(scheme, hash=hash), traffic_text(traffic)
-        config = Config(*names, **fields_of(Config, options))
+        names = spell_scheme(scheme, hash=hash), spell_traffic(traffic)
+        config = Config(*names, **parse_fields(Config, options))
         with notebook_bar("the simulation", config.seconds) as fill:
             return Simulation(config).run(fill)
     except ValueError as mistake:
@@ -329,20 +332,20 @@ def plot(result: Run | Result | VariedSweep, width: str | float | None = None) -
 
 
 @cache
-def _own_folder() -> Path:
+def _make_own_folder() -> Path:
     """A folder that lasts as long as this process, whose results may look into its files."""
     until_exit = ExitStack()
     atexit.register(until_exit.close)
     return until_exit.enter_context(temporary_folder("library"))
 
 
-def scheme_text(scheme: str | type, folder: Path | None = None, hash: str | None = None) -> str:
+def spell_scheme(scheme: str | type, folder: Path | None = None, hash: str | None = None) -> str:
     """A scheme as the commands name it: FILE.py:CLASS for a class, whose definitions are copied into ``folder``;
     and with the ``hash`` that is asked for. UserMistake where it can have none."""
     name = scheme
     if not isinstance(name, str):
-        file = (folder or _own_folder()) / f"{name.__name__}.py"
-        write_whole(file, definitions(name))
+        file = (folder or _make_own_folder()) / f"{name.__name__}.py"
+        write_whole(file, collect_definitions(name))
         name = f"{file}:{name.__name__}"
     try:
         return with_hash(name, hash)
@@ -350,7 +353,7 @@ def scheme_text(scheme: str | type, folder: Path | None = None, hash: str | None
         raise UserMistake(str(error)) from None
 
 
-def definitions(owner: type) -> str:
+def collect_definitions(owner: type) -> str:
     """The imports, functions, classes and constants of the file or notebook cell that a class is defined in."""
     # The rest of a script may be what calls us, and must not run again.
     # A method knows its file or cell; a class of a notebook does not.
@@ -371,13 +374,13 @@ def _is_constant(node: ast.stmt) -> bool:
     return not any(isinstance(part, ast.Call) for part in ast.walk(node.value))
 
 
-def traffic_text(traffic: str | Flows, folder: Path | None = None) -> str:
+def spell_traffic(traffic: str | Flows, folder: Path | None = None) -> str:
     """Traffic as the commands name it: file:PATH for a list of flows, which is written into ``folder``."""
     if isinstance(traffic, str):
         return traffic
     rows = ["src_host,dst_host,start_s,size_bytes"]
     rows += [",".join("" if cell is None else str(cell) for cell in (*flow, None, None)[:4]) for flow in traffic]
     text = "\n".join(rows) + "\n"
-    file = (folder or _own_folder()) / f"flows-{hashlib.sha256(text.encode()).hexdigest()[:8]}.csv"
+    file = (folder or _make_own_folder()) / f"flows-{hashlib.sha256(text.encode()).hexdigest()[:8]}.csv"
     write_whole(file, text)
     return f"file:{file}"

@@ -87,7 +87,7 @@ class Root:
             os.waitpid(self.pid, 0)
 
 
-def root_child(run_as: tuple[int, int] | None = None) -> Root:
+def start_root(run_as: tuple[int, int] | None = None) -> Root:
     """Fork the process that stays root. ``run_as``: the user and group of what runs a user's scheduler; None: root."""
     # Not before `start` has taken foreign folders from where modules come from.
     from multiprocessing import Pipe
@@ -99,7 +99,7 @@ def root_child(run_as: tuple[int, int] | None = None) -> Root:
         return Root(user_end, pid)
     try:
         user_end.close()
-        signal.signal(signal.SIGINT, _interrupted)
+        signal.signal(signal.SIGINT, _raise_interrupt)
         # Ctrl-C goes to the user's process, which then closes the connection: in a session of its own root does not
         # hear it, and tears down once and not twice.
         os.setsid()
@@ -115,7 +115,7 @@ def _serve(connection: Connection, run_as: tuple[int, int] | None) -> None:
             connection.send(_answer(connection.recv_bytes(LIMIT), connection, run_as))
 
 
-def _interrupted(number: int, frame: object) -> None:
+def _raise_interrupt(number: int, frame: object) -> None:
     from harness.network.processes import hurry
 
     hurry()
@@ -167,17 +167,17 @@ def start() -> None:
         our_folder = str(Path(__file__).resolve().parents[1])
         foreign = {"", *named, *map(os.path.abspath, named), os.getcwd()} - {our_folder}
         sys.path[:] = [path for path in sys.path if path not in foreign]
-    believed = allowed(os.environ)
+    believed = filter_allowed(os.environ)
     os.environ.clear()
     os.environ.update(believed)
-    person = invoker()
+    person = find_invoker()
     if person is None:
         return
     import ctypes
     import pwd
 
     uid, gid = person
-    _forked = root_child(person)
+    _forked = start_root(person)
     try:
         known = pwd.getpwuid(uid)
         groups, home, name = os.getgrouplist(known.pw_name, gid), known.pw_dir, known.pw_name
@@ -196,14 +196,14 @@ def start() -> None:
 _forked: Root | None = None
 
 
-def root() -> Root:
+def find_root() -> Root:
     """The root child: the one behind sudo, else, in a root shell, one made now. UnfitMachine without root."""
     global _forked
     if _forked is None:
         from harness.network.machine import require_root
 
         require_root()
-        _forked = root_child()
+        _forked = start_root()
     return _forked
 
 
@@ -211,7 +211,7 @@ def may_be_root() -> bool:
     return _forked is not None or os.geteuid() == 0
 
 
-def invoker() -> tuple[int, int] | None:
+def find_invoker() -> tuple[int, int] | None:
     """The user and group of the person who called sudo; None if there is none."""
     words = os.environ.get("SUDO_UID", ""), os.environ.get("SUDO_GID", "")
     uid, gid = (int(word) if word.isascii() and word.isdecimal() else 0 for word in words)
@@ -226,7 +226,7 @@ _ALLOWED = {"HOME", "LANG", "TERM", "TZ", "COLUMNS", "LINES", "NO_COLOR", "POX_D
 _PATH = ("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin")
 
 
-def allowed(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
+def filter_allowed(environment: os._Environ[str] | dict[str, str]) -> dict[str, str]:
     """The variables that root believes: others say from where programs load code and settings."""
     believed = {
         name: value

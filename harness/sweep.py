@@ -20,7 +20,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from harness.jobs import Carrier, Guests, Planned, UnderWay, carry_out
-from harness.run import job_of
+from harness.run import make_job
 from hedera.schemes import SCHEMES, with_hash
 from plots import Sweep, load_sweep, shorten_pattern
 from plots.style import format_setting
@@ -118,7 +118,7 @@ def plan_parts(
         else:
             traffic = [TrafficSpec(pattern, spec.flows_per_host, spec.keep) for pattern in patterns]
         name = (
-            carry_out.slug("-".join(f"{option}_{format_setting(value)}" for option, value in values.items()))
+            carry_out.make_slug("-".join(f"{option}_{format_setting(value)}" for option, value in values.items()))
             if values
             else ""
         )
@@ -153,10 +153,10 @@ def plan(
     for trial, workload, scheme in itertools.product(range(1, trials + 1), *once):
         workload_fields = asdict(workload) | {"scale_sizes": base.scale_sizes and workload.scale_sizes}
         spec = replace(base, scheme=scheme, trial=trial, seed=base.seed + trial - 1, **workload_fields)
-        name = carry_out.folder_of(workload.traffic)
+        name = carry_out.name_folder(workload.traffic)
         if workload.flows_per_host != 1 or workload.keep != 1:
             name += f"-{workload.flows_per_host}flows-{workload.keep:g}kept"
-        jobs.append(Planned(job_of(spec), folder / name / carry_out.folder_of(scheme) / f"trial-{trial}"))
+        jobs.append(Planned(make_job(spec), folder / name / carry_out.name_folder(scheme) / f"trial-{trial}"))
     return jobs
 
 
@@ -201,7 +201,7 @@ SEVERAL_FLOWS = [
 are drawn anew in each trial, by our rules, and all of the report's families are there with both numbers."""
 
 
-def dynamic(base: RunSpec) -> list[TrafficSpec]:
+def list_dynamic(base: RunSpec) -> list[TrafficSpec]:
     """Traffic that comes and goes: mice beside elephants, web search at three loads, the shuffle.
 
     Sizes are as spelled: scaled to links of 10 Mb/s, web search would be 600 new flows a second, which no machine of
@@ -211,21 +211,23 @@ def dynamic(base: RunSpec) -> list[TrafficSpec]:
     traffic = (
         "stride:4 + poisson:fixed:10000,0.05",
         *(f"poisson:web-search,{load:g}" for load in (0.3, 0.5, 0.7)),
-        f"shuffle:{_in_time(base, 8)}",
+        f"shuffle:{_compute_bytes(base, 8)}",
     )
     return [TrafficSpec(spec, scale_sizes=False) for spec in traffic]
 
 
-def table_2(base: RunSpec) -> list[TrafficSpec]:
+def list_table_2(base: RunSpec) -> list[TrafficSpec]:
     """The shuffle of section 6.3: 500 MB from each host to every other on links of 1 Gb/s, proportionally less on
     slower ones, so that times are the paper's; still less where at full rate that takes over a quarter of the run."""
     from record.published import TABLE_2_BYTES
     from traffic.poisson import REFERENCE_MBPS
 
-    return [TrafficSpec(f"shuffle:{min(_in_time(base, 4), round(TABLE_2_BYTES * base.link_mbps / REFERENCE_MBPS))}")]
+    return [
+        TrafficSpec(f"shuffle:{min(_compute_bytes(base, 4), round(TABLE_2_BYTES * base.link_mbps / REFERENCE_MBPS))}")
+    ]
 
 
-def _in_time(base: RunSpec, times: float) -> int:
+def _compute_bytes(base: RunSpec, times: float) -> int:
     """Bytes from each host to every other that at full rate take the run's time, so many times."""
     return max(1, round(base.link_mbps * 1e6 / 8 * base.seconds / times / (base.topo.num_hosts - 1)))
 
@@ -234,8 +236,8 @@ SUITES: Mapping[str, Callable[[RunSpec], list[TrafficSpec]]] = {
     "figure9": lambda base: FIGURE_9,
     "replication": lambda base: [TrafficSpec(f"replication:{name}") for name in REPLICATION],
     "several-flows": lambda base: SEVERAL_FLOWS,
-    "dynamic": dynamic,
-    "table2": table_2,
+    "dynamic": list_dynamic,
+    "table2": list_table_2,
     "all": lambda base: FIGURE_9 + SEVERAL_FLOWS,
 }
 """By name, a function that gives the workloads of a suite for runs like a given one."""
@@ -264,7 +266,7 @@ def carry_out_with_progress(jobs: Sequence[Planned], folder: Path, carrier: Carr
         if left and isinstance(carrier, Guests):
             from harness import cost
 
-            words = cost.in_words([job.spec for job in left], carrier.at_once)
+            words = cost.describe_cost([job.spec for job in left], carrier.at_once)
             console.print(escape(words), highlight=False, soft_wrap=True)
         if left:
             counts = (BarColumn(24), MofNCompleteColumn(), TimeRemainingColumn())
@@ -294,7 +296,7 @@ class Shown:
     def look(self, under_way: UnderWay) -> None:
         words = [
             f"{shorten_pattern(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: "
-            + carry_out.stage_words(*stage)
+            + carry_out.describe_stage(*stage)
             for job, stage in under_way.items()
         ]
         self._bar.update(self._task, description=escape("; ".join(words)))
@@ -341,14 +343,14 @@ def show(part: Part, sweep: Sweep) -> None:
     if sweep.runs:
         print(f"pictures and tables: {sweep.folder / report.FOLDER}/")
     print(f"the page: {sweep.folder / report.PAGE}")
-    for job, run in _not_valid(part):
+    for job, run in _find_not_valid(part):
         run_name = f"{shorten_pattern(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
         print(f"{run.verdict}: {run_name}: {run.reasons[0]}", file=sys.stderr)
 
 
-def not_counted(part: Part) -> str:
+def describe_not_counted(part: Part) -> str:
     """A sentence that says how many runs of a part do not count, and why; empty if all of them count."""
-    counts = Counter[str](run.verdict for _, run in _not_valid(part))
+    counts = Counter[str](run.verdict for _, run in _find_not_valid(part))
     if not counts:
         return ""
     verdicts = " and ".join(f"{n} {'is' if n == 1 else 'are'} {verdict}" for verdict, n in counts.items())
@@ -356,5 +358,5 @@ def not_counted(part: Part) -> str:
     return f"of {len(part.jobs)} runs {verdicts}, and shown as such; the reasons are above{again}"
 
 
-def _not_valid(part: Part) -> list[tuple[Planned, Run]]:
+def _find_not_valid(part: Part) -> list[tuple[Planned, Run]]:
     return [(job, run) for job in part.jobs if (run := job.outcome()) is not None and not run.valid]

@@ -19,7 +19,7 @@ _PLACE = re.compile(r"(?:^|(?<=[:=,(\s]))(?P<folder>(?:/|~|\.\./)[^:,\0]*/|/|~/|
 
 def make_local_path_remover(runs: Iterable[Run]) -> Callable[[str], str]:
     """A function that takes these runs' folders out of a text: out of names, out of the names of runs' folders that
-    were made of them (`harness.jobs.carry_out.slug`), and out of sentences. Two files of one name stay two."""
+    were made of them (`harness.jobs.carry_out.make_slug`), and out of sentences. Two files of one name stay two."""
     folders: dict[str, dict[str, None]] = {}
     for run in runs:
         topology = getattr(run.spec, "topology", None) or ""

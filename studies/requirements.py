@@ -7,7 +7,7 @@ to know who stands above it.
 from __future__ import annotations
 
 from harness.cli.machine import doctor
-from harness.doctor import Finding, optional, register
+from harness.doctor import Finding, make_optional, register
 from studies.hull import packets
 
 __all__ = ["doctor"]
@@ -17,9 +17,9 @@ def ns_3() -> Finding:
     """Whether ns-3, on which `hedera hull` simulates packets, is there in a version that is known."""
     item, needed = "ns-3 (hedera hull)", f"optional, {packets.known_versions()}"
     try:
-        return optional(item, packets.version(), needed)
+        return make_optional(item, packets.version(), needed)
     except packets.NotInstalled as missing:
-        return optional(item, "not ready", needed, str(missing))
+        return make_optional(item, "not ready", needed, str(missing))
 
 
 register(ns_3)

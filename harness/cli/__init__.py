@@ -98,7 +98,7 @@ def cli() -> None:
     """
 
 
-def _numbered(kind: str, numbers: Mapping[str, str]) -> click.Group:
+def _make_numbered_group(kind: str, numbers: Mapping[str, str]) -> click.Group:
     """One command per number of the paper, and those of the replication report."""
     modules = {
         n: (f"studies.paper.{kind}s", f"{kind}_{n}", about) if n.isdigit() else (f"studies.{n}", "command", about)
@@ -107,14 +107,14 @@ def _numbered(kind: str, numbers: Mapping[str, str]) -> click.Group:
     return _Commands(modules, name=kind, help=f"Reproduce a {kind} of the paper.")
 
 
-figure = _numbered("figure", {
+figure = _make_numbered_group("figure", {
     "3": "What hash collisions cost, against flows per host.",
     "9": "All published traffic matrices, simulated.",
     "10": "The suite of patterns on 8,192 hosts, simulated.",
     "11": "Bisection bandwidth over time on 1,024 hosts, simulated.",
     "replication": "The replication report's four pictures.",
 })  # fmt: skip
-table = _numbered("table", {
+table = _make_numbered_group("table", {
     "1": "How both placements' time and space grow.",
     "2": "The shuffle, emulated or simulated.",
     "3": "Iterations of Simulated Annealing against the size of the network.",
@@ -194,7 +194,7 @@ def main() -> None:
             signal.signal(number, _interrupt)
     tell_warnings()
     cache.settle()
-    help_stubs.stub_if_help(_COMMANDS)
+    help_stubs.install_stubs_for_help(_COMMANDS)
     try:
         status = run_for_status(lambda: cli.main(standalone_mode=False))
     finally:

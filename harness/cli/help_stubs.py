@@ -29,7 +29,7 @@ TAKING_COMMANDS = ("guest",)
 """These take the words of other commands, so a ``--help`` behind them may be the other command's."""
 
 
-def asks_for_help(words: list[str], environment: Mapping[str, str], cli: Mapping[str, Any]) -> bool:
+def is_help_asked(words: list[str], environment: Mapping[str, str], cli: Mapping[str, Any]) -> bool:
     """Whether a process with these words ends with a help, or with words to complete. ``cli``: by command what it is;
     only words of commands may come before ``--help``, because `hedera guest mn --help` is a help of Mininet's."""
     if environment.get("_HEDERA_COMPLETE", "").endswith("_complete"):
@@ -99,11 +99,11 @@ class _Finder(MetaPathFinder, Loader):
         pass
 
 
-def stand_in() -> None:
+def install_stubs() -> None:
     """From here on this process imports empty libraries in the place of heavy ones that are not there yet."""
     sys.meta_path.insert(0, _Finder())
 
 
-def stub_if_help(cli: Mapping[str, Any]) -> None:
-    if asks_for_help(sys.argv[1:], os.environ, cli):
-        stand_in()
+def install_stubs_for_help(cli: Mapping[str, Any]) -> None:
+    if is_help_asked(sys.argv[1:], os.environ, cli):
+        install_stubs()

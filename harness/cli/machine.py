@@ -37,7 +37,7 @@ STILL_S = 60.0
 def clean(results: tuple[Path, ...]) -> None:
     """Remove what killed runs of this project left on the machine, and nothing else: for root the networks of runs in
     real time, for everyone temporary folders and half-written files below RESULTS (default: results/runs)."""
-    cleaned = root.root().clean() if root.may_be_root() else Cleaned()
+    cleaned = root.find_root().clean() if root.may_be_root() else Cleaned()
     for owner, folders in find_left_by([os.geteuid()]).items():
         for folder in folders if not is_alive(owner) else ():
             cleaned.note(folder, remove_tree(folder))
@@ -62,7 +62,7 @@ def doctor(as_json: bool, time: str) -> None:
         from harness.run import without_auto
 
         time = without_auto(RunSpec(scheme="hedera-sa", traffic="stride:4", platform="os-ken"), root.may_be_root()).time
-    findings = examine(time, root.root().examine() if time == "real" and root.may_be_root() else ())
+    findings = examine(time, root.find_root().examine() if time == "real" and root.may_be_root() else ())
     first = next((finding for finding in findings if finding.ok is False), None)
     command = "Next: ./test.sh --demo, a first look; then ./test.sh 1 10, all of Figure 9"
     if first:

@@ -184,12 +184,12 @@ def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> 
             click.echo(sentence, err=True)
     rows = comparison.rows()
     if get_pictures().latex:
-        tables, notes = [_means(comparison, rows)], " ".join(_sentences(comparison))
+        tables, notes = [_make_mean_table(comparison, rows)], " ".join(_write_sentences(comparison))
         files.append(write_latex(out / "compare.tex", tables, notes, comparison.remove_local_paths))
-    conclude(rows, [_means(comparison, rows), *map(escape, _sentences(comparison))], files, as_json)
+    conclude(rows, [_make_mean_table(comparison, rows), *map(escape, _write_sentences(comparison))], files, as_json)
 
 
-def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
+def _make_mean_table(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
     """A line for each scheme and folder."""
     options = list(dict.fromkeys(option for row in rows for option in row["conditions"]))
     first = next(iter(comparison.conditions))
@@ -203,19 +203,19 @@ def _means(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
         cells += [
             *(str(row[column]) for column in ("patterns", "seeds", "runs")),
             f"{100 * row['share']:.1f}",
-            _points(row["difference_points"]),
+            _format_points(row["difference_points"]),
         ]
         cells.append("" if row["low_points"] is None else f"{row['low_points']:+.1f} to {row['high_points']:+.1f}")
-        cells.append(f"{_points(row['largest_points'])} {label(row['largest_pattern'] or '')}".strip())
+        cells.append(f"{_format_points(row['largest_points'])} {label(row['largest_pattern'] or '')}".strip())
         table.add_row(*map(escape, cells))
     return table
 
 
-def _points(value: float | None) -> str:
+def _format_points(value: float | None) -> str:
     return "" if value is None else f"{value:+.1f}"
 
 
-def _sentences(comparison: Comparison) -> list[str]:
+def _write_sentences(comparison: Comparison) -> list[str]:
     differ = list(dict.fromkeys(option for differing in comparison.conditions.values() for option in differing))
     alike = [
         f"{option} {format_setting(value)}" for option, value in comparison.alike.items() if value not in (None, ())

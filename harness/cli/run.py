@@ -54,8 +54,8 @@ def run(out: Path | None, as_json: bool, **arguments: Any) -> Run:
     from harness import library
     from record.run import QUEUES, encode
 
-    arguments["scheme"] = library.scheme_text(arguments["scheme"], hash=arguments.pop("hash"))
-    out = out or library.new_folder(arguments["scheme"], arguments["traffic"])
+    arguments["scheme"] = library.spell_scheme(arguments["scheme"], hash=arguments.pop("hash"))
+    out = out or library.choose_folder(arguments["scheme"], arguments["traffic"])
     result = library.run(**arguments, out=out, show=True)
     if (out / QUEUES).is_file():
         from plots.rates import draw_trace
@@ -71,7 +71,7 @@ def run(out: Path | None, as_json: bool, **arguments: Any) -> Run:
 def _tell(result: Run, out: Path) -> None:
     from plots.explorer import describe_paths
 
-    click.echo(_outcome(result))
+    click.echo(_describe_outcome(result))
     for flows in result.completion:
         cut = f", {flows.cut_off} cut off" if flows.cut_off else ""
         click.echo(
@@ -87,7 +87,7 @@ def _tell(result: Run, out: Path) -> None:
     click.echo(f"  {out}/run.json")
 
 
-def _outcome(result: Run) -> str:
+def _describe_outcome(result: Run) -> str:
     run_name = f"{result.scheme} on {result.traffic}"
     if result.bisection_mbps is None or result.payload_mbps is None:
         return f"{run_name}: no result"

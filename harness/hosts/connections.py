@@ -93,7 +93,7 @@ class Outgoing:
         except BlockingIOError:
             pass
         except OSError as error:
-            yield from self.end(_words(error))
+            yield from self.end(_describe_error(error))
 
     def _write(self) -> None:
         """Hand over what the socket takes."""
@@ -104,7 +104,7 @@ class Outgoing:
                 flow = self.queue[0]
                 if flow.number not in self.unanswered:
                     flow.start = flow.start or time.monotonic()
-                    flow.sent_again = tcp_info(self.socket)[0] if self.standing else 0
+                    flow.sent_again = read_tcp_info(self.socket)[0] if self.standing else 0
                     self.unanswered[flow.number] = flow
                 while flow.left or flow.lasts:
                     block = flow.header or BLOCK
@@ -126,7 +126,7 @@ class Outgoing:
         while len(self.answers) >= NUMBER.size:
             (number,) = NUMBER.unpack_from(self.answers)
             self.answers = self.answers[NUMBER.size :]
-            retransmissions, rtt_us = tcp_info(self.socket)
+            retransmissions, rtt_us = read_tcp_info(self.socket)
             flow = self.unanswered.pop(number)
             yield flow.record("done", time.monotonic(), retransmissions - flow.sent_again, rtt_us)
 
@@ -139,7 +139,7 @@ class Outgoing:
     def end(self, outcome: str) -> Iterator[dict[str, Any]]:
         now, retransmissions, rtt_us = time.monotonic(), 0, 0
         if not self.lost:
-            retransmissions, rtt_us = tcp_info(self.socket)
+            retransmissions, rtt_us = read_tcp_info(self.socket)
             # A reset drops what waits in the socket. To close it would first have that sent, through queues that are
             # full.
             if outcome == "cut off":
@@ -183,7 +183,7 @@ class Incoming:
             except BlockingIOError:
                 break
             except OSError as error:
-                yield from self.end("cut off" if isinstance(error, ConnectionResetError) else _words(error))
+                yield from self.end("cut off" if isinstance(error, ConnectionResetError) else _describe_error(error))
                 return
             if not count:
                 yield from self.end("done" if self.size == 0 else "cut off")
@@ -192,7 +192,7 @@ class Incoming:
             if self.size and self.bytes >= self.size:
                 number = self.number
                 if self.standing:
-                    yield self._over("done")
+                    yield self._end_flow("done")
                     self._answer(NUMBER.pack(number))
                 else:
                     yield from self.end("done")
@@ -239,16 +239,16 @@ class Incoming:
         self.closed = True
         self.socket.close()
         if self.size is not None:
-            yield self._over(outcome)
+            yield self._end_flow(outcome)
 
-    def _over(self, outcome: str) -> dict[str, Any]:
+    def _end_flow(self, outcome: str) -> dict[str, Any]:
         names = ("number", "accepted", "first", "last", "bytes", "bins")
         record = {"how": outcome, **{name: getattr(self, name) for name in names}}
         self._clear()
         return record
 
 
-def outgoing_socket(address: str, port: int) -> socket.socket:
+def open_outgoing_socket(address: str, port: int) -> socket.socket:
     """A socket that is to send from there; OSError when it cannot have that."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     try:
@@ -265,12 +265,12 @@ def outgoing_socket(address: str, port: int) -> socket.socket:
     return sock
 
 
-def tcp_info(sock: socket.socket) -> tuple[int, int]:
+def read_tcp_info(sock: socket.socket) -> tuple[int, int]:
     """Segments sent again, and the smoothed round-trip time in microseconds (TCP_INFO)."""
     info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
     words = struct.unpack("=24I", info[8:104])
     return words[23], words[15]
 
 
-def _words(error: OSError) -> str:
+def _describe_error(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno else type(error).__name__

@@ -35,7 +35,7 @@ from typing import Any
 if not __package__:  # started as a program, which sees nothing but the standard library
     sys.path.append(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
-from harness.hosts.connections import IN, OUT, Flow, Incoming, Outgoing, outgoing_socket
+from harness.hosts.connections import IN, OUT, Flow, Incoming, Outgoing, open_outgoing_socket
 
 # Every flow of a run may be to one host and come at once. A call beyond the backlog would be lost, and TCP makes it
 # again only after a second.
@@ -139,7 +139,7 @@ class Peer:
     def opened(self, host: str, source_port: int, limit: float) -> socket.socket:
         """A connection; tried again while nobody listens there yet."""
         while True:
-            sock = outgoing_socket(self.address, source_port)
+            sock = open_outgoing_socket(self.address, source_port)
             try:
                 sock.settimeout(CONNECT_S)
                 sock.connect((host, self.port))
@@ -185,7 +185,7 @@ class Peer:
 
     def open(self, flow: Flow) -> None:
         try:
-            sock = outgoing_socket(self.address, flow.port)
+            sock = open_outgoing_socket(self.address, flow.port)
         except OSError as error:
             self.over([flow.record(os.strerror(error.errno or 0), time.monotonic())])
             return

@@ -38,7 +38,7 @@ def report(connection: socket.socket, source: tuple[str, int]) -> None:
     address, port = connection.getsockname()
     ends = f"{source[0]},{source[1]},{address},{port},{connection.fileno()}"
 
-    def line(start: float, end: float, amount: float) -> None:
+    def write_line(start: float, end: float, amount: float) -> None:
         stamped_at = began + end + 1
         stamp = f"{time.strftime('%Y%m%d%H%M%S', time.gmtime(stamped_at))}.{int(stamped_at % 1 * 1000):03}"
         rate = round(amount * 8 / (end - start))
@@ -59,12 +59,12 @@ def report(connection: socket.socket, source: tuple[str, int]) -> None:
         while now >= began + second + 1:
             until = began + second + 1
             part = came * (until - last) / (now - last)
-            line(second, second + 1, so_far + part)
+            write_line(second, second + 1, so_far + part)
             came, last, second, so_far = came - part, until, second + 1, 0.0
         so_far += came
         last = now
     connection.close()
-    line(0, max(last - began, 1e-4), total)
+    write_line(0, max(last - began, 1e-4), total)
 
 
 def main(*numbers: str) -> None:

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec.structs import replace
 
-from harness.run import NOT_VIRTUAL, OBSERVATION_FILE, Circumstances, Job, OnStage, first_source, job_of
-from harness.verdict import failed_run, judge_files
+from harness.run import NOT_VIRTUAL, OBSERVATION_FILE, Circumstances, Job, OnStage, describe_first_source, make_job
+from harness.verdict import judge_files, make_failed_run
 from record import run as record
 from record.errors import RunFailed, UserMistake, WorkerFailed, is_full, to_one_line
 from record.files import describe_full_disk, make_folder, make_partial_name, require_room
@@ -38,14 +38,14 @@ RESULT = "run.json"
 LOCK = ".lock"
 
 
-def slug(text: str) -> str:
+def make_slug(text: str) -> str:
     """A name of the user's as a folder name: letters, digits and ``.-_,`` stay, all else becomes ``_``."""
     return re.sub(r"[^A-Za-z0-9.,_-]+", "_", text).strip("_.") or "_"
 
 
-def folder_of(name: str) -> str:
-    """The folder of a pattern or scheme, another one for each, although `slug` may make users' own names alike."""
-    return slug(name) + ("-" + hashlib.sha256(name.encode()).hexdigest()[:6] if re.search("[_/]", name) else "")
+def name_folder(name: str) -> str:
+    """The folder of a pattern or scheme, another one for each, although `make_slug` may make users' own names alike."""
+    return make_slug(name) + ("-" + hashlib.sha256(name.encode()).hexdigest()[:6] if re.search("[_/]", name) else "")
 
 
 def require_writable(folder: Path, name: str = "") -> None:
@@ -110,7 +110,7 @@ class Planned:
         tries = [run for folder in self.attempts if (run := read_run(folder)) is not None]
         if not tries and all(map(os.path.lexists, self.attempts)):
             names = " and ".join(str(folder / RESULT) for folder in self.attempts)
-            return failed_run(self.spec, f"{names} cannot be read: remove one of these folders to run it again")
+            return make_failed_run(self.spec, f"{names} cannot be read: remove one of these folders to run it again")
         return next((run for run in tries if run.valid), tries[-1] if tries else None)
 
     def next_folder(self) -> Path | None:
@@ -133,13 +133,13 @@ class Planned:
             before = read_run(folder)
             if before is not None and before.key != self.job.key:
                 folder.rename(_free(folder.with_name(f"{folder.name}.{before.key or OLDER}")))
-                why = why or self._unlike(before)
+                why = why or self._describe_difference(before)
             aside = folder.with_name(f"{folder.name}.{self.job.key}")
             if not os.path.lexists(folder) and os.path.lexists(aside):
                 aside.rename(folder)
         return why
 
-    def _unlike(self, other: Run) -> str:
+    def _describe_difference(self, other: Run) -> str:
         here = self.job.inputs
         edited = [name for name in here if other.key and other.inputs.get(name) != here[name]]
         if edited:
@@ -212,7 +212,7 @@ class Carrier(Protocol):
         """Put a run's files into the folder ``place``; ``on_stage`` may raise, which ends the run."""
 
 
-def stage_words(stage: str, progress: Progress | None) -> str:
+def describe_stage(stage: str, progress: Progress | None) -> str:
     """A stage in words, and how far its guest is: by its clock, and by ours."""
     if progress is None:
         return stage
@@ -229,28 +229,28 @@ def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda
         try:
             circumstances = carrier.carry(job, place, on_stage)
             on_stage("judging", None)
-            result = _judged(job, place, circumstances)
+            result = _judge(job, place, circumstances)
             # The controller is read from the disk when the run begins. Code that was edited since this command began
             # would make runs that look like the others and are not.
-            if result.environment.get("source") != first_source().fingerprint:
+            if result.environment.get("source") != describe_first_source().fingerprint:
                 raise WorkerFailed("what came was made with other code: it has changed since this command began")
         except WorkerFailed as reason:
             # What came of a lost run must not be taken for the files of a run.
             for path in place.iterdir():
                 path.unlink()
-            environment = {"source": first_source().fingerprint, "time": job.spec.time}
-            result = replace(failed_run(job.spec, str(reason)), verdict=record.LOST, environment=environment)
+            environment = {"source": describe_first_source().fingerprint, "time": job.spec.time}
+            result = replace(make_failed_run(job.spec, str(reason)), verdict=record.LOST, environment=environment)
         result = replace(result, key=job.key, inputs=job.inputs, emulator=job.emulator)
         try:
             return record.write(place / RESULT, result)
         except ValueError as error:
-            failed = failed_run(job.spec, *result.reasons, f"its result is not what it should be: {error}")
+            failed = make_failed_run(job.spec, *result.reasons, f"its result is not what it should be: {error}")
             still_true = ("key", "inputs", "emulator", "started", "timing", "environment")
             facts = {name: getattr(result, name) for name in still_true}
             return record.write(place / RESULT, replace(failed, **facts))
 
 
-def _judged(job: Job, place: Path, circumstances: Circumstances) -> Run:
+def _judge(job: Job, place: Path, circumstances: Circumstances) -> Run:
     """The result of a run whose files are in ``place``. WorkerFailed where these do not tell of a run."""
     try:
         with job.files_in_place():
@@ -272,11 +272,11 @@ def judge_again(path: Path) -> tuple[Run, Run]:
     if not (path.parent / OBSERVATION_FILE).exists():
         raise RunFailed(f"has no {OBSERVATION_FILE}, which tells what was seen of it")
     options = {name: value for name, value in stored.settings.items() if name in list_options(RunSpec)}
-    job = job_of(RunSpec(stored.scheme, stored.traffic, seed=stored.seed, trial=stored.trial, **options))
+    job = make_job(RunSpec(stored.scheme, stored.traffic, seed=stored.seed, trial=stored.trial, **options))
     if edited := [name for name in {**job.inputs, **stored.inputs} if job.inputs.get(name) != stored.inputs.get(name)]:
         raise RunFailed(f"was made of other files: {', '.join(edited)} changed since")
     doubt = NOT_VIRTUAL if NOT_VIRTUAL in stored.reasons else None
-    run = _judged(job, path.parent, Circumstances(stored.started, dict(stored.environment), doubt))
+    run = _judge(job, path.parent, Circumstances(stored.started, dict(stored.environment), doubt))
     run = replace(run, key=stored.key, inputs=stored.inputs, emulator=stored.emulator)
     read_again = record.decode(record.encode(run))
     return stored, read_again if read_again == stored else record.write(path, run)
@@ -293,17 +293,17 @@ def carry_out_all(
     stop = Event()
     under_way: dict[Planned, tuple[str, Progress | None]] = {}
 
-    def attempt(planned: Planned) -> Run | None:
+    def try_once(planned: Planned) -> Run | None:
         folder = planned.next_folder()
 
-        def on_stage(stage: str, progress: Progress | None) -> None:
+        def note_stage(stage: str, progress: Progress | None) -> None:
             if stop.is_set():
                 raise CancelledError
             if stage:
                 under_way[planned] = (stage, progress)
 
         try:
-            return None if folder is None or stop.is_set() else run_job(planned.job, folder, carrier, on_stage)
+            return None if folder is None or stop.is_set() else run_job(planned.job, folder, carrier, note_stage)
         finally:
             under_way.pop(planned, None)
 
@@ -313,7 +313,7 @@ def carry_out_all(
     with carrier.prepared_for(planned.job for planned in jobs), ThreadPoolExecutor(carrier.at_once) as pool:
         waiting: dict[Future[Run | None], Planned] = {}
         try:
-            waiting |= {pool.submit(attempt, planned): planned for planned in jobs}
+            waiting |= {pool.submit(try_once, planned): planned for planned in jobs}
             while waiting:
                 for future in wait(waiting, LOOK_EVERY_S, FIRST_COMPLETED).done:
                     planned = waiting.pop(future)
@@ -321,7 +321,7 @@ def carry_out_all(
                         continue
                     done(planned, result)
                     if not result.lost and not planned.done:
-                        waiting[pool.submit(attempt, planned)] = planned
+                        waiting[pool.submit(try_once, planned)] = planned
                 look(dict(under_way))
         except BaseException:
             stop.set()

@@ -41,7 +41,8 @@ ETC = ("alternatives", "iproute2")
 MININET = "/usr/lib/python3/dist-packages/mininet"
 """The distribution's copy of Mininet. It is plain Python, so any Python can load it."""
 INSIDE = (
-    "import sys; sys.path[:0] = sys.argv.pop(1).split(':'); from harness.run.experiment import in_guest; in_guest()"
+    "import sys; sys.path[:0] = sys.argv.pop(1).split(':'); "
+    "from harness.run.experiment import run_in_guest; run_in_guest()"
 )
 OURS = ("controllers", "harness", "hedera", "record", "topos", "traffic", "virtual")
 """The packages of ours that a run imports."""
@@ -77,8 +78,8 @@ class World:
         return {**self.folders, **({} if pox is None else {POX: pox.resolve()})}
 
 
-def world(code: Path) -> World:
-    """``code``: the copy of our code (`code_of_runs`). Raises UnfitMachine where this user can keep nothing."""
+def make_world(code: Path) -> World:
+    """``code``: the copy of our code (`copy_code`). Raises UnfitMachine where this user can keep nothing."""
     folders = {"/usr": Path("/usr"), CODE: code}
     folders |= {f"/{name}": path for name in SYSTEM if (path := Path("/", name)).is_dir()}
     folders |= {f"/etc/{name}": path for name in ETC if (path := Path("/etc", name)).is_dir()}
@@ -87,23 +88,23 @@ def world(code: Path) -> World:
         folders[str(base)] = base
     if prefix != base:
         folders[PYTHON] = prefix
-    distributions = installed()
-    places = _places(distributions)
+    distributions = list_installed()
+    places = _list_places(distributions)
     for place in places:
-        if not _path_in_guest(place, folders):
+        if not _find_path_in_guest(place, folders):
             folders[f"/opt/lib/{len(folders)}"] = place
-    folders[PACKAGES] = _linked(
-        {name: _path_in_guest(path, folders) for name, path in _parts(distributions)} | {"mininet": MININET}
+    folders[PACKAGES] = _link_folder(
+        {name: _find_path_in_guest(path, folders) for name, path in _list_parts(distributions)} | {"mininet": MININET}
     )
     # Python is not called by the environment's name for it: beside that name it would read pyvenv.cfg, which tells the
     # path of the environment, another one for each user.
-    python = _path_in_guest(Path(sys.executable).resolve(), folders) or _path_in_guest(
+    python = _find_path_in_guest(Path(sys.executable).resolve(), folders) or _find_path_in_guest(
         Path(sys.executable).absolute(), folders
     )
-    return World(folders, python, tuple(_path_in_guest(place, folders) for place in places))
+    return World(folders, python, tuple(_find_path_in_guest(place, folders) for place in places))
 
 
-def installed() -> list[Distribution]:
+def list_installed() -> list[Distribution]:
     """The distributions that ours needs, and that these need, as far as they are installed."""
     distributions: dict[str, Distribution] = {}
     left = ["hedera-harness"]
@@ -124,7 +125,7 @@ def installed() -> list[Distribution]:
     return [distributions[name] for name in sorted(distributions)]
 
 
-def _parts(distributions: list[Distribution]) -> Iterator[tuple[str, Path]]:
+def _list_parts(distributions: list[Distribution]) -> Iterator[tuple[str, Path]]:
     """The files and folders that the distributions have beside each other where packages are, by name."""
     for package in distributions:
         names = {file.parts[0] for file in package.files or ()}
@@ -135,7 +136,7 @@ def _parts(distributions: list[Distribution]) -> Iterator[tuple[str, Path]]:
                 yield name, _place(package) / name
 
 
-def _places(distributions: list[Distribution]) -> list[Path]:
+def _list_places(distributions: list[Distribution]) -> list[Path]:
     return list(dict.fromkeys(_place(distribution) for distribution in distributions))
 
 
@@ -143,7 +144,7 @@ def _place(package: Distribution) -> Path:
     return Path(str(package.locate_file(""))).resolve()
 
 
-def _path_in_guest(path: Path, folders: Mapping[str, Path]) -> str:
+def _find_path_in_guest(path: Path, folders: Mapping[str, Path]) -> str:
     """Where a guest with these folders sees a path of the host's; empty where it does not."""
     for place, folder in folders.items():
         if path.is_relative_to(folder):
@@ -151,7 +152,7 @@ def _path_in_guest(path: Path, folders: Mapping[str, Path]) -> str:
     return ""
 
 
-def _linked(targets: Mapping[str, str]) -> Path:
+def _link_folder(targets: Mapping[str, str]) -> Path:
     """A folder of links, made once for these."""
     parent = cache.folder("packages")
     place = parent / sha256(repr(sorted(targets.items())).encode()).hexdigest()[:16]
@@ -168,16 +169,16 @@ def _linked(targets: Mapping[str, str]) -> Path:
 # --- the copy of our code -------------------------------------------------------------------------------------------
 
 
-def code_of_runs(say: Callable[[str], None]) -> Path:
+def copy_code(say: Callable[[str], None]) -> Path:
     """The folder of the copy. Raises UnfitMachine where this user can keep nothing."""
     from llvmlite.binding import get_host_cpu_name
 
     parent = cache.folder("code")
-    files = {path.relative_to(ROOT): path.read_bytes() for package in OURS for path in _files(ROOT / package)}
+    files = {path.relative_to(ROOT): path.read_bytes() for package in OURS for path in _list_files(ROOT / package)}
     contents = "".join(f"{path} {sha256(content).hexdigest()}\n" for path, content in sorted(files.items()))
     # Machine code is for one Python, one Numba and one processor. These are asked for without importing Numba, which
     # takes a third of a second at the start of every command that makes a run.
-    made_for = (sys.version, machine.library_version("numba"), get_host_cpu_name())
+    made_for = (sys.version, machine.find_library_version("numba"), get_host_cpu_name())
     place = parent / sha256(f"{contents}{made_for}".encode()).hexdigest()[:16]
     with cache.locked(parent.with_name("code.lock"), lambda holder: say(cache.waiting_for(holder, "what runs need"))):
         if not place.is_dir():
@@ -195,7 +196,7 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
                 # Machine code carries the paths of its sources and of Numba's, and a guest's clock moves with the bytes
                 # that it reads; so whoever compiles stands where all of it is.
                 modules = [COMPILING_AT]
-                for number, packages in enumerate(_places(installed())):
+                for number, packages in enumerate(_list_places(list_installed())):
                     Path(name, f"packages{number}").symlink_to(packages)
                     modules.append(COMPILING_AT.with_name(f"packages{number}"))
                 command = [sys.executable, "-s", "-S", "-B", "-c", COMPILE, ":".join(map(str, modules))]
@@ -215,7 +216,7 @@ def code_of_runs(say: Callable[[str], None]) -> Path:
     return place
 
 
-def _files(package: Path) -> list[Path]:
+def _list_files(package: Path) -> list[Path]:
     """The files of a package that belong to the program: modules, tables and scripts. Results are not among them, nor
     is anything that was compiled."""
     modules = [path for path in package.rglob("*.py") if not any(part.startswith(".") for part in path.parts[-3:])]

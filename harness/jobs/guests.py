@@ -18,9 +18,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 
-from harness.jobs.guest_files import POX, World, code_of_runs, world
+from harness.jobs.guest_files import POX, World, copy_code, make_world
 from harness.network import machine
-from harness.run import NOT_VIRTUAL, Circumstances, Job, OnStage, decode_job, files_lock, first_source
+from harness.run import NOT_VIRTUAL, Circumstances, Job, OnStage, decode_job, describe_first_source, files_lock
 from record.errors import RunFailed, UnfitMachine, UserMistake, WorkerFailed
 from record.files import require_room
 from record.run import Fact
@@ -41,7 +41,8 @@ SLOWEST = 400.0
 
 @dataclass(frozen=True)
 class GuestImage:
-    """What all guests have: kernel, ``layers`` over this machine's files, `machine.known_facts`, and what they see."""
+    """What all guests have: kernel, ``layers`` over this machine's files, `machine.load_known_facts`, and what they
+    see."""
 
     kernel: Kernel
     layers: tuple[Path, ...]
@@ -56,14 +57,14 @@ def prepare(say: Callable[[str], None], job: Job | None = None) -> GuestImage:
     if job is not None:
         limits.require(job.needs)
     kernel = booted_kernel(say)
-    versions = {tool.name: version for tool in machine.TOOLS if (version := machine.version_of(tool))}
+    versions = {tool.name: version for tool in machine.TOOLS if (version := machine.find_version(tool))}
     missing = [tool.package for tool in machine.TOOLS if tool.name not in versions]
     over = layer(list(dict.fromkeys(missing))) if missing else None
-    code = code_of_runs(say)
+    code = copy_code(say)
     if kernel.slow is not None:
         say(kernel.slow)
-    facts = json.dumps({"tools": versions, "revision": first_source().revision})
-    return GuestImage(kernel, (over,) if over else (), facts, world(code))
+    facts = json.dumps({"tools": versions, "revision": describe_first_source().revision})
+    return GuestImage(kernel, (over,) if over else (), facts, make_world(code))
 
 
 # --- copies of one guest ----------------------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ class Originals:
     @contextlib.contextmanager
     def prepared_for(self, jobs: Iterable[Job]) -> Iterator[None]:
         """While the block runs, these jobs are carried out."""
-        self._left = Counter(map(_key, jobs))
+        self._left = Counter(map(_make_key, jobs))
         used_mib = max((needs.memory_mib // 2 for _, needs in self._left), default=1)
         self._most = limits.memory_mib() // MEMORY_SHARE // used_mib
         try:
@@ -106,7 +107,7 @@ class Originals:
     def of(self, job: Job, boot: Callable[[], Original]) -> Iterator[Original | None]:
         """The waiting guest of a job, while the block runs. It is booted now if the job is the first of several with
         this network. None: the job has a guest of its own."""
-        key, booting = _key(job), None
+        key, booting = _make_key(job), None
         with self._lock:
             if key not in self._booted and self._left[key] > 1 and len(self._booted) < self._most:
                 booting = self._booted[key] = Future()
@@ -129,7 +130,7 @@ class Originals:
                 _end(last)
 
 
-def _key(job: Job) -> _Key:
+def _make_key(job: Job) -> _Key:
     return job.network_only_job.encoded(), job.needs
 
 
@@ -192,7 +193,7 @@ class Guests:
                 # In a guest all runs begin at the same moment of 2026, so when this one was made is told out here.
                 began = datetime.now(timezone.utc).replace(microsecond=0)
                 stages = guest.job / "out" / "stdout"
-                exited = guest.wait(lambda progress: on_stage(_stage(stages), progress))
+                exited = guest.wait(lambda progress: on_stage(_read_stage(stages), progress))
                 if exited.status:
                     words = exited.stderr.strip().splitlines()
                     raise WorkerFailed(words[-1].removeprefix("hedera: ") if words else f"status {exited.status}")
@@ -203,7 +204,7 @@ class Guests:
             raise WorkerFailed(f"the guest's run is lost: {reason}") from None
         facts: dict[str, Fact] = {
             "time": "virtual",
-            "host_processor": machine.processor_model(),
+            "host_processor": machine.read_processor_model(),
             "guest_kernel": exited.kernel,
             "guest_kernel_sha256": image.kernel.sha256,
             "guest_mode": exited.mode,
@@ -213,7 +214,7 @@ class Guests:
         return Circumstances(began, facts, None if exited.time_travel else NOT_VIRTUAL)
 
 
-def _stage(stages: Path) -> str:
+def _read_stage(stages: Path) -> str:
     with contextlib.suppress(OSError):
         if lines := read_small(stages, 1 << 16).splitlines():
             return lines[-1]
@@ -239,13 +240,13 @@ class Workers:
     def carry(self, job: Job, place: Path, on_stage: OnStage) -> Circumstances:
         """Put a run's files into the folder ``place``; a lost worker's job goes to another one. What the run raises
         is raised at once, with what `record.tasks.errors_of_workers` says."""
-        future = submit(self.executor, on_worker, job.encoded(), first_source().fingerprint)
+        future = submit(self.executor, run_on_worker, job.encoded(), describe_first_source().fingerprint)
         try:
             on_stage("on a worker", None)
             # Ctrl-C and the other runs' errors come in by ``on_stage``, so it is called while the worker is at it.
             while not wait([future], timeout=0.5).done:
                 on_stage("on a worker", None)
-            with errors_of_workers(on_worker):
+            with errors_of_workers(run_on_worker):
                 circumstances, files = future.result()
         except BaseException:
             future.cancel()
@@ -257,8 +258,8 @@ class Workers:
         return circumstances
 
 
-def on_worker(data: bytes, fingerprint: str) -> tuple[Circumstances, dict[str, bytes]]:
-    require_fit(first_source().fingerprint == fingerprint)
+def run_on_worker(data: bytes, fingerprint: str) -> tuple[Circumstances, dict[str, bytes]]:
+    require_fit(describe_first_source().fingerprint == fingerprint)
     with files_lock:  # the worker may have threads, each with a job
         job = decode_job(data)
     if job.spec.time != "virtual":

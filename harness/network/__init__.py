@@ -8,7 +8,7 @@ machines without Mininet, too.
 
 from harness.network.fabric import CONTROLLER_ADDRESS, COUNTERS_MS, Fabric, FabricOptions
 from harness.network.host_setup import HYSTART, Tcp, permit, require_rack_off
-from harness.network.netlink import EPORT, VETH, Netlink, inside
+from harness.network.netlink import EPORT, VETH, Netlink, call_inside
 from harness.network.processes import REAP_S, Children, deadline, run_program, wait_until
 from harness.network.shaping import (
     MARK_PACKETS,
@@ -22,7 +22,29 @@ from harness.network.shaping import (
 )
 
 __all__ = [
-    "CONTROLLER_ADDRESS", "COUNTERS_MS", "EPORT", "HYSTART", "MARK_PACKETS", "REAP_S", "VETH", "Children", "Fabric",
-    "FabricOptions", "Netlink", "Shape", "Tcp", "as_kernel_can", "count_ports", "deadline", "inside", "permit",
-    "require_rack_off", "require_shape", "run_program", "shape_of", "shape_ports", "verify_shapes", "wait_until",
+    "CONTROLLER_ADDRESS",
+    "COUNTERS_MS",
+    "EPORT",
+    "HYSTART",
+    "MARK_PACKETS",
+    "REAP_S",
+    "VETH",
+    "Children",
+    "Fabric",
+    "FabricOptions",
+    "Netlink",
+    "Shape",
+    "Tcp",
+    "as_kernel_can",
+    "call_inside",
+    "count_ports",
+    "deadline",
+    "permit",
+    "require_rack_off",
+    "require_shape",
+    "run_program",
+    "shape_of",
+    "shape_ports",
+    "verify_shapes",
+    "wait_until",
 ]  # fmt: skip

@@ -29,7 +29,7 @@ LOOK_EVERY_S, TELL_S = 0.2, 2.0
 """How often a run that waits for another one looks whether that has ended; and after how long it says that it waits."""
 
 
-def home() -> Path:
+def find_home() -> Path:
     """HOME, made if need be. UnfitMachine when it is not a folder that only we can write to."""
     with contextlib.suppress(FileExistsError):
         HOME.mkdir(mode=0o755)
@@ -52,7 +52,7 @@ def run_folder() -> Iterator[Path]:
     """A folder for what this run needs while it lives, gone when the block ends."""
     remove_leftovers()
     owner = name_owner()
-    folder = home() / owner
+    folder = find_home() / owner
     folder.mkdir(mode=0o700)
     try:
         yield folder
@@ -74,15 +74,15 @@ class Cleaned:
             self.left.append(f"{thing} ({why_not})")
 
 
-def leftovers() -> list[str]:
+def list_leftovers() -> list[str]:
     names = {path.name for path in HOME.glob("*-*")} if _is_our_folder(HOME) else set()
-    names |= set(find_left_by({os.geteuid()})) | set(cpulimit.groups_left())
+    names |= set(find_left_by({os.geteuid()})) | set(cpulimit.find_groups_left())
     return sorted(name for name in names if is_owner(name) and not is_alive(name))
 
 
 def remove_leftovers() -> Cleaned:
     cleaned = Cleaned()
-    for owner in leftovers():
+    for owner in list_leftovers():
         _remove(owner, cleaned)
         for folder in find_left_by({os.geteuid()}).get(owner, []):
             cleaned.note(folder, remove_tree(folder))
@@ -91,7 +91,7 @@ def remove_leftovers() -> Cleaned:
 
 def _remove(owner: str, cleaned: Cleaned) -> None:
     folder = HOME / owner
-    if group := cpulimit.groups_left().get(owner):
+    if group := cpulimit.find_groups_left().get(owner):
         try:
             cpulimit.remove_group(group)
             cleaned.note(group, None)
@@ -116,7 +116,7 @@ def sole_use(doing: str = "a run", say: Callable[[str], object] = lambda sentenc
     ``doing`` is what others who wait are told; ``say`` hears for whom this process waits, after TELL_S.
     """
     # Root's own file, which nobody else can open: whoever could, could take the lock and never give it back.
-    lock = os.open(home() / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    lock = os.open(find_home() / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         os.fchmod(lock, 0o600)
         began, announced = time.monotonic(), False

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from harness.network.machine import processors
+from harness.network.machine import count_processors
 from harness.network.processes import wait_until
 from record.errors import RunFailed, UnfitMachine, UserMistake
 
@@ -30,7 +30,7 @@ GONE_S = 2.0
 """A group may hold processes that were ended for so long."""
 
 
-def quota(share: float, processors: int) -> tuple[int, int]:
+def compute_quota(share: float, processors: int) -> tuple[int, int]:
     """Quota and period of a share of so many processors, microseconds: Mininet's period of 100 ms, or a longer one
     where the quota were below what the kernel takes. UserMistake where none is long enough."""
     quota_us = max(LEAST_QUOTA_US, round(share * processors * PERIOD_US))
@@ -41,7 +41,7 @@ def quota(share: float, processors: int) -> tuple[int, int]:
     return quota_us, period_us
 
 
-def hierarchy(mounts: Path = MOUNTS) -> Path:
+def find_hierarchy(mounts: Path = MOUNTS) -> Path:
     """Where control groups of version 2 are that have the cpu controller. UnfitMachine where there are none."""
     lines = (line.split() for line in mounts.read_text().splitlines())
     kinds = {words[1]: words[2:4] for words in lines if words[2] in ("cgroup", "cgroup2")}
@@ -69,9 +69,9 @@ class HostGroups:
     """
 
     def __init__(self, owner: str, share: float, run_folder: Path) -> None:
-        quota_us, period_us = quota(share, processors())
+        quota_us, period_us = compute_quota(share, count_processors())
         self._quota, self._limit = str(quota_us), f"{quota_us} {period_us}"
-        root = hierarchy()
+        root = find_hierarchy()
         self._group = root / f"{PREFIX}{owner}"
         with _refusals_in_words(root):
             hand_down(root, run_folder)
@@ -160,10 +160,10 @@ def _is_used(group: Path) -> bool:
     return not limit.startswith("max") or weight.strip() != "100"
 
 
-def groups_left(mounts: Path = MOUNTS) -> dict[str, Path]:
+def find_groups_left(mounts: Path = MOUNTS) -> dict[str, Path]:
     """The groups of runs on this machine, by their owners' names."""
     try:
-        root = hierarchy(mounts)
+        root = find_hierarchy(mounts)
     except UnfitMachine:
         return {}
     return {path.name.removeprefix(PREFIX): path for path in root.glob(f"{PREFIX}*") if path.is_dir()}

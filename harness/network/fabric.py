@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from harness.network import netlink, shaping
-from harness.network.host_setup import Tcp, ipv6_off, set_up_host, write_settings
+from harness.network.host_setup import Tcp, list_ipv6_settings, set_up_host, write_settings
 from harness.network.netlink import EPORT, VETH
 from harness.network.processes import Children, run_program, wait_until
 from record.errors import RunFailed, UnfitMachine
@@ -79,11 +79,11 @@ class Fabric:
         self._dropped_before: dict[str, int] = {}
 
     def __enter__(self) -> Fabric:
-        self.control_namespace = self._namespace()
+        self.control_namespace = self._make_namespace()
         # The controller is in a network of its own, as in the paper's testbed: what it says takes no room on the links
         # that are measured.
-        _ip("link set lo up", f"addr add {CONTROLLER_ADDRESS}/32 dev lo", namespace=self.control_namespace)
-        self.open_vswitch = OpenVSwitch(self._namespace(), self._directory / "openvswitch")
+        _run_ip("link set lo up", f"addr add {CONTROLLER_ADDRESS}/32 dev lo", namespace=self.control_namespace)
+        self.open_vswitch = OpenVSwitch(self._make_namespace(), self._directory / "openvswitch")
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -92,7 +92,7 @@ class Fabric:
         for pid in self._namespaces:
             netlink.release_namespace(pid)
 
-    def _namespace(self) -> int:
+    def _make_namespace(self) -> int:
         try:
             self._namespaces.append(netlink.hold_namespace())
         except OSError as error:
@@ -124,12 +124,12 @@ class Fabric:
 
     def _join_control_network(self) -> None:
         switches = self.open_vswitch.namespace
-        _ip(f"link add switches netns {self.control_namespace} type veth peer name control netns {switches}")
+        _run_ip(f"link add switches netns {self.control_namespace} type veth peer name control netns {switches}")
         route = f"route add {SWITCHES_ADDRESS}/32 dev switches src {CONTROLLER_ADDRESS}"
-        _ip("link set switches up", route, namespace=self.control_namespace)
+        _run_ip("link set switches up", route, namespace=self.control_namespace)
         route = f"route add {CONTROLLER_ADDRESS}/32 dev control src {SWITCHES_ADDRESS}"
         address = f"addr add {SWITCHES_ADDRESS}/32 dev control"
-        _ip("link set lo up", address, "link set control up", route, namespace=switches)
+        _run_ip("link set lo up", address, "link set control up", route, namespace=switches)
         if self.options.control_delay_ms:
             delay = f"{round(self.options.control_delay_ms * 1000)}us"
             netem = ["netem", "delay", delay, "limit", str(shaping.MOST_DELAYED)]
@@ -158,12 +158,12 @@ class Fabric:
         # An eport without a limit carries nothing, and each change of a link later on would have ovs-vswitchd read all
         # links. So eports are shaped before Open vSwitch is started.
         if shape.carrier == EPORT:
-            self._each_namespace(partial(shaping.shape_ports, self.shapes))
+            self._map_namespaces(partial(shaping.shape_ports, self.shapes))
         for link in self.topo.links():
             self.net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port)
         # IPv6 would send packets of its own over the links that are measured.
-        netlink.inside(self.open_vswitch.namespace, partial(write_settings, ipv6_off()))
-        _ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.open_vswitch.namespace)
+        netlink.call_inside(self.open_vswitch.namespace, partial(write_settings, list_ipv6_settings()))
+        _run_ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.open_vswitch.namespace)
 
     def not_ports(self) -> list[str]:
         """The interfaces in Open vSwitch's namespace that are not ports of switches."""
@@ -198,14 +198,14 @@ class Fabric:
         # Open vSwitch may take a qdisc away when it takes a port. So veths are shaped only now, and all ports are
         # looked at afterwards.
         if self.options.shape.carrier == VETH:
-            self._each_namespace(partial(shaping.shape_ports, self.shapes))
+            self._map_namespaces(partial(shaping.shape_ports, self.shapes))
         self.verify()
 
     def lost_packets(self) -> dict[str, int]:
         """Packets that were lost outside every queue since the last call, by place. Places that lost none are not
         named."""
         lost = {"upcalls to ovs-vswitchd": self.open_vswitch.lost_upcalls()}
-        for group in self._each_namespace(shaping.dropped_elsewhere):
+        for group in self._map_namespaces(shaping.count_dropped_elsewhere):
             lost |= {f"port {name}": count for name, count in group.items()}
         new = {place: count - self._dropped_before.get(place, 0) for place, count in lost.items()}
         self._dropped_before |= lost
@@ -227,39 +227,39 @@ class Fabric:
             for end in ((link.lower, link.lower_port), (link.upper, link.upper_port))
             if port_name(*end) in at_switches
         ]
-        _ip(*(f"link set {port} {'up' if up else 'down'}" for port in ports), namespace=self.open_vswitch.namespace)
+        _run_ip(*(f"link set {port} {'up' if up else 'down'}" for port in ports), namespace=self.open_vswitch.namespace)
         if up:
             shaping.verify_shapes(self.shapes, ports, self.open_vswitch.namespace)
 
     def verify(self) -> None:
         """Compare every port with its shape. RunFailed names ports whose limit is not what it should be."""
-        self._each_namespace(partial(shaping.verify_shapes, self.shapes))
+        self._map_namespaces(partial(shaping.verify_shapes, self.shapes))
 
     def queue_drops(self) -> dict[str, int]:
         """Packets that the queue of each port has dropped since it was limited."""
-        dropped = partial(shaping.dropped_in_queue, self.options.shape.carrier)
-        return {name: n for group in self._each_namespace(dropped) for name, n in group.items()}
+        dropped = partial(shaping.count_dropped_in_queue, self.options.shape.carrier)
+        return {name: n for group in self._map_namespaces(dropped) for name, n in group.items()}
 
     def marked_and_paced(self) -> dict[str, int]:
-        """What phantom queues and pacers have counted (`shaping.marked_and_paced`), of all ports together."""
+        """What phantom queues and pacers have counted (`shaping.count_marked_and_paced`), of all ports together."""
         total: Counter[str] = Counter()
-        for counts in self._each_namespace(shaping.marked_and_paced):
+        for counts in self._map_namespaces(shaping.count_marked_and_paced):
             total.update(counts)
         return dict(total)
 
-    def _each_namespace(self, work: Callable[[list[str], int], T]) -> list[T]:
+    def _map_namespaces(self, work: Callable[[list[str], int], T]) -> list[T]:
         """Do it with the ports and the namespace of every host, and of Open vSwitch."""
         ports = [*([self.ports[name][0]] for name in self.topo.hosts), self.switch_ports]
-        return _side_by_side(work, ports, [*map(self.pid_of, self.topo.hosts), self.open_vswitch.namespace])
+        return _map_side_by_side(work, ports, [*map(self.pid_of, self.topo.hosts), self.open_vswitch.namespace])
 
 
-def _side_by_side(work: Callable[..., T], *arguments: Iterable[Any]) -> list[T]:
+def _map_side_by_side(work: Callable[..., T], *arguments: Iterable[Any]) -> list[T]:
     """Map the work, which is to wait for other processes, over all at once. Raises the first that was raised."""
     with ThreadPoolExecutor() as pool:
         return list(pool.map(work, *arguments))
 
 
-def _ip(*lines: str, namespace: int | None = None) -> None:
+def _run_ip(*lines: str, namespace: int | None = None) -> None:
     run_program(["ip", "-batch", "-"], namespace=namespace, stdin_text="".join(f"{line}\n" for line in lines))
 
 
@@ -293,13 +293,13 @@ class OpenVSwitch:
         self.directory.mkdir(parents=True)
         database = self.directory / "conf.db"
         run_program(["ovsdb-tool", "create", str(database), str(SCHEMA)])
-        server = self._daemon(children, "ovsdb-server", str(database), f"--remote=p{self._remote}")
+        server = self._start_daemon(children, "ovsdb-server", str(database), f"--remote=p{self._remote}")
         _await(self.directory / "db.sock", server, "ovsdb-server")
         self.vsctl("--no-wait", "init")
         time.sleep(max(0.0, COUNTS_PROCESSORS_S - time.monotonic()))
-        self.switchd = self._daemon(children, "ovs-vswitchd", self._remote)
+        self.switchd = self._start_daemon(children, "ovs-vswitchd", self._remote)
 
-    def _daemon(self, children: Children, name: str, *arguments: str) -> subprocess.Popen[bytes]:
+    def _start_daemon(self, children: Children, name: str, *arguments: str) -> subprocess.Popen[bytes]:
         place = str(self.directory)
         quiet = ["--verbose=console:off", "--verbose=syslog:off", "--verbose=file:info"]
         return children.spawn(
@@ -336,7 +336,7 @@ class OpenVSwitch:
         words = ["--", "set", "Open_vSwitch", ".", shortest] if counters_ms < COUNTERS_MS else []
         size = max(1, PORTS_AT_ONCE // max(len(bridge.ports) for bridge in bridges))
         for first in range(0, len(bridges), size):
-            words += _settings(bridges[first : first + size], controller)
+            words += _make_settings(bridges[first : first + size], controller)
             self.vsctl(*words[1:])
             words.clear()
         wanted = {interface: number for bridge in bridges for number, interface in bridge.ports.items()}
@@ -347,7 +347,7 @@ class OpenVSwitch:
             raise RunFailed(f"Open vSwitch did not give these ports their numbers: {', '.join(wrong[:5])}")
 
 
-def _settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
+def _make_settings(bridges: Sequence[Bridge], controller: str) -> list[str]:
     """The words by which ovs-vsctl makes these bridges, in one transaction."""
     words = []
     # Ports first: after each setting ovs-vsctl reads all bridges and ports anew for the next that it adds.

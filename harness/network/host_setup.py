@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 
 from harness.network import machine, netlink
-from harness.network.netlink import inside
+from harness.network.netlink import call_inside
 from harness.network.processes import run_program
 from record.errors import RunFailed, UnfitMachine
 from record.spec import ONLY_RACK
@@ -68,7 +68,7 @@ class Tcp:
         return [*of_route, "quickack", "1"] if self.prompt else of_route
 
 
-def ipv6_off(ipv6: Path = Path("/proc/sys/net/ipv6")) -> list[str]:
+def list_ipv6_settings(ipv6: Path = Path("/proc/sys/net/ipv6")) -> list[str]:
     """The settings that switch IPv6 off in a namespace; none where the kernel has no IPv6 (booted without it)."""
     names = ("all", "default") if ipv6.exists() else ()
     return [f"net.ipv6.conf.{name}.disable_ipv6=1" for name in names]
@@ -87,14 +87,16 @@ def set_up_host(name: str, namespace: int, interface: str, ip: str, neighbours: 
     ``neighbours``: the MAC of each address, its own as well.
     """
     try:
-        inside(namespace, partial(write_settings, [*ipv6_off(), *tcp.settings]))
+        call_inside(namespace, partial(write_settings, [*list_ipv6_settings(), *tcp.settings]))
         # Queues hold packets as they are on a wire, none larger than the MTU. Nobody needs to compute their checksums.
-        netlink.offload(interface, namespace, tx=True, sg=True, tso=False, gso=False)
+        netlink.switch_offload(interface, namespace, tx=True, sg=True, tso=False, gso=False)
         index = netlink.index_of(interface, namespace)
-        others = [netlink.neighbour(index, to, mac) for to, mac in neighbours.items() if to != ip]
-        own_addresses = [netlink.hardware_address(index, neighbours[ip]), netlink.address(index, ip, 8)]
-        single = [netlink.segments(index, 1)] if tcp.one_by_one else []
-        netlink.send(namespace, [netlink.up(netlink.LOOPBACK), *own_addresses, *single, netlink.up(index), *others])
+        others = [netlink.add_neighbour(index, to, mac) for to, mac in neighbours.items() if to != ip]
+        own_addresses = [netlink.set_hardware_address(index, neighbours[ip]), netlink.add_address(index, ip, 8)]
+        single = [netlink.limit_segments(index, 1)] if tcp.one_by_one else []
+        netlink.send(
+            namespace, [netlink.set_up(netlink.LOOPBACK), *own_addresses, *single, netlink.set_up(index), *others]
+        )
         if tcp.of_route:
             route = f"10.0.0.0/8 dev {interface} proto kernel scope link src {ip}"
             run_program(["ip", "route", "change", *route.split(), *tcp.of_route], namespace=namespace)
@@ -124,11 +126,11 @@ def permit(name: str, run_folder: Path) -> Iterator[None]:
 
     Raises UnfitMachine when the kernel does not have the algorithm.
     """
-    if name not in machine.congestion_controls():
+    if name not in machine.list_congestion_controls():
         with suppress(OSError, subprocess.SubprocessError):
             subprocess.run(["modprobe", "-q", f"tcp_{name}"], check=False, timeout=LOADED_S)
-    if name not in machine.congestion_controls():
-        raise UnfitMachine(f"the kernel has no TCP {name}; it offers {', '.join(machine.congestion_controls())}")
+    if name not in machine.list_congestion_controls():
+        raise UnfitMachine(f"the kernel has no TCP {name}; it offers {', '.join(machine.list_congestion_controls())}")
     allowed = (machine.SYSCTL / ALLOWED).read_text().split()
     if name in allowed:
         yield

@@ -57,12 +57,12 @@ NO_MININET = (
 SYSCTL = Path("/proc/sys/net/ipv4")
 CLOCK = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 FACTS = "HEDERA_GUEST_FACTS"
-"""The variable in which a guest is told what was looked up before it was booted (`known_facts`)."""
+"""The variable in which a guest is told what was looked up before it was booted (`load_known_facts`)."""
 LIBRARIES = ("numpy", "numba", "matplotlib", "networkx", "click", "rich", "jinja2", "os-ken")
 
 
 @cache
-def known_facts() -> dict[str, Any]:
+def load_known_facts() -> dict[str, Any]:
     """What whoever booted this guest knows already: ``tools`` (version by name), and the ``revision`` of git. Empty
     where time is real."""
     # To start a program takes a guest 10 ms, and ten tools would be asked. Outside a guest the variable means nothing.
@@ -70,13 +70,13 @@ def known_facts() -> dict[str, Any]:
 
 
 @cache
-def version_of(tool: Tool) -> str | None:
+def find_version(tool: Tool) -> str | None:
     """The version a tool reports (``present`` when it reports none); None when it does not run."""
     # The folders of administrators' programs are not in an ordinary user's PATH.
     program = shutil.which(tool.name, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin")
     if program is None:
         return None
-    if known := known_facts().get("tools", {}).get(tool.name):
+    if known := load_known_facts().get("tools", {}).get(tool.name):
         return str(known)
     try:
         # A tool that hangs as it tells its version is as one that is not there.
@@ -87,7 +87,7 @@ def version_of(tool: Tool) -> str | None:
     return match.group() if match else "present"
 
 
-def library_version(name: str) -> str | None:
+def find_library_version(name: str) -> str | None:
     """The installed version of a Python package, or None."""
     try:
         return metadata.version(name)
@@ -95,7 +95,7 @@ def library_version(name: str) -> str | None:
         return None
 
 
-def kernel_datapath() -> bool:
+def has_kernel_datapath() -> bool:
     """Whether this kernel has Open vSwitch's datapath, built in or as a module (which asking loads)."""
     from harness.network.netlink import has_family
 
@@ -107,19 +107,19 @@ def kernel_datapath() -> bool:
 
 def require_datapath() -> None:
     """UnfitMachine where this kernel lacks Open vSwitch's datapath, which real time needs."""
-    if not kernel_datapath():
+    if not has_kernel_datapath():
         raise UnfitMachine(
             "real time needs Open vSwitch's kernel module, which is missing here (linux-modules-extra on Ubuntu has "
             "it): use --time virtual, which needs nothing"
         )
 
 
-def congestion_controls() -> list[str]:
+def list_congestion_controls() -> list[str]:
     """The congestion control algorithms of TCP that the kernel has loaded."""
     return (SYSCTL / "tcp_available_congestion_control").read_text().split()
 
 
-def processors() -> int:
+def count_processors() -> int:
     """How many processors this process may use, which can be fewer than the machine has."""
     return len(os.sched_getaffinity(0))
 
@@ -136,13 +136,13 @@ def require_root() -> None:
     """UnfitMachine when this process is not root's, or is root's without some rights, which it names."""
     if os.geteuid() != 0:
         raise UnfitMachine("network namespaces need root: run it with sudo")
-    if lacking := lacking_rights():
+    if lacking := find_lacking_rights():
         raise UnfitMachine(
             f"{lacking}, and real time takes that (docs/container.md); --time virtual needs no rights at all"
         )
 
 
-def lacking_rights(status: Path = Path("/proc/self/status"), ids: Path = Path("/proc/self/uid_map")) -> str:
+def find_lacking_rights(status: Path = Path("/proc/self/status"), ids: Path = Path("/proc/self/uid_map")) -> str:
     """The rights that networks in real time take and that root does not have here, as in a container. Empty where it
     has them all."""
     match = re.search(r"^CapEff:\s*([0-9a-f]+)$", status.read_text(), re.MULTILINE)
@@ -159,7 +159,7 @@ def require_tools() -> None:
     """UnfitMachine names what is missing, programs or Mininet, and the command that installs it."""
     if find_spec("mininet") is None:
         raise UnfitMachine(NO_MININET)
-    missing = [tool for tool in TOOLS if version_of(tool) is None]
+    missing = [tool for tool in TOOLS if find_version(tool) is None]
     if missing:
         names = ", ".join(tool.name for tool in missing)
         packages = " ".join(dict.fromkeys(tool.package for tool in missing))
@@ -167,29 +167,29 @@ def require_tools() -> None:
 
 
 @cache
-def machine() -> dict[str, Any]:
+def describe_machine() -> dict[str, Any]:
     """What a result says of the machine on which it was measured, by the names of its environment."""
     return {
         "kernel": platform.release(),
-        "system": _os_release(),
-        "processor": processor_model(),
-        "cores": processors(),
+        "system": _read_os_release(),
+        "processor": read_processor_model(),
+        "cores": count_processors(),
         "memory_mib": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
         "python": platform.python_version(),
-        "tools": {tool.name: version_of(tool) or "missing" for tool in TOOLS},
-        "libraries": {name: library_version(name) or "missing" for name in LIBRARIES},
-        "congestion_controls": congestion_controls(),
+        "tools": {tool.name: find_version(tool) or "missing" for tool in TOOLS},
+        "libraries": {name: find_library_version(name) or "missing" for name in LIBRARIES},
+        "congestion_controls": list_congestion_controls(),
     }
 
 
-def _os_release() -> str:
+def _read_os_release() -> str:
     try:
         return platform.freedesktop_os_release().get("PRETTY_NAME", "unknown")
     except OSError:
         return "unknown"
 
 
-def processor_model() -> str:
+def read_processor_model() -> str:
     match = re.search(r"^model name\s*:\s*(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return match.group(1) if match else platform.machine()
 
@@ -215,7 +215,7 @@ def find_pox(environ: Mapping[str, str] = os.environ) -> Path | None:
     return next((place for place in places if is_pox_checkout(place)), None)
 
 
-def pox_version(checkout: Path) -> str:
+def read_pox_version(checkout: Path) -> str:
     """The version of a checkout, as in ``0.8.0 (halosaur)``; ``unknown`` when its core does not say."""
     source = (checkout / "pox" / "core.py").read_text()
     number = re.search(r"^ +(?:self\.)?version *= *\((\d+), *(\d+), *(\d+)\)", source, re.MULTILINE)
@@ -225,7 +225,7 @@ def pox_version(checkout: Path) -> str:
 
 def is_too_old_pox(checkout: Path) -> bool:
     """Whether a checkout is older than 0.7 (gar), the first that runs on Python 3."""
-    numbers = re.match(r"(\d+)\.(\d+)", pox_version(checkout))
+    numbers = re.match(r"(\d+)\.(\d+)", read_pox_version(checkout))
     return numbers is not None and (int(numbers[1]), int(numbers[2])) < (0, 7)
 
 

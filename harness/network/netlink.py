@@ -182,10 +182,10 @@ class Netlink:
     them; each question does, too, where the kernel cannot answer it."""
 
     def __init__(self, namespace: int) -> None:
-        self._routes, self._connections = inside(
-            namespace, lambda: (_opened(socket.NETLINK_ROUTE), _opened(_SOCK_DIAG))
+        self._routes, self._connections = call_inside(
+            namespace, lambda: (_open(socket.NETLINK_ROUTE), _open(_SOCK_DIAG))
         )
-        self._names = dict(inside(namespace, socket.if_nameindex))
+        self._names = dict(call_inside(namespace, socket.if_nameindex))
 
     def close(self) -> None:
         self._routes.close()
@@ -195,51 +195,52 @@ class Netlink:
         qdiscs = []
         for message in _dump(self._routes, _GET_QDISC, bytes(_QDISC.size)):
             _, port, _, parent, _ = _QDISC.unpack_from(message)
-            parts = dict(_attributes(message[_QDISC.size :]))
-            kind = _text(parts[_KIND])
-            statistics = dict(_attributes(parts.get(_STATISTICS, memoryview(b""))))
+            parts = dict(_read_attributes(message[_QDISC.size :]))
+            kind = _decode_text(parts[_KIND])
+            statistics = dict(_read_attributes(parts.get(_STATISTICS, memoryview(b""))))
             queue = statistics.get(_OF_THE_QUEUE, memoryview(bytes(12)))
             sent = statistics.get(_SENT, memoryview(bytes(8)))
             above = "" if parent == _ROOT else f"{parent >> 16:x}:{parent & 0xFFFF:x}"
-            counts = _number(queue[8:12]), _number(queue[4:8]), _number(sent[:8])
+            counts = _decode_number(queue[8:12]), _decode_number(queue[4:8]), _decode_number(sent[:8])
             qdiscs.append(
-                Qdisc(self._names[port], kind, above, *counts)._replace(**_options(kind, parts.get(_OPTIONS)))
+                Qdisc(self._names[port], kind, above, *counts)._replace(**_read_options(kind, parts.get(_OPTIONS)))
             )
         return qdiscs
 
     def pacers(self) -> list[Paced]:
         paced = []
         for message in _dump(self._routes, _GET_QDISC, bytes(_QDISC.size)):
-            parts = dict(_attributes(message[_QDISC.size :]))
-            if _text(parts[_KIND]) == PACER:
-                attributes = dict(_attributes(parts[_OPTIONS]))
-                counted = dict(_attributes(parts[_STATISTICS]))
-                port, waits = self._names[_QDISC.unpack_from(message)[1]], _number(counted[_OF_THE_QUEUE][4:8])
-                values = (_number(attributes[number]) for number in range(1, _PACER_LAST + 1))
+            parts = dict(_read_attributes(message[_QDISC.size :]))
+            if _decode_text(parts[_KIND]) == PACER:
+                attributes = dict(_read_attributes(parts[_OPTIONS]))
+                counted = dict(_read_attributes(parts[_STATISTICS]))
+                port, waits = self._names[_QDISC.unpack_from(message)[1]], _decode_number(counted[_OF_THE_QUEUE][4:8])
+                values = (_decode_number(attributes[number]) for number in range(1, _PACER_LAST + 1))
                 of_its_own = _PACER_COUNTERS.unpack_from(counted[_STATISTICS_OF_ITS_OWN])
                 paced.append(Paced(port, Pacer(*values), waits, *of_its_own))
         return paced
 
     def links(self) -> list[Link]:
         return [
-            Link(_text(parts[_NAME]), sum(_DROPPED.unpack_from(parts[_COUNTERS]))) for parts in self._dumped_links()
+            Link(_decode_text(parts[_NAME]), sum(_DROPPED.unpack_from(parts[_COUNTERS])))
+            for parts in self._dump_links()
         ]
 
     def eports(self) -> list[Eport]:
         ports = []
-        for parts in self._dumped_links():
-            device = dict(_attributes(parts.get(_LINK_INFO, memoryview(b""))))
-            if _KIND in device and _text(device[_KIND]) == EPORT:
-                attributes = dict(_attributes(device[_OPTIONS]))
+        for parts in self._dump_links():
+            device = dict(_read_attributes(parts.get(_LINK_INFO, memoryview(b""))))
+            if _KIND in device and _decode_text(device[_KIND]) == EPORT:
+                attributes = dict(_read_attributes(device[_OPTIONS]))
                 order = (_RATE, _LIMIT, _MARK_MIN, _MARK_MAX, _DELAY, _DRAIN, _PHANTOM)
-                shape = (_number(attributes[attribute]) for attribute in order)
+                shape = (_decode_number(attributes[attribute]) for attribute in order)
                 counted = (*_EPORT_COUNTERS.unpack_from(device[_COUNTED]), *_SENT_BYTES.unpack_from(parts[_COUNTERS]))
-                ports.append(Eport(_text(parts[_NAME]), *shape, *counted))
+                ports.append(Eport(_decode_text(parts[_NAME]), *shape, *counted))
         return ports
 
-    def _dumped_links(self) -> Iterator[dict[int, memoryview]]:
+    def _dump_links(self) -> Iterator[dict[int, memoryview]]:
         for message in _dump(self._routes, _GET_LINK, bytes(_LINK.size)):
-            yield dict(_attributes(message[_LINK.size :]))
+            yield dict(_read_attributes(message[_LINK.size :]))
 
     def connections(self, destination_port: int) -> list[Connection]:
         """Every established connection to a port whose round-trip time is measured."""
@@ -247,45 +248,45 @@ class Netlink:
         connections = []
         for message in _dump(self._connections, _BY_FAMILY, question):
             if _PORT.unpack_from(message) == (destination_port,):
-                info = dict(_attributes(message[_CONNECTION_BYTES:])).get(_TCP_INFO, memoryview(b""))
-                if rtt_us := _number(info[_RTT_AT : _RTT_AT + 4]):
+                info = dict(_read_attributes(message[_CONNECTION_BYTES:])).get(_TCP_INFO, memoryview(b""))
+                if rtt_us := _decode_number(info[_RTT_AT : _RTT_AT + 4]):
                     (port,), to = _FROM_PORT.unpack_from(message), socket.inet_ntoa(message[_TO_AT : _TO_AT + 4])
-                    window = _number(info[_WINDOW_AT : _WINDOW_AT + 4])
+                    window = _decode_number(info[_WINDOW_AT : _WINDOW_AT + 4])
                     connections.append(Connection(port, to, rtt_us * 1e-6, window))
         return connections
 
 
 def index_of(interface: str, namespace: int) -> int:
-    return inside(namespace, partial(socket.if_nametoindex, interface))
+    return call_inside(namespace, partial(socket.if_nametoindex, interface))
 
 
 def send(namespace: int | None, messages: Sequence[bytes]) -> None:
     """Send messages to the kernel in a namespace (None: our own). Raises OSError for the first thing that it
     refuses."""
-    with inside(namespace, partial(_opened, socket.NETLINK_ROUTE)) as opened:
+    with call_inside(namespace, partial(_open, socket.NETLINK_ROUTE)) as opened:
         for first in range(0, len(messages), MESSAGES):
             *some, last = messages[first : first + MESSAGES]
             length, kind, flags, _, _ = _HEADER.unpack_from(last)
             last = _HEADER.pack(length, kind, flags | _ACKNOWLEDGE, 0, 0) + last[_HEADER.size :]
             opened.send(b"".join([*some, last]))
-            if error := _error_in(memoryview(opened.recv(_ANSWER_BYTES))).errno:
+            if error := _read_error(memoryview(opened.recv(_ANSWER_BYTES))).errno:
                 raise OSError(error, os.strerror(error))
 
 
-def _message(kind: int, flags: int, body: bytes, *attributes: tuple[int, bytes]) -> bytes:
-    body += b"".join(_attribute(*attribute) for attribute in attributes)
+def _make_message(kind: int, flags: int, body: bytes, *attributes: tuple[int, bytes]) -> bytes:
+    body += b"".join(_make_attribute(*attribute) for attribute in attributes)
     return _HEADER.pack(_HEADER.size + len(body), kind, _REQUEST | flags, 0, 0) + body
 
 
-def _attribute(kind: int, value: bytes) -> bytes:
+def _make_attribute(kind: int, value: bytes) -> bytes:
     return _ATTRIBUTE.pack(_ATTRIBUTE.size + len(value), kind) + value + bytes(-len(value) % 4)
 
 
-def pair(kind: str, ends: Sequence[tuple[str, int]], mtu: int) -> bytes:
+def make_pair(kind: str, ends: Sequence[tuple[str, int]], mtu: int) -> bytes:
     """A cable of a kind: the names of its two ends, and the namespaces that they are to be in."""
     this_end, other_end = (
         b"".join(
-            _attribute(*attribute)
+            _make_attribute(*attribute)
             for attribute in (
                 (_NAME, name.encode() + b"\0"), (_MTU, struct.pack("=I", mtu)),
                 (_NAMESPACE_OF, struct.pack("=I", namespace)),
@@ -293,15 +294,20 @@ def pair(kind: str, ends: Sequence[tuple[str, int]], mtu: int) -> bytes:
         )
         for name, namespace in ends
     )  # fmt: skip
-    device = _attribute(_KIND, kind.encode()) + _attribute(_OPTIONS, _attribute(_PEER, bytes(_LINK.size) + other_end))
-    return _message(_NEW_LINK, _NEW, bytes(_LINK.size) + this_end, (_LINK_INFO, device))
+    device = _make_attribute(_KIND, kind.encode()) + _make_attribute(
+        _OPTIONS, _make_attribute(_PEER, bytes(_LINK.size) + other_end)
+    )
+    return _make_message(_NEW_LINK, _NEW, bytes(_LINK.size) + this_end, (_LINK_INFO, device))
 
 
 def has_kind(kind: str) -> bool:
     """Whether the kernel has devices of a kind that come in pairs. It is asked to make one without its other end, which
     it refuses with another error where it knows the kind."""
     try:
-        send(None, [_message(_NEW_LINK, _NEW, bytes(_LINK.size), (_LINK_INFO, _attribute(_KIND, kind.encode())))])
+        send(
+            None,
+            [_make_message(_NEW_LINK, _NEW, bytes(_LINK.size), (_LINK_INFO, _make_attribute(_KIND, kind.encode())))],
+        )
     except OSError as error:
         return error.errno == errno.EINVAL
     return True
@@ -315,38 +321,38 @@ def shape(index: int, port: Eport) -> bytes:
     )  # fmt: skip
     attributes = [(attribute, struct.pack("=Q", value)) for attribute, value in wide if value]
     attributes += [(attribute, struct.pack("=I", value)) for attribute, value in narrow if value]
-    device = _attribute(_KIND, EPORT.encode()) + _attribute(
-        _OPTIONS, b"".join(_attribute(*attribute) for attribute in attributes)
+    device = _make_attribute(_KIND, EPORT.encode()) + _make_attribute(
+        _OPTIONS, b"".join(_make_attribute(*attribute) for attribute in attributes)
     )
-    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_LINK_INFO, device))
+    return _make_message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_LINK_INFO, device))
 
 
-def up(index: int) -> bytes:
-    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 1, 1))
+def set_up(index: int) -> bytes:
+    return _make_message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 1, 1))
 
 
-def hardware_address(index: int, mac: str) -> bytes:
-    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_HARDWARE_ADDRESS, _mac(mac)))
+def set_hardware_address(index: int, mac: str) -> bytes:
+    return _make_message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_HARDWARE_ADDRESS, _encode_mac(mac)))
 
 
-def segments(index: int, most: int) -> bytes:
-    """So many segments at most TCP hands an interface as one packet. Since Linux 4.17 it does so whatever `offload`
-    says, and they are cut up behind the interface's qdisc."""
-    return _message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_SEGMENTS, struct.pack("=I", most)))
+def limit_segments(index: int, most: int) -> bytes:
+    """So many segments at most TCP hands an interface as one packet. Since Linux 4.17 it does so whatever
+    `switch_offload` says, and they are cut up behind the interface's qdisc."""
+    return _make_message(_NEW_LINK, 0, _LINK.pack(0, 0, index, 0, 0), (_SEGMENTS, struct.pack("=I", most)))
 
 
-def address(index: int, ip: str, prefix: int) -> bytes:
+def add_address(index: int, ip: str, prefix: int) -> bytes:
     packed = socket.inet_aton(ip)
     body = struct.pack("=BBBBi", socket.AF_INET, prefix, 0, 0, index)
-    return _message(_NEW_ADDRESS, _NEW, body, (_OUR_ADDRESS, packed), (_ADDRESS, packed))
+    return _make_message(_NEW_ADDRESS, _NEW, body, (_OUR_ADDRESS, packed), (_ADDRESS, packed))
 
 
-def neighbour(index: int, ip: str, mac: str) -> bytes:
+def add_neighbour(index: int, ip: str, mac: str) -> bytes:
     body = struct.pack("=BxxxiHBB", socket.AF_INET, index, _PERMANENT, 0, 0)
-    return _message(_NEW_NEIGHBOUR, _NEW, body, (_TO, socket.inet_aton(ip)), (_AT, _mac(mac)))
+    return _make_message(_NEW_NEIGHBOUR, _NEW, body, (_TO, socket.inet_aton(ip)), (_AT, _encode_mac(mac)))
 
 
-def _mac(mac: str) -> bytes:
+def _encode_mac(mac: str) -> bytes:
     return bytes.fromhex(mac.replace(":", ""))
 
 
@@ -354,30 +360,30 @@ def limit(index: int, rate: int, burst: int, queue: int) -> list[bytes]:
     """A token bucket of ``rate`` bytes per second and ``burst`` bytes as the interface's qdisc, in place of what there
     is, and below it a FIFO of ``queue`` bytes."""
     ethernet = struct.pack("=BBHhHI", 0, 1, 0, 0, 0, min(rate, 0xFFFF_FFFF))
-    options = _attribute(_PARAMETERS, ethernet + bytes(12) + struct.pack("=III", queue, 0, 0))
-    options += _attribute(_TBF_BURST, struct.pack("=I", burst))
+    options = _make_attribute(_PARAMETERS, ethernet + bytes(12) + struct.pack("=III", queue, 0, 0))
+    options += _make_attribute(_TBF_BURST, struct.pack("=I", burst))
     if rate > 0xFFFF_FFFF:
-        options += _attribute(_TBF_RATE64, struct.pack("=Q", rate))
+        options += _make_attribute(_TBF_RATE64, struct.pack("=Q", rate))
     bucket, fifo = (_QDISC.pack(0, index, handle << 16, above, 0) for handle, above in ((1, _ROOT), (0x10, 0x10001)))
     return [
-        _message(_NEW_QDISC, _REPLACE, bucket, (_KIND, b"tbf\0"), (_OPTIONS, options)),
-        _message(_NEW_QDISC, _REPLACE, fifo, (_KIND, b"bfifo\0"), (_OPTIONS, struct.pack("=I", queue))),
+        _make_message(_NEW_QDISC, _REPLACE, bucket, (_KIND, b"tbf\0"), (_OPTIONS, options)),
+        _make_message(_NEW_QDISC, _REPLACE, fifo, (_KIND, b"bfifo\0"), (_OPTIONS, struct.pack("=I", queue))),
     ]
 
 
-def pacer(index: int, settings: Pacer) -> bytes:
+def add_pacer(index: int, settings: Pacer) -> bytes:
     """Pace what an interface sends: its qdisc, in place of what there is."""
     options = b"".join(
-        _attribute(kind, struct.pack("=Q" if kind in _PACER_WIDE else "=I", value))
+        _make_attribute(kind, struct.pack("=Q" if kind in _PACER_WIDE else "=I", value))
         for kind, value in enumerate(settings, start=1)
     )
     head = _QDISC.pack(0, index, 1 << 16, _ROOT, 0)
-    return _message(_NEW_QDISC, _REPLACE, head, (_KIND, PACER.encode() + b"\0"), (_OPTIONS | _IS_NESTED, options))
+    return _make_message(_NEW_QDISC, _REPLACE, head, (_KIND, PACER.encode() + b"\0"), (_OPTIONS | _IS_NESTED, options))
 
 
-def offload(interface: str, namespace: int, **wanted: bool) -> None:
+def switch_offload(interface: str, namespace: int, **wanted: bool) -> None:
     """Switch OFFLOADS of an interface on or off; what it does not have is off. OSError where that is not possible."""
-    with inside(namespace, socket.socket) as opened:
+    with call_inside(namespace, socket.socket) as opened:
         for name, on in wanted.items():
             value = array.array("I", [OFFLOADS[name], on])
             try:
@@ -392,17 +398,17 @@ def has_family(name: str) -> bool:
 
     OSError when the kernel does not answer.
     """
-    body = struct.pack("=BBxx", _GET_FAMILY, 1) + _attribute(_FAMILY_NAME, name.encode() + b"\0")
-    with _opened(_GENERIC, PATIENCE_S) as kernel:
+    body = struct.pack("=BBxx", _GET_FAMILY, 1) + _make_attribute(_FAMILY_NAME, name.encode() + b"\0")
+    with _open(_GENERIC, PATIENCE_S) as kernel:
         kernel.send(_HEADER.pack(_HEADER.size + len(body), _CONTROL, _REQUEST, 1, 0) + body)
         answer = memoryview(kernel.recv(_ANSWER_BYTES))
     _, kind, _, _, _ = _HEADER.unpack_from(answer)
-    if kind == _ERROR and (error := _error_in(answer)).errno != errno.ENOENT:
+    if kind == _ERROR and (error := _read_error(answer)).errno != errno.ENOENT:
         raise error
     return bool(kind != _ERROR)
 
 
-def _opened(protocol: int, patience_s: float = 1.0) -> socket.socket:
+def _open(protocol: int, patience_s: float = 1.0) -> socket.socket:
     opened = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
     opened.settimeout(patience_s)
     return opened
@@ -418,51 +424,51 @@ def _dump(opened: socket.socket, kind: int, question: bytes) -> Iterator[memoryv
             if kind_of_answer == _DONE:
                 return
             if kind_of_answer == _ERROR:
-                raise _error_in(answer)
+                raise _read_error(answer)
             yield answer[_HEADER.size : length]
-            answer = answer[_padded(length) :]
+            answer = answer[_pad(length) :]
 
 
-def _error_in(answer: memoryview) -> OSError:
+def _read_error(answer: memoryview) -> OSError:
     code = -int.from_bytes(answer[_HEADER.size : _HEADER.size + 4], sys.byteorder, signed=True)
     return OSError(code, os.strerror(code))
 
 
-def _attributes(data: memoryview) -> Iterator[tuple[int, memoryview]]:
+def _read_attributes(data: memoryview) -> Iterator[tuple[int, memoryview]]:
     """(kind, value) of each netlink attribute."""
     while len(data) >= _ATTRIBUTE.size:
         length, kind = _ATTRIBUTE.unpack_from(data)
         if length < _ATTRIBUTE.size:
             return
         yield kind & _NESTED, data[_ATTRIBUTE.size : length]
-        data = data[_padded(length) :]
+        data = data[_pad(length) :]
 
 
-def _options(kind: str, data: memoryview | None) -> dict[str, Any]:
+def _read_options(kind: str, data: memoryview | None) -> dict[str, Any]:
     """The fields of `Qdisc` that come from the options of a qdisc. Kinds that we do not use have none."""
     if data is None or kind not in ("bfifo", "tbf", "red", "netem"):
         return {}
     if kind == "bfifo":
-        return {"limit": _number(data[:4])}
+        return {"limit": _decode_number(data[:4])}
     if kind == "netem":
-        parts = dict(_attributes(data[_NETEM_BYTES:]))
-        return {"delay_ns": _number(parts[_NETEM_DELAY_NS])}
-    parts = dict(_attributes(data))
+        parts = dict(_read_attributes(data[_NETEM_BYTES:]))
+        return {"delay_ns": _decode_number(parts[_NETEM_DELAY_NS])}
+    parts = dict(_read_attributes(data))
     parameters = parts[_PARAMETERS]
     if kind == "tbf":
-        return {"rate": _number(parts.get(_TBF_RATE64, parameters[_TBF_RATE_AT:_TBF_RATE_END]))}
-    return {"limit": _number(parameters[:4]), "ecn": bool(parameters[_RED_FLAGS_AT] & _RED_ECN)}
+        return {"rate": _decode_number(parts.get(_TBF_RATE64, parameters[_TBF_RATE_AT:_TBF_RATE_END]))}
+    return {"limit": _decode_number(parameters[:4]), "ecn": bool(parameters[_RED_FLAGS_AT] & _RED_ECN)}
 
 
-def _text(data: memoryview) -> str:
+def _decode_text(data: memoryview) -> str:
     return bytes(data).rstrip(b"\0").decode()
 
 
-def _number(data: memoryview) -> int:
+def _decode_number(data: memoryview) -> int:
     return int.from_bytes(data, sys.byteorder)
 
 
-def _padded(length: int) -> int:
+def _pad(length: int) -> int:
     return (length + 3) & ~3
 
 
@@ -500,6 +506,6 @@ def release_namespace(pid: int) -> None:
     _threads.pop(pid).shutdown(wait=False)
 
 
-def inside(pid: int | None, work: Callable[[], T]) -> T:
+def call_inside(pid: int | None, work: Callable[[], T]) -> T:
     """Do ``work`` in a namespace that we hold (None: in our own), and return what it returns."""
     return work() if pid is None else _threads[pid].submit(work).result()

@@ -13,7 +13,7 @@ from types import FrameType
 from typing import IO, NoReturn
 
 from harness.network.machine import time_travels
-from harness.network.netlink import inside
+from harness.network.netlink import call_inside
 from record.errors import RunFailed
 from virtual import TIED
 
@@ -26,7 +26,7 @@ AGAIN_S = 30.0
 """An alarm that has rung rings again every so often."""
 
 
-def tied() -> list[str]:
+def tie_to_us() -> list[str]:
     """A prefix for a command that ends with us, who start it, however we end."""
     # In a guest nothing is tied: with the guest's first process the whole machine ends, and to start one more program
     # for each costs it 10 ms.
@@ -90,14 +90,14 @@ class Children:
         RunFailed when the machine cannot start one more process.
         """
         join = [] if group is None else ["sh", "-c", 'echo $$ >"$0" && exec "$@"', str(group)]
-        command = [*join, *tied(), *argv]
+        command = [*join, *tie_to_us(), *argv]
         with contextlib.ExitStack() as stack:
             sink: IO[bytes] | int = subprocess.DEVNULL
             if output is not None:
                 sink = stack.enter_context(output.open("wb"))
             try:
                 stack.enter_context(_whole())
-                child = inside(
+                child = call_inside(
                     namespace,
                     lambda: subprocess.Popen(
                         command,
@@ -129,13 +129,13 @@ class Children:
         """
         children = list(children)
         for child in children:
-            _signal(child, signal.SIGTERM)
+            _send_signal(child, signal.SIGTERM)
         limit = time.monotonic() + deadline
         for child in children:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 child.wait(max(0.0, limit - time.monotonic()))
         for child in children:
-            _signal(child, signal.SIGKILL)
+            _send_signal(child, signal.SIGKILL)
         limit = time.monotonic() + REAP_S
         for child in children:
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -148,7 +148,7 @@ class Children:
         self._running = [(name, child) for name, child in self._running if id(child) not in ended]
 
 
-def _signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _send_signal(child: subprocess.Popen[bytes], number: signal.Signals) -> None:
     if child.poll() is None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, number)
@@ -163,7 +163,7 @@ def run_program(
     """
     shown = " ".join(argv[:4])
     try:
-        done = inside(
+        done = call_inside(
             namespace,
             lambda: subprocess.run(
                 argv, input=stdin_text, capture_output=True, text=True, timeout=seconds, check=False
@@ -196,10 +196,10 @@ def deadline(seconds: float, reason: str) -> Iterator[None]:
     By an alarm, of which there is one: in the main thread alone (ValueError in any other), and not within another.
     """
 
-    def ring(number: int, frame: FrameType | None) -> NoReturn:
+    def raise_alarm(number: int, frame: FrameType | None) -> NoReturn:
         raise RunFailed(reason)
 
-    before = signal.signal(signal.SIGALRM, ring)
+    before = signal.signal(signal.SIGALRM, raise_alarm)
     signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN_S)
     try:
         yield

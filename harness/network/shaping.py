@@ -180,7 +180,7 @@ def lay_cables(carrier: str, cables: Sequence[Sequence[tuple[str, int]]], mtu: i
     """Make cables. Each is told by its two ends, an interface's name and its namespace. RunFailed where the kernel
     refuses."""
     try:
-        send(None, [netlink.pair(carrier, ends, mtu) for ends in cables])
+        send(None, [netlink.make_pair(carrier, ends, mtu) for ends in cables])
     except OSError as error:
         raise RunFailed(f"cables ({carrier}) cannot be laid: {error.strerror}") from None
 
@@ -193,7 +193,7 @@ def shape_ports(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespac
         if shape.carrier == EPORT:
             messages.append(netlink.shape(index_of(interface, namespace), shape.eport(interface)))
             if settings := shape.pacer_settings:
-                messages.append(netlink.pacer(index_of(interface, namespace), settings))
+                messages.append(netlink.add_pacer(index_of(interface, namespace), settings))
         # RED's table of probabilities is computed by tc, so ports that mark are told by it.
         elif shape.marks or shape.delay_us:
             by_tc += shape.commands(interface)
@@ -208,7 +208,7 @@ def shape_ports(shapes: Mapping[str, Shape], interfaces: Iterable[str], namespac
         raise RunFailed(f"ports cannot be limited: {error}") from None
 
 
-def wrong_veths(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Sequence[Qdisc]) -> list[str]:
+def find_wrong_veths(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: Sequence[Qdisc]) -> list[str]:
     """The interfaces that do not have their shape, with what they have."""
     roots = {qdisc.port: qdisc for qdisc in qdiscs if not qdisc.parent}
     buckets = roots | {qdisc.port: qdisc for qdisc in qdiscs if qdisc.parent == "2:1"}
@@ -230,7 +230,7 @@ def wrong_veths(shapes: Mapping[str, Shape], interfaces: Sequence[str], qdiscs: 
     return wrong
 
 
-def wrong_eports(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: Sequence[Eport]) -> list[str]:
+def find_wrong_eports(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: Sequence[Eport]) -> list[str]:
     """The interfaces that are not eports of their shape, each with what the kernel has in its place."""
     # What a port counts is no part of what it was told.
     settings = {
@@ -243,7 +243,7 @@ def wrong_eports(shapes: Mapping[str, Shape], interfaces: Sequence[str], ports: 
     ]
 
 
-def not_paced(shapes: Mapping[str, Shape], interfaces: Sequence[str], pacers: Sequence[Paced]) -> list[str]:
+def find_not_paced(shapes: Mapping[str, Shape], interfaces: Sequence[str], pacers: Sequence[Paced]) -> list[str]:
     """The interfaces that do not have the pacer of their shape, or have one that they should not, with what is told."""
     settings = {pacer.port: pacer.settings for pacer in pacers}
     return [
@@ -260,10 +260,10 @@ def verify_shapes(shapes: Mapping[str, Shape], interfaces: Sequence[str], namesp
         for carrier in (VETH, EPORT)
     }
     with contextlib.closing(Netlink(namespace)) as kernel:
-        wrong = wrong_veths(shapes, by_carrier[VETH], kernel.qdiscs()) if by_carrier[VETH] else []
+        wrong = find_wrong_veths(shapes, by_carrier[VETH], kernel.qdiscs()) if by_carrier[VETH] else []
         if by_carrier[EPORT]:
-            wrong += wrong_eports(shapes, by_carrier[EPORT], kernel.eports())
-            wrong += not_paced(shapes, by_carrier[EPORT], kernel.pacers())
+            wrong += find_wrong_eports(shapes, by_carrier[EPORT], kernel.eports())
+            wrong += find_not_paced(shapes, by_carrier[EPORT], kernel.pacers())
     if wrong:
         raise RunFailed(f"not limited as they should be: {', '.join(wrong[:5])}")
 
@@ -286,14 +286,14 @@ def count_ports(kernel: Netlink, carrier: str) -> dict[str, PortCounts]:
     return {qdisc.port: PortCounts(qdisc.queued, roots[qdisc.port].drops, qdisc.sent) for qdisc in queues}
 
 
-def dropped_in_queue(carrier: str, interfaces: Sequence[str], namespace: int) -> dict[str, int]:
+def count_dropped_in_queue(carrier: str, interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets each interface's queue has dropped since it was shaped."""
     with contextlib.closing(Netlink(namespace)) as kernel:
         ports = count_ports(kernel, carrier)
     return {interface: ports[interface].drops if interface in ports else 0 for interface in interfaces}
 
 
-def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
+def count_dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets that the kernel has dropped at each interface, outside its queue. Interfaces that dropped none are not
     named."""
     wanted = set(interfaces)
@@ -301,7 +301,7 @@ def dropped_elsewhere(interfaces: Sequence[str], namespace: int) -> dict[str, in
         return {link.name: link.dropped for link in kernel.links() if link.name in wanted and link.dropped}
 
 
-def marked_and_paced(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
+def count_marked_and_paced(interfaces: Sequence[str], namespace: int) -> dict[str, int]:
     """Packets that phantom queues have marked, that pacers have held, and that have passed these."""
     with contextlib.closing(Netlink(namespace)) as kernel:
         ports = [port for port in kernel.eports() if port.name in interfaces]

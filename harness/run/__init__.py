@@ -13,16 +13,35 @@ from harness.run.job import (
     Job,
     OnStage,
     decode_job,
+    describe_first_source,
     files_lock,
-    first_source,
-    job_of,
+    make_job,
     without_auto,
 )
-from harness.run.observation import OBSERVATION_FILE, Observation, Outage, Sampler, read_observation, tcp_counters
+from harness.run.observation import OBSERVATION_FILE, Observation, Outage, Sampler, read_observation, read_tcp_counters
 from harness.run.traffic import Arrived, EmulatedFlow, Transfers
 
 __all__ = [
-    "CODE", "COMPILED", "NOT_VIRTUAL", "OBSERVATION_FILE", "ROOT", "Arrived", "Circumstances", "EmulatedFlow", "Event",
-    "Job", "Observation", "OnStage", "Outage", "Sampler", "Transfers", "decode_job", "files_lock", "first_source",
-    "job_of", "read_observation", "tcp_counters", "without_auto",
+    "CODE",
+    "COMPILED",
+    "NOT_VIRTUAL",
+    "OBSERVATION_FILE",
+    "ROOT",
+    "Arrived",
+    "Circumstances",
+    "EmulatedFlow",
+    "Event",
+    "Job",
+    "Observation",
+    "OnStage",
+    "Outage",
+    "Sampler",
+    "Transfers",
+    "decode_job",
+    "describe_first_source",
+    "files_lock",
+    "make_job",
+    "read_observation",
+    "read_tcp_counters",
+    "without_auto",
 ]  # fmt: skip

@@ -65,15 +65,21 @@ class _Any(Struct):
 _KINDS = {kind: defstruct(kind, list(fields.items()), bases=(_Any,)) for kind, fields in _FIELDS.items()}
 
 
-def command(platform: str, address: str, options: Mapping[str, object]) -> list[str]:
+def make_command(platform: str, address: str, options: Mapping[str, object]) -> list[str]:
     """The command line of a platform's controller; ``options`` become ``--name=value``."""
     flags = [f"--{name}={value}" for name, value in options.items()]
     if platform == "os-ken":
-        return [*_python("controllers.os_ken_main"), f"--listen={address}:{PORT}", *flags]
+        return [*_make_python_command("controllers.os_ken_main"), f"--listen={address}:{PORT}", *flags]
     pox = machine.find_pox()
     assert pox is not None, "`harness.run.job` found it"
     of_01 = ["openflow.of_01", f"--address={address}", f"--port={PORT}"]
-    return [*_python("controllers.pox_main"), str(pox.resolve()), *of_01, "controllers.pox_component", *flags]
+    return [
+        *_make_python_command("controllers.pox_main"),
+        str(pox.resolve()),
+        *of_01,
+        "controllers.pox_component",
+        *flags,
+    ]
 
 
 # The controller may run as a user who has other programs. It is made not dumpable (PR_SET_DUMPABLE, 4), so that these
@@ -85,7 +91,7 @@ _RUN_MODULE = (
 )
 
 
-def _python(module: str) -> list[str]:
+def _make_python_command(module: str) -> list[str]:
     """The command that runs a module of ours.
 
     Isolated: neither the folder the user stands in nor PYTHONPATH lends it modules, as with ``python -m``. In a guest
@@ -100,7 +106,7 @@ OF_ROOTS_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TZ", "POX_DIR", "PYTHONDONTWR
 """Of root's environment, the variables that the controller of another user gets."""
 
 
-def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
+def confine(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
     """A prefix for a controller whose output goes to ``folder``: as the person, if there is one, with no rights of
     root's for good, and tied to us."""
     # A user's scheduler may print without end. Its output fills a quarter of what is free then, and its log as much, so
@@ -120,7 +126,7 @@ def confined(run_as: tuple[int, int] | None, folder: Path) -> list[str]:
     return prefix
 
 
-def environment_of(run_as: tuple[int, int] | None) -> dict[str, str]:
+def choose_environment(run_as: tuple[int, int] | None) -> dict[str, str]:
     """The variables that a controller gets: all of ours, or OF_ROOTS_ENVIRONMENT alone if it runs as another user."""
     if run_as is None:
         return dict(os.environ)
@@ -189,12 +195,12 @@ class Controller:
             self.process: subprocess.Popen[bytes] = self._children.spawn(
                 "controller",
                 [
-                    *confined(self._run_as, self._directory),
-                    *command(platform, address, {**options, **{name: f"{OPEN}{n}" for name, n in handed.items()}}),
+                    *confine(self._run_as, self._directory),
+                    *make_command(platform, address, {**options, **{name: f"{OPEN}{n}" for name, n in handed.items()}}),
                 ],
                 namespace=self._namespace,
                 output=self._output,
-                environment=environment_of(self._run_as),
+                environment=choose_environment(self._run_as),
                 handed=tuple(handed.values()),
             )
         finally:
@@ -220,7 +226,7 @@ class Controller:
         Flows go on meanwhile: the switches keep their entries, and the new controller learns from them.
         """
         self.read()
-        if self.lost is None and (reason := self._trouble()) is not None:
+        if self.lost is None and (reason := self._find_trouble()) is not None:
             # A second end is told and not mended: a controller that fails again and again must not look like one that
             # works.
             if self.restarts:
@@ -229,12 +235,12 @@ class Controller:
             self.restarts.append(Restart(time.time(), reason))
             # It gets no time to end by itself: one that is frozen would take all of it, and flows wait meanwhile.
             self._children.end([self.process], deadline=0)
-            wait_until(self._all_gone, REAP_S)
+            wait_until(self._is_all_gone, REAP_S)
             with self._log.open("ab") as log:
                 log.write(b"\n")  # it may have been ended in the middle of a line
             self._start("controller-restarted.txt")
 
-    def _all_gone(self) -> bool:
+    def _is_all_gone(self) -> bool:
         """Whether nobody of the killed controller's processes is left, who still holds its port: the first of them
         has the others killed, and is gone before they are."""
         try:
@@ -243,7 +249,7 @@ class Controller:
             return True
         return False
 
-    def _trouble(self) -> str | None:
+    def _find_trouble(self) -> str | None:
         if self.process.poll() is not None:
             return f"ended (status {self.process.returncode})"
         if time.monotonic() - self._heard > self._patience:
@@ -261,7 +267,7 @@ class Controller:
             if events := self.find(event):
                 return events[0]
             if self.process.poll() is not None:
-                raise RunFailed(f"the controller ended before it was '{event}': {self._last_words()}")
+                raise RunFailed(f"the controller ended before it was '{event}': {self._read_last_words()}")
             if time.monotonic() > limit:
                 up = sum(1 for entry in self.find("switch") if entry["state"] == "up")
                 raise RunFailed(f"the controller was not '{event}' within {deadline:g} s ({up} switches up)")
@@ -269,7 +275,7 @@ class Controller:
             # what follows in virtual time waits for a round moment anyway (`harness.run.emulation.wait_for_moment`).
             time.sleep(0.01)
 
-    def _last_words(self) -> str:
+    def _read_last_words(self) -> str:
         """The last line of what it said: a user's scheduler says what it likes, and as much."""
         try:
             with self._output.open("rb") as output:

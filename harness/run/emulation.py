@@ -23,9 +23,17 @@ from harness.network import (
 )
 from harness.network.cpulimit import HostGroups
 from harness.run.controller import PORT, START_S, Controller
-from harness.run.observation import SAMPLES, Observation, Outage, ProcessorWatch, Say, clock_offset, tcp_counters
+from harness.run.observation import (
+    SAMPLES,
+    Observation,
+    Outage,
+    ProcessorWatch,
+    Say,
+    measure_clock_offset,
+    read_tcp_counters,
+)
 from harness.run.trace import watch
-from harness.run.traffic import LOOK_S, LastingFlows, Traffic, Transfers, unsent_bytes
+from harness.run.traffic import LOOK_S, LastingFlows, Traffic, Transfers, compute_unsent_bytes
 from hedera.schemes import find_scheme as find_scheme
 from record.errors import RunFailed
 from record.files import name_owner
@@ -107,7 +115,7 @@ class Emulation:
         with (
             permit(spec.congestion_control, self._sockets),
             Children() as children,
-            Fabric(spec.network(), self._options(), self._sockets, children) as fabric,
+            Fabric(spec.network(), self._make_options(), self._sockets, children) as fabric,
         ):
             controller = self._start(fabric, children)
             # A guest that several runs share stops here, with its network ready. Each copy goes on with a run of its
@@ -135,14 +143,14 @@ class Emulation:
         observation.unfinished = traffic.collect() or observation.unfinished
         observation.troubles = traffic.troubles
         observation.collective = traffic.collective
-        observation.clock_moved_s = clock_offset() - observation.clock_offset
+        observation.clock_moved_s = measure_clock_offset() - observation.clock_offset
         observation.events, observation.log_bytes = controller.events, controller.log_bytes
         observation.restarts = controller.restarts
 
-    def _options(self) -> FabricOptions:
+    def _make_options(self) -> FabricOptions:
         spec = self.spec
         # Programs of traffic that comes and goes set this for each of their own sockets (`harness.hosts.connections`).
-        unsent = None if find_lasting(self.workload) is None else unsent_bytes(spec.link_mbps)
+        unsent = None if find_lasting(self.workload) is None else compute_unsent_bytes(spec.link_mbps)
         # Routes are changed only where the spec differs from Linux's own values, so that other runs have a stock route.
         min_rto_ms = None if spec.min_rto_ms == LINUX_MIN_RTO_MS else spec.min_rto_ms
         window = None if spec.initial_window == LINUX_INITIAL_WINDOW else spec.initial_window
@@ -212,8 +220,8 @@ class Emulation:
         counting = sample_command(fabric.not_ports(), self._raw / SAMPLES)
         children.spawn("bwm-ng", counting, namespace=fabric.open_vswitch.namespace)
         # The kernel counts from the making of a namespace on. What it counted until here is taken off at the end.
-        tcp_before = tcp_counters(fabric)
-        observation.clock_offset = clock_offset()
+        tcp_before = read_tcp_counters(fabric)
+        observation.clock_offset = measure_clock_offset()
         with ProcessorWatch() as processors, watch(fabric, spec, self._raw) as trace:
             clock = time.monotonic()
             self._say("sending")
@@ -242,7 +250,7 @@ class Emulation:
         # Clients end by themselves, and why a controller was lost is told already.
         reported = ("client", *(("controller",) if controller.lost else ()))
         observation.dead_programs = [name for name in children.dead() if not name.startswith(reported)]
-        tcp_after = tcp_counters(fabric)
+        tcp_after = read_tcp_counters(fabric)
         tcp_after.subtract(tcp_before)
         observation.tcp = dict(tcp_after)
         traffic.hang_up()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from harness.network import deadline
 from harness.network.cleanup import run_folder, sole_use
-from harness.network.machine import machine, require_root, require_tools, time_travels
+from harness.network.machine import describe_machine, require_root, require_tools, time_travels
 from harness.run.job import CODE, COMPILED, decode_job, describe_code
 from harness.run.observation import Observation, Say, write_observation
 from hedera.schemes import find_file
@@ -29,7 +29,7 @@ AGAIN = Path("/proc/again")
 out (`virtual.guest.Original`)."""
 
 
-def in_guest() -> None:
+def run_in_guest() -> None:
     """Carry out the job that this guest was given. Each stage is a line of output; results are files in a folder."""
     sys.exit(run_for_status(_carry_out_given))
 
@@ -95,7 +95,7 @@ def run_experiment(
         # Tools that cannot write say nothing of it. So room is asked for before, and once more when all is written.
         require_room(raw)
         observation = Observation(started=datetime.now(timezone.utc).replace(microsecond=0))
-        observation.environment = {**machine(), **describe_code()}
+        observation.environment = {**describe_machine(), **describe_code()}
         clock = time.monotonic()
         try:
             _emulate(spec, observation, raw, place, say, run_as, later_spec)
@@ -133,14 +133,14 @@ def _emulate(
         with deadline(longest, f"the run did not end within {longest:.0f} s: something hangs"):
             emulation.carry_out()
     except BaseException as last:  # noqa: BLE001, it is either raised again or told
-        first = first_of(last)
+        first = find_first(last)
         if not isinstance(first, Exception) or is_full(first) or isinstance(first, (UserMistake, UnfitMachine)):
             raise first from None
         (raw / TRACEBACK).write_text("".join(traceback.format_exception(last)))
         observation.failed = to_one_line(describe_error(first), most=1000)
 
 
-def first_of(error: BaseException) -> BaseException:
+def find_first(error: BaseException) -> BaseException:
     """The exception that began it, where a tear-down that failed as well has put another one over it. A Ctrl-C goes
     before all others: it may have come in the tear-down of what had failed."""
     visited: list[BaseException] = []

@@ -99,29 +99,29 @@ class Job(msgspec.Struct, frozen=True, dict=True):
     @property
     def inputs(self) -> dict[str, str]:
         """Hashes of its files' contents, by name."""
-        return {name: _digits(content.encode("utf-8", "surrogatepass")) for name, content in self.files.items()}
+        return {name: _hash_content(content.encode("utf-8", "surrogatepass")) for name, content in self.files.items()}
 
     @cached_property
     def key(self) -> str:
         """The hash by which a run is known: of everything that decides its result."""
         # The number of a trial is only a name: the trials of a sweep differ by their seeds.
         spec = {name: value for name, value in self.spec.as_json().items() if name != "trial"}
-        return _digits(msgspec.json.encode([spec, self.inputs, self.emulator], order="sorted"))
+        return _hash_content(msgspec.json.encode([spec, self.inputs, self.emulator], order="sorted"))
 
     @cached_property
     def needs(self) -> Needs:
         """The processes and the memory that its guest takes."""
         with self.files_in_place():
-            return _needs(self.spec, self.spec.workload())
+            return _estimate_needs(self.spec, self.spec.workload())
 
     @cached_property
     def network_only_job(self) -> Job:
         """What is done of it before anything is sent, as a job: the same for all whose traffic lasts, unless the
         network is so large that hosts know only those that they send to."""
         with self.files_in_place():
-            return self._network_only_job(self.spec.workload())
+            return self._make_network_only_job(self.spec.workload())
 
-    def _network_only_job(self, workload: Workload) -> Job:
+    def _make_network_only_job(self, workload: Workload) -> Job:
         # Until it is ready, a network depends on its traffic in two ways only: whether flows last, by which TCP is set,
         # and in a network of many hosts who knows whose address.
         if find_lasting(workload) is None or self.spec.network().num_hosts > KNOWN_TO_ALL:
@@ -148,7 +148,7 @@ class Job(msgspec.Struct, frozen=True, dict=True):
                     del job_files[name]
 
 
-def _needs(spec: RunSpec, workload: Workload) -> Needs:
+def _estimate_needs(spec: RunSpec, workload: Workload) -> Needs:
     """The processes and the memory that the guest of a run takes, by its network and its traffic."""
     from virtual.limits import Needs
 
@@ -163,7 +163,7 @@ def _needs(spec: RunSpec, workload: Workload) -> Needs:
     return Needs(PROGRAMS + programs, max(LEAST_MIB, memory_mib))
 
 
-def _digits(content: bytes) -> str:
+def _hash_content(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
@@ -174,7 +174,7 @@ def without_auto(spec: RunSpec, as_root: bool) -> RunSpec:
     """
     time = spec.time
     if time == "auto":
-        time = "real" if as_root and machine.kernel_datapath() else "virtual"
+        time = "real" if as_root and machine.has_kernel_datapath() else "virtual"
     elif time == "real":
         if not as_root:
             machine.require_root()
@@ -193,7 +193,7 @@ def choose_platform(platform: str) -> str:
     if pox is not None and not machine.is_too_old_pox(pox):
         return "pox"
     if platform == "pox":
-        old = "" if pox is None else f" ({pox} holds POX {machine.pox_version(pox)}, which needs Python 2)"
+        old = "" if pox is None else f" ({pox} holds POX {machine.read_pox_version(pox)}, which needs Python 2)"
         raise UnfitMachine(
             f"POX was not found{old}: setup/install.sh --pox fetches it; or put a checkout of its branch halosaur at "
             "~/pox or /opt/pox, or name it in POX_DIR, or use --platform os-ken"
@@ -201,7 +201,7 @@ def choose_platform(platform: str) -> str:
     return "os-ken"
 
 
-def job_of(spec: RunSpec) -> Job:
+def make_job(spec: RunSpec) -> Job:
     """The job of a run, with what ``auto`` means for its traffic, and on this machine where that is open yet.
 
     UserMistake for what makes no sense or cannot be read, UnfitMachine for what cannot be had.
@@ -215,7 +215,7 @@ def job_of(spec: RunSpec) -> Job:
     except (ValueError, OSError) as error:
         raise UserMistake(str(error)) from None
     with job.files_in_place():  # traffic is drawn once, and may be too large to keep
-        vars(job).update(needs=_needs(spec, workload), network_only_job=job._network_only_job(workload))
+        vars(job).update(needs=_estimate_needs(spec, workload), network_only_job=job._make_network_only_job(workload))
     return job
 
 
@@ -246,48 +246,48 @@ class Source:
     fingerprint: str
 
 
-def source() -> Source:
-    return Source(git_revision(), fingerprint(ROOT))
+def describe_source() -> Source:
+    return Source(read_git_revision(), compute_fingerprint(ROOT))
 
 
 @cache
-def first_source() -> Source:
-    return source()
+def describe_first_source() -> Source:
+    return describe_source()
 
 
-def fingerprint(root: Path) -> str:
+def compute_fingerprint(root: Path) -> str:
     """16 hexadecimal digits that change when a file below ``root`` does that takes part in a run."""
     digest = hashlib.sha256()
-    for path in parts(root):
+    for path in list_parts(root):
         content = path.read_bytes()
         digest.update(f"{path.relative_to(root)} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()[:16]
 
 
-def parts(root: Path) -> list[Path]:
+def list_parts(root: Path) -> list[Path]:
     return sorted(path for room in ROOMS for kind in ("*.py", "*.csv", "*.txtpb") for path in (root / room).glob(kind))
 
 
 def describe_code() -> dict[str, str]:
     """The code on the disk, for the result of a run that starts now."""
-    now = source()
+    now = describe_source()
     return {"revision": now.revision, "source": now.fingerprint}
 
 
-def git_revision() -> str:
+def read_git_revision() -> str:
     """The commit this code is at, with ``+`` when the tree differs from it; ``unknown`` outside a checkout, and where
     git is missing or takes longer than GIT_S."""
-    if known := machine.known_facts().get("revision"):
+    if known := machine.load_known_facts().get("revision"):
         return str(known)
     try:
-        head = _git("rev-parse", "--short=12", "HEAD")
-        return head + "+" * bool(_git("status", "--porcelain", "--untracked-files=no"))
+        head = _run_git("rev-parse", "--short=12", "HEAD")
+        return head + "+" * bool(_run_git("status", "--porcelain", "--untracked-files=no"))
     except (OSError, subprocess.SubprocessError):
         return "unknown"
 
 
-def _git(*words: str) -> str:
+def _run_git(*words: str) -> str:
     git = ["git", "--no-optional-locks", "-c", f"safe.directory={ROOT}", "-C", str(ROOT)]
     done = subprocess.run([*git, *words], capture_output=True, text=True, check=True, timeout=GIT_S)
     return done.stdout.strip()

@@ -60,7 +60,7 @@ class Outage:
 class Observation(msgspec.Struct, rename={"controller_lost": "lost", "dead_programs": "dead"}):
     """What is seen of a run. Times are seconds since the epoch, ``begin`` the first client's.
 
-    ``tcp``: what hosts counted meanwhile (`tcp_counters`); ``hull``: what phantom queues and pacers counted;
+    ``tcp``: what hosts counted meanwhile (`read_tcp_counters`); ``hull``: what phantom queues and pacers counted;
     ``troubles``: what went wrong with what sends, a sentence each; ``clock_offset``: the epoch's clock minus the
     monotonic one, ``clock_moved_s``: what it then gained; ``collective``: what became of a graph of flows.
     ``controller_lost``: why there is no controller any longer, or None; ``dead_programs``: which of the run's programs
@@ -150,15 +150,15 @@ class ProcessorWatch(Sampler):
     def __init__(self) -> None:
         self.times: list[float] = []
         self.idle_percent: list[float] = []
-        self._last = processor_ticks(Path("/proc/stat").read_text())
+        self._last = parse_processor_ticks(Path("/proc/stat").read_text())
 
     def sample(self) -> None:
-        before, self._last = self._last, processor_ticks(Path("/proc/stat").read_text())
+        before, self._last = self._last, parse_processor_ticks(Path("/proc/stat").read_text())
         self.times.append(time.time())
-        self.idle_percent.append(idle_share(before, self._last) * 100)
+        self.idle_percent.append(compute_idle_share(before, self._last) * 100)
 
 
-def clock_offset() -> float:
+def measure_clock_offset() -> float:
     """The epoch's clock minus the monotonic one, seconds, by the closest of some readings."""
     shortest_s, offset_s = math.inf, 0.0
     for _ in range(READINGS):
@@ -170,20 +170,20 @@ def clock_offset() -> float:
     return offset_s
 
 
-def processor_ticks(stat: str) -> tuple[int, int]:
+def parse_processor_ticks(stat: str) -> tuple[int, int]:
     """(idle, all) clock ticks of all processors since boot, from the text of /proc/stat."""
     # user nice system idle iowait irq softirq steal; guest time is in user already
     ticks = [int(word) for word in stat.splitlines()[0].split()[1:9]]
     return ticks[3] + ticks[4], sum(ticks)
 
 
-def idle_share(before: tuple[int, int], now: tuple[int, int]) -> float:
-    """The idle fraction between two readings of `processor_ticks`."""
+def compute_idle_share(before: tuple[int, int], now: tuple[int, int]) -> float:
+    """The idle fraction between two readings of `parse_processor_ticks`."""
     total = now[1] - before[1]
     return (now[0] - before[0]) / total if total > 0 else 1.0
 
 
-def tcp_counters(fabric: Fabric) -> Counter[str]:
+def read_tcp_counters(fabric: Fabric) -> Counter[str]:
     total: Counter[str] = Counter()
     for host in fabric.topo.hosts:
         net = Path(f"/proc/{fabric.pid_of(host)}/net")

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from harness.network import Fabric, Netlink, count_ports, inside
+from harness.network import Fabric, Netlink, call_inside, count_ports
 from harness.run.observation import Sampler
 from record.run import CONNECTIONS, QUEUES
 from record.spec import RunSpec
@@ -93,7 +93,7 @@ class Packets(Sampler):
 
     def __init__(self, namespace: int, protocol: int, port: str = "") -> None:
         opened = partial(socket.socket, socket.AF_PACKET, socket.SOCK_RAW, socket.htons(protocol))
-        self._socket = inside(namespace, opened)
+        self._socket = call_inside(namespace, opened)
         if port:
             self._socket.bind((port, protocol))
         self._socket.setblocking(False)

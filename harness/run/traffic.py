@@ -30,7 +30,7 @@ import numpy as np
 
 from harness.hosts import peer
 from harness.hosts.connections import BIN_S, UNSENT_BYTES
-from harness.network import Children, inside, wait_until
+from harness.network import Children, call_inside, wait_until
 from record.completion_times import summarise_collective
 from record.errors import RunFailed
 from record.run import Collective
@@ -191,7 +191,7 @@ class Traffic(ABC):
         process = self._children.spawn(
             name,
             command,
-            namespace=None if host is None else self._namespace(host),
+            namespace=None if host is None else self._find_namespace(host),
             output=self._directory / output,
             group=self._group(host),
             # Before 2.2 iperf's time stamps do not say in which zone they are.
@@ -210,7 +210,7 @@ class Traffic(ABC):
             return None
         return self._groups.of_host(self._fabric.topo.host_name(host))
 
-    def _namespace(self, host: int) -> int:
+    def _find_namespace(self, host: int) -> int:
         return self._fabric.pid_of(self._fabric.topo.host_name(host))
 
 
@@ -221,7 +221,7 @@ HELD_S = 0.02
 """A client may have to wait so long for a processor, seconds."""
 
 
-def unsent_bytes(mbps: float) -> int:
+def compute_unsent_bytes(mbps: float) -> int:
     """What TCP may hold of a flow that it has not sent once, on links of that rate, bytes."""
     # A block of iperf's at least, and what a link carries while a client may have to wait for a processor, so that TCP
     # never runs dry. Left to itself a socket holds as much again as its window, and runs end 1.5 s later for it
@@ -260,11 +260,11 @@ class LastingFlows(Traffic):
         # that has ended will never listen, so nobody waits for it until the deadline.
         deaf = list(receivers)
 
-        def listening_or_dead() -> bool:
+        def is_listening_or_dead() -> bool:
             deaf[:] = [host for host in deaf if not self._is_listening(host)]
             return not deaf or servers[deaf[0]].poll() is not None
 
-        wait_until(listening_or_dead, deadline)
+        wait_until(is_listening_or_dead, deadline)
         if deaf and (status := servers[deaf[0]].poll()) is not None:
             raise RunFailed(f"what receives on host {deaf[0]} ended at once (status {status})")
         if deaf:
@@ -278,12 +278,12 @@ class LastingFlows(Traffic):
             for host in receivers:
                 # All flows of a hotspot call one host within some milliseconds.
                 listen = partial(socket.create_server, (self._fabric.topo.host_ip(host), SERVER_PORT), backlog=512)
-                listeners.append(our_copies.enter_context(inside(self._namespace(host), listen)).fileno())
+                listeners.append(our_copies.enter_context(call_inside(self._find_namespace(host), listen)).fileno())
             command = [sys.executable, "-I", "-S", SINK, *map(str, listeners)]
             self._spawn(None, "receiver of all hosts", command, "servers.csv", handed=listeners)
 
     def _is_listening(self, host: int) -> bool:
-        return listens_on(Path(f"/proc/{self._namespace(host)}/net/tcp").read_text(), SERVER_PORT)
+        return is_listening_on(Path(f"/proc/{self._find_namespace(host)}/net/tcp").read_text(), SERVER_PORT)
 
     def start(self) -> float:
         """Start the clients in succession (section 6.2), at the moments that the seed draws; returns when it began."""
@@ -291,7 +291,7 @@ class LastingFlows(Traffic):
         after_s = make_generator(self._spec.seed, Stream.STARTS).uniform(0.0, spread_s, len(self.flows)).tolist()
         # The thread that holds a host's namespace starts the host's clients, and they inherit its timers.
         for host in {flow.src for flow in self.flows}:
-            inside(self._namespace(host), let_timers_be_late)
+            call_inside(self._find_namespace(host), let_timers_be_late)
         begin = time.time()
         topo = self._fabric.topo
         for start_s, flow in sorted(zip(after_s, self.flows, strict=True), key=itemgetter(0)):
@@ -318,11 +318,11 @@ class LastingFlows(Traffic):
         # A server writes a flow's last line when it has read the flow's end.
         # Where a flow was lost its line never comes, so a second is enough to wait; SIGTERM then makes iperf write what
         # it has.
-        complete = wait_until(lambda: all(report and report.total for report in self._reports()), 1.0)
+        complete = wait_until(lambda: all(report and report.total for report in self._read_reports()), 1.0)
         servers = self._children.named("receiver")
         self._children.end(servers, deadline=0.0 if complete else 2.0)
 
-    def _reports(self) -> list[FlowReport | None]:
+    def _read_reports(self) -> list[FlowReport | None]:
         reports: dict[tuple[str, int], FlowReport] = {}
         for file in self._directory.glob("server*.csv"):
             reports.update(parse_report(file.read_text(errors="replace")))
@@ -330,7 +330,7 @@ class LastingFlows(Traffic):
 
     def collect(self) -> list[str]:
         incomplete = []
-        for flow, report in zip(self.flows, self._reports(), strict=True):
+        for flow, report in zip(self.flows, self._read_reports(), strict=True):
             flow.report = report
             if report is None or report.total is None:
                 incomplete.append(str(flow))
@@ -342,7 +342,7 @@ class LastingFlows(Traffic):
         return incomplete
 
 
-def listens_on(proc_net_tcp: str, port: int) -> bool:
+def is_listening_on(proc_net_tcp: str, port: int) -> bool:
     """Whether some socket in the text of /proc/PID/net/tcp listens on a port."""
     ends = f":{port:04X}"
     lines = (line.split() for line in proc_net_tcp.splitlines()[1:])
@@ -386,12 +386,12 @@ class Transfers(Traffic):
             lambda: {"connections": [], "accepts": 0, "flows": [], "expects": 0}
         )
         """What each host is told of its part (`harness.hosts.peer`)."""
-        self._by_number = self._planned() if self._graph is None else self._planned_graph(self._graph)
+        self._by_number = self._plan() if self._graph is None else self._plan_graph(self._graph)
         self.flows = list(self._by_number.values())
         for flow in self.flows:
             self._parts[flow.dst]["expects"] += 1
 
-    def _planned(self) -> dict[int, EmulatedFlow]:
+    def _plan(self) -> dict[int, EmulatedFlow]:
         """Plan the parts; the flows by the numbers that hosts know them by."""
         flows = {}
         for flow in self._workload:
@@ -407,7 +407,7 @@ class Transfers(Traffic):
             self._parts[flow.src]["flows"].append([flow.number, *description, None])
         return flows
 
-    def _planned_graph(self, graph: FlowGraph) -> dict[int, EmulatedFlow]:
+    def _plan_graph(self, graph: FlowGraph) -> dict[int, EmulatedFlow]:
         for rank in list_ranks(graph, self._workload.standing.src_port):
             part = self._parts[rank.host]
             part["connections"] = [(self._fabric.topo.host_ip(host), port) for host, port in rank.connections]
@@ -429,18 +429,18 @@ class Transfers(Traffic):
             arguments = (self._fabric.topo.host_ip(host), SERVER_PORT, wake_bytes, self._linger_s)
             command = [sys.executable, "-I", "-S", str(PROGRAM), *map(str, arguments)]
             name = f"peer of host {host}"
-            self._programs[host] = self._spawn(host, name, command, self._file(host).name, commands=True)
+            self._programs[host] = self._spawn(host, name, command, self._name_file(host).name, commands=True)
         for host, part in self._parts.items():
             self._tell(host, part)
         left = list(self._parts)
 
-        def ready_or_dead() -> bool:
-            left[:] = [host for host in left if not self._file(host).read_bytes().startswith(b"ready")]
+        def is_ready_or_dead() -> bool:
+            left[:] = [host for host in left if not self._name_file(host).read_bytes().startswith(b"ready")]
             return not left or self._programs[left[0]].poll() is not None
 
-        wait_until(ready_or_dead, deadline)
+        wait_until(is_ready_or_dead, deadline)
         if left:
-            words = self._file(left[0]).read_text(errors="replace").strip().splitlines()
+            words = self._name_file(left[0]).read_text(errors="replace").strip().splitlines()
             reason = f": {words[-1]}" if words else f" within {deadline:g} s"
             raise RunFailed(f"the program of host {left[0]} does not listen{reason}")
 
@@ -451,7 +451,7 @@ class Transfers(Traffic):
             pipe.write(f"{json.dumps(line)}\n".encode())
             pipe.flush()
 
-    def _file(self, host: int) -> Path:
+    def _name_file(self, host: int) -> Path:
         return self._directory / f"peer-{host}.jsonl"
 
     def start(self) -> float:
@@ -459,10 +459,10 @@ class Transfers(Traffic):
         self._begin = time.monotonic() + LEAD_S
         for host in self._programs:
             self._tell(host, [self._begin, self._begin + self._spec.seconds])
-        return self._epoch(self._begin)
+        return self._to_epoch(self._begin)
 
     @staticmethod
-    def _epoch(monotonic: float) -> float:
+    def _to_epoch(monotonic: float) -> float:
         return time.time() - time.monotonic() + monotonic
 
     def wait(self, tick: Callable[[], None], every_s: float = LOOK_S) -> list[str]:
@@ -486,7 +486,7 @@ class Transfers(Traffic):
         """Read the records into the flows. A sized flow that the end of the run cut off is not among those returned,
         unless all have to end: one that waits for its turn may not be left over."""
         topo = self._fabric.topo
-        sent, arrived = read_records(map(self._file, self._programs))
+        sent, arrived = read_records(map(self._name_file, self._programs))
         if self._graph is not None:
             start, end = np.full((2, len(self._graph)), np.nan)
             for number, record in sent.items():
@@ -498,9 +498,9 @@ class Transfers(Traffic):
         failed = []
         for number, flow in self._by_number.items():
             flow.sent, flow.arrived = sent.get(number), arrived.get(number)
-            flow.started = self._epoch(self._begin)
+            flow.started = self._to_epoch(self._begin)
             if flow.sent is not None:
-                flow.started = self._epoch(flow.sent.start or flow.sent.scheduled)
+                flow.started = self._to_epoch(flow.sent.start or flow.sent.scheduled)
                 flow.report = _report(topo.host_ip(flow.src), topo.host_ip(flow.dst), flow)
             outcome = "not started" if flow.sent is None else flow.sent.outcome
             cut = outcome == "cut off" or (outcome == "not started" and not self.troubles)

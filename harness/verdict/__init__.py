@@ -1,5 +1,5 @@
 """From what was seen of a run to its result: rates, paths, what they could have been, and whether the run counts."""
 
-from harness.verdict.result import failed_run, judge_files
+from harness.verdict.result import judge_files, make_failed_run
 
-__all__ = ["failed_run", "judge_files"]
+__all__ = ["judge_files", "make_failed_run"]

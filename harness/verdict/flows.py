@@ -54,12 +54,12 @@ class RoutedFlow:
         return core
 
 
-def links_down_at(outages: Sequence[Outage], t: float) -> frozenset[int]:
+def find_links_down_at(outages: Sequence[Outage], t: float) -> frozenset[int]:
     """The directed links that are out of service at a time. ``outages`` are in the order of their times."""
     return next((outage.links for outage in reversed(outages) if outage.t <= t), frozenset())
 
 
-def capacities(topo: Network, mbps: float, down: Iterable[int]) -> Float64:
+def compute_capacities(topo: Network, mbps: float, down: Iterable[int]) -> Float64:
     """What each directed link carries, Mb/s, float64 (links,), hosts' links ``mbps``; nothing where it is down."""
     capacity = mbps * link_rates(topo)
     capacity[list(down)] = 0.0
@@ -79,7 +79,7 @@ class Fair:
     end: Float64
 
 
-def fair(
+def compute_fair(
     topo: Network,
     flows: Sequence[RoutedFlow],
     window: Window,
@@ -106,9 +106,9 @@ def fair(
     for now, then in zip(times, [*times[1:], until], strict=True):
         while starting and flows[starting[-1]].start <= now:
             active_flows.append(starting.pop())
-        capacity = capacities(topo, mbps, links_down_at(outages, now))
+        capacity = compute_capacities(topo, mbps, find_links_down_at(outages, now))
         while now < then:
-            links = _links(topo, [flows[number] for number in active_flows], now)
+            links = _find_links(topo, [flows[number] for number in active_flows], now)
             rates = compute_max_min_rates(links, capacity, calls=len(times) + len(flows))
             active = np.array(active_flows, dtype=np.int64)
             with np.errstate(divide="ignore"):
@@ -129,7 +129,7 @@ def fair(
     return Fair(total / (window[1] - window[0]), frozenset(np.flatnonzero(full).tolist()), end)
 
 
-def _links(topo: Network, flows: Sequence[RoutedFlow], t: float) -> Int32:
+def _find_links(topo: Network, flows: Sequence[RoutedFlow], t: float) -> Int32:
     src, dst, core = np.array([(f.src, f.dst, f.core_at(t)) for f in flows], dtype=np.int64).reshape(-1, 3).T
     links = np.array(path_links(topo, src, dst, core))
     if topo.num_cores > 1:
@@ -143,7 +143,7 @@ Ends = tuple[int, int, int]
 """Source, destination, and the client's port."""
 
 
-def paths_by_flow(events: Sequence[Event], *, acknowledgements: bool = False) -> dict[Ends, list[tuple[float, int]]]:
+def group_paths(events: Sequence[Event], *, acknowledgements: bool = False) -> dict[Ends, list[tuple[float, int]]]:
     """(seconds since the epoch, core) of each path a flow had, oldest first; of ``acknowledgements`` those alone, which
     flow the other way, from the server's port."""
     server, client = ("src_port", "dst_port") if acknowledgements else ("dst_port", "src_port")
@@ -233,8 +233,8 @@ class MeasuredFlow:
             mbps=0.0 if report is None else round(report.mbps, 4),
             window_mbps=round(self.mean_mbps(window), 4),
             per_second_mbps=() if report is None else tuple(round(mbps, 3) for mbps in report.per_second_mbps),
-            paths=_stored(self.routed.paths),
-            ack_paths=_stored(self.acknowledgements.paths),
+            paths=_to_stored(self.routed.paths),
+            ack_paths=_to_stored(self.acknowledgements.paths),
             size_bytes=self.emulated.size_bytes,
             completion_s=None if duration is None else round(duration, 6),
             how=sent.outcome if sent is not None else None if math.isinf(self.end) else "not started",
@@ -243,11 +243,11 @@ class MeasuredFlow:
         )
 
 
-def _stored(paths: Iterable[PathChange]) -> tuple[PathChange, ...]:
+def _to_stored(paths: Iterable[PathChange]) -> tuple[PathChange, ...]:
     return tuple(PathChange(round(change.t, 3), change.core) for change in paths)
 
 
-def acknowledgement_streams(topo: Network, flows: Sequence[MeasuredFlow], window: Window) -> Float64:
+def count_acknowledgement_streams(topo: Network, flows: Sequence[MeasuredFlow], window: Window) -> Float64:
     """How many flows' acknowledgements are on each directed link, the mean over the window: float64 (links,). What goes
     back by a path that is not known counts nowhere; on one switch no path has to be known."""
     streams = np.zeros(num_links(topo))
@@ -266,7 +266,7 @@ def acknowledgement_streams(topo: Network, flows: Sequence[MeasuredFlow], window
 
 def measure_flows(observation: Observation, mtu: int, lasts: bool) -> list[MeasuredFlow]:
     """``lasts``: whether all of them are there all the time."""
-    paths, back_paths = paths_by_flow(observation.events), paths_by_flow(observation.events, acknowledgements=True)
+    paths, back_paths = group_paths(observation.events), group_paths(observation.events, acknowledgements=True)
     return [_measure_flow(flow, observation, mtu, lasts, paths, back_paths) for flow in observation.flows]
 
 
@@ -276,7 +276,7 @@ Paths = Mapping[Ends, Sequence[tuple[float, int]]]
 def _measure_flow(
     flow: EmulatedFlow, observation: Observation, mtu: int, lasts: bool, paths: Paths, back_paths: Paths
 ) -> MeasuredFlow:
-    def path(paths: Paths, src: int, dst: int) -> tuple[PathChange, ...]:
+    def find_path(paths: Paths, src: int, dst: int) -> tuple[PathChange, ...]:
         return tuple(PathChange(t - observation.begin, core) for t, core in paths.get((src, dst, flow.src_port), ()))
 
     start = (flow.started if flow.report is None else flow.report.began(flow.started)) - observation.begin
@@ -288,5 +288,7 @@ def _measure_flow(
         else flow.sent.end + observation.clock_offset - observation.begin
     )
     mbit = None if flow.size_bytes is None else flow.size_bytes * 8e-6 / compute_payload_share(mtu)
-    forward = RoutedFlow(flow.src, flow.dst, path(paths, flow.src, flow.dst), -math.inf if lasts else start, mbit)
-    return MeasuredFlow(flow, start, end, forward, RoutedFlow(flow.dst, flow.src, path(back_paths, flow.dst, flow.src)))
+    forward = RoutedFlow(flow.src, flow.dst, find_path(paths, flow.src, flow.dst), -math.inf if lasts else start, mbit)
+    return MeasuredFlow(
+        flow, start, end, forward, RoutedFlow(flow.dst, flow.src, find_path(back_paths, flow.dst, flow.src))
+    )

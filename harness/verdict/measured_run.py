@@ -12,8 +12,17 @@ from numpy.typing import NDArray
 
 from harness.hosts.connections import NUMBER
 from harness.run import Observation, Outage
-from harness.verdict.flows import Fair, MeasuredFlow, RoutedFlow, Window, capacities, fair, links_down_at, measure_flows
-from harness.verdict.rules import through_queue_s
+from harness.verdict.flows import (
+    Fair,
+    MeasuredFlow,
+    RoutedFlow,
+    Window,
+    compute_capacities,
+    compute_fair,
+    find_links_down_at,
+    measure_flows,
+)
+from harness.verdict.rules import compute_queue_s
 from hedera.linkstate import LinkState
 from hedera.maxmin import bound_total, compute_alone_rates
 from record.completion_times import summarise_by_class
@@ -103,7 +112,9 @@ class MeasuredRun:
 
     def fair_in(self, window: Window) -> Fair:
         flows = [flow.routed for flow in self.flows]
-        return fair(self.topo, flows, window, self.spec.link_mbps, self.observation.outages, max(window[1], self.end))
+        return compute_fair(
+            self.topo, flows, window, self.spec.link_mbps, self.observation.outages, max(window[1], self.end)
+        )
 
     @cached_property
     def progress(self) -> float | None:
@@ -187,7 +198,7 @@ class MeasuredRun:
     @property
     def completion(self) -> tuple[Completion, ...]:
         flows_alone = zip(self.flows, self._alone_bytes_per_s.tolist(), strict=True)
-        rows = [row for flow, alone in flows_alone if (row := self._sized(flow, alone)) is not None]
+        rows = [row for flow, alone in flows_alone if (row := self._measure_sized(flow, alone)) is not None]
         size, durations, is_done, per_s = np.array(rows).reshape(-1, 4).T
         sent = [flow.sent for flow in self.observation.flows if flow.sent is not None]
         shakes = [end.connected - end.start for end in sent if end.connected is not None and end.start is not None]
@@ -197,7 +208,7 @@ class MeasuredRun:
         classes = summarise_by_class(size / self.workload.size_scale, durations, alone, is_done.astype(bool))
         return tuple(row for row in classes if row.flows)
 
-    def _sized(self, measured: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
+    def _measure_sized(self, measured: MeasuredFlow, alone: float) -> tuple[float, float, bool, float] | None:
         """Bytes, seconds, whether it ended, and what it has ``alone``, bytes per second: of a flow that has a size and
         was to start in the window (where the run ends with its last flow: of every flow). None for all others, and for
         one that failed, which the verdict names. One that was cut off has the least that it would have taken."""
@@ -264,10 +275,10 @@ class Recovery:
     @cached_property
     def cut_off(self) -> set[str]:
         """The flows, named by their hosts, that had no path at all at some time."""
-        without = {i for outage in self._outages for i in np.flatnonzero(self._stranded(outage.links))}
+        without = {i for outage in self._outages for i in np.flatnonzero(self._find_stranded(outage.links))}
         return {f"{self._src[i]} to {self._dst[i]}" for i in without}
 
-    def _stranded(self, down: frozenset[int]) -> NDArray[np.bool_]:
+    def _find_stranded(self, down: frozenset[int]) -> NDArray[np.bool_]:
         """Whether each flow has no working path, one way or the other: bool (flows,)."""
         if not down:
             return np.zeros(self._src.size, dtype=np.bool_)
@@ -285,7 +296,7 @@ class Recovery:
         return hit & [flow.routed.start < t and flow.end > t + STAYED_S for flow in self._flows]
 
     def failures(self) -> tuple[Failure, ...]:
-        return tuple(map(self._failure, range(len(self._outages))))
+        return tuple(map(self._measure_failure, range(len(self._outages))))
 
     def phases(self, mean_total: Callable[[Window], float], fair_total: Callable[[Window], float]) -> tuple[Phase, ...]:
         """The parts of the window; what all hosts received on average in one, Mb/s, and what was fair."""
@@ -293,68 +304,68 @@ class Recovery:
         windows = split_phases(
             [outage.t for outage, moment in outages_planned if moment > 0], self._spec.window_s, self._spec.seconds
         )
-        return tuple(self._phase(window, mean_total(window), fair_total(window)) for window in windows)
+        return tuple(self._measure_phase(window, mean_total(window), fair_total(window)) for window in windows)
 
-    def _phase(self, window: Window, received: float, predicted: float) -> Phase:
-        down = links_down_at(self._outages, window[0])
+    def _measure_phase(self, window: Window, received: float, predicted: float) -> Phase:
+        down = find_links_down_at(self._outages, window[0])
         best = None
         if all(np.isinf(flow.end) for flow in self._flows):  # of flows that are there all the time
-            capacity = capacities(self._topo, self._spec.link_mbps, down)
+            capacity = compute_capacities(self._topo, self._spec.link_mbps, down)
             best = bound_total(self._topo, self._src, self._dst, capacity)
         return Phase(
             from_s=round(window[0], 3),
             to_s=round(window[1], 3),
-            down=self._names(down),
+            down=self._name_cables(down),
             mbps=round(received, 3),
             maxmin_mbps=round(predicted, 3),
             best_mbps=None if best is None else round(best, 3),
         )
 
-    def _names(self, down: frozenset[int]) -> tuple[str, ...]:
+    def _name_cables(self, down: frozenset[int]) -> tuple[str, ...]:
         return tuple("-".join(cable) for cable in list_cables(self._topo, down))
 
-    def _failure(self, number: int) -> Failure:
+    def _measure_failure(self, number: int) -> Failure:
         outage = self._outages[number]
         before = self._outages[number - 1].links if number else frozenset()
         broken, mended = outage.links - before, before - outage.links
-        stranded = self._stranded(outage.links)
+        stranded = self._find_stranded(outage.links)
         hit = self._hit(broken, outage.t) if broken else np.zeros(self._src.size, dtype=np.bool_)
-        back = self._stranded(before) & ~stranded
+        back = self._find_stranded(before) & ~stranded
         until = self._outages[number + 1].t if number + 1 < len(self._outages) else self._spec.seconds
         return Failure(
             t=round(outage.t, 3),
-            broken=self._names(broken),
-            mended=self._names(mended),
+            broken=self._name_cables(broken),
+            mended=self._name_cables(mended),
             affected=int(hit.sum()),
             cut_off=int((hit & stranded).sum()),
-            rerouted_s=self._rerouted_s(np.flatnonzero(hit & ~stranded), outage, until),
-            moving_s=self._moving_s(np.flatnonzero((hit | back) & ~stranded), outage.t),
+            rerouted_s=self._measure_rerouted_s(np.flatnonzero(hit & ~stranded), outage, until),
+            moving_s=self._measure_moving_s(np.flatnonzero((hit | back) & ~stranded), outage.t),
         )
 
-    def _rerouted_s(self, hit: NDArray[np.intp], outage: Outage, until: float) -> float | None:
+    def _measure_rerouted_s(self, hit: NDArray[np.intp], outage: Outage, until: float) -> float | None:
         """Until the controller had moved the last of these flows, and its acknowledgements, to a path that works
         (by its log); None when there was none to move, or one was not moved before anything else happened."""
         latest = None
         moved = [self._flows[i] for i in hit]
         for stream in (stream for flow in moved for stream in (flow.routed, flow.acknowledgements)):
-            if self._works(stream, np.nextafter(outage.t, 0.0), outage):
+            if self._is_working(stream, np.nextafter(outage.t, 0.0), outage):
                 continue
             times = [change.t for change in stream.paths if outage.t <= change.t < until]
-            then = next((t for t in times if self._works(stream, t, outage)), None)
+            then = next((t for t in times if self._is_working(stream, t, outage)), None)
             if then is None:
                 return None
             latest = max(then - outage.t, latest or 0.0)
         return None if latest is None else round(latest, 3)
 
-    def _works(self, stream: RoutedFlow, t: float, outage: Outage) -> bool:
+    def _is_working(self, stream: RoutedFlow, t: float, outage: Outage) -> bool:
         links = path_links(self._topo, [stream.src], [stream.dst], [stream.core_at(t)])
         return not outage.links.intersection(links[0].tolist())
 
-    def _moving_s(self, flows: NDArray[np.intp], t: float) -> float | None:
+    def _measure_moving_s(self, flows: NDArray[np.intp], t: float) -> float | None:
         """Until the last of these flows had moved again, an upper bound: to the end of iperf's first second in which it
         received something, of those that begin when a full queue behind the failure has been delivered. None when
         there is no flow, or one did not move again."""
-        drained = t + through_queue_s(self._spec)
+        drained = t + compute_queue_s(self._spec)
         ends = []
         for i in flows:
             end = next((begin + 1 for begin, mbps in self._flows[i].seconds if begin >= drained and mbps > 0), None)

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from harness.run import Event, Observation, read_observation
-from harness.verdict.flows import MeasuredFlow, Window, acknowledgement_streams
+from harness.verdict.flows import MeasuredFlow, Window, count_acknowledgement_streams
 from harness.verdict.measured_run import LONG_FLOW_S, MeasuredRun, Recovery
-from harness.verdict.rules import Evidence, FullLinks, doubted_claims, full_links, judge, link_claims
+from harness.verdict.rules import Evidence, FullLinks, find_doubted_claims, find_full_links, judge, link_claims
 from record.errors import TRACEBACK, RunFailed, describe_error, to_one_line
 from record.run import SCHEMA, Cpu, Disagreement, Rates, Restart, Round, Run, Settings, Timing, mean_over
 from record.spec import RunSpec
@@ -31,7 +31,7 @@ OF_ONE_RUN = ("scheme", "traffic", "trial", "seed")
 """Fields of a spec that differ between the runs of a sweep. They stand beside the settings in run.json."""
 
 
-def unmeasured(spec: RunSpec) -> Run:
+def make_unmeasured_run(spec: RunSpec) -> Run:
     """A run of which nothing is known yet but what it was asked to be."""
     standing = spec.workload().standing
     return Run(
@@ -52,9 +52,9 @@ def unmeasured(spec: RunSpec) -> Run:
     )
 
 
-def failed_run(spec: RunSpec, *reasons: str) -> Run:
+def make_failed_run(spec: RunSpec, *reasons: str) -> Run:
     return msgspec.structs.replace(
-        unmeasured(spec), reasons=tuple(to_one_line(reason, most=1000) for reason in reasons)
+        make_unmeasured_run(spec), reasons=tuple(to_one_line(reason, most=1000) for reason in reasons)
     )
 
 
@@ -63,18 +63,18 @@ def judge_files(spec: RunSpec, folder: Path) -> Run:
     sentence, where what was seen cannot be read."""
     observation = read_observation(folder)
     if observation.failed is not None:
-        run = failed_run(spec, observation.failed)
+        run = make_failed_run(spec, observation.failed)
     else:
         try:
-            run = result_of(spec, observation)
+            run = make_result(spec, observation)
         except Exception as error:  # noqa: BLE001, a run that cannot be judged does not count
             (folder / TRACEBACK).write_text("".join(traceback.format_exception(error)))
-            run = failed_run(spec, describe_error(error))
+            run = make_failed_run(spec, describe_error(error))
     timing = Timing(**{name: round(value, 3) for name, value in observation.timing.items()})
     return msgspec.structs.replace(run, started=observation.started, timing=timing, environment=observation.environment)
 
 
-def result_of(spec: RunSpec, observation: Observation) -> Run:
+def make_result(spec: RunSpec, observation: Observation) -> Run:
     """The result of a run by what was observed of it. Raises RunFailed when a host was not sampled."""
     measured = MeasuredRun(spec, observation)
     topo, flows, window = measured.topo, measured.flows, measured.window
@@ -85,12 +85,12 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
     recovery = Recovery(topo, spec, observation.outages, flows)
     ports = counters.means(window)
     if measured.has_lasting_flows:
-        full = full_links(topo, spec, flows, observation.outages, counters.sent)
+        full = find_full_links(topo, spec, flows, observation.outages, counters.sent)
     else:
         # Where flows come and go hardly a link is full from the beginning to the end of the window.
         full = FullLinks(window, {}, f"flows come and go, and none of them has to take {LONG_FLOW_S:g} s")
 
-    def mean_total(window: Window) -> float:
+    def average_total(window: Window) -> float:
         return mean_over(counters.times, counters.total_mbps, window)
 
     evidence = Evidence(
@@ -112,11 +112,11 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
         progress=measured.progress,
         relative_rates=dict(zip(list_sending_ports(topo), link_rates(topo).tolist(), strict=True)),
     )
-    judgement = judge(evidence, _doubts(observation, measured))
+    judgement = judge(evidence, _list_doubts(observation, measured))
     if observation.controller_lost is None and (why_too_short := measured.why_too_short):
         judgement = replace(judgement, verdict="invalid", reasons=(why_too_short,))
     return msgspec.structs.replace(
-        unmeasured(spec),
+        make_unmeasured_run(spec),
         window_s=spec.window_s if measured.has_lasting_flows else (round(window[0], 3), round(window[1], 3)),
         bisection_mbps=round(evidence.measured_mbps, 3),
         maxmin_mbps=round(evidence.predicted_mbps, 3),
@@ -124,18 +124,18 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
         bound_mbps=_bound(measured),
         verdict=judgement.verdict,
         reasons=judgement.reasons,
-        remarks=(*judgement.remarks, *_held_back(observation)),
+        remarks=(*judgement.remarks, *_describe_held_back(observation)),
         rules=judgement.rules,
         rates=Rates(
-            t=_rounded(counters.times),
-            total_mbps=_rounded(counters.total_mbps),
-            hosts={name: _rounded(port.out_mbps[: counters.samples]) for name, port in counters.received.items()},
+            t=_round_all(counters.times),
+            total_mbps=_round_all(counters.total_mbps),
+            hosts={name: _round_all(port.out_mbps[: counters.samples]) for name, port in counters.received.items()},
         ),
         links={name: round(rate, 3) for name, rate in sorted(ports.items())},
         ack_streams={
             port: round(streams, 3)
             for port, streams in zip(
-                list_sending_ports(topo), acknowledgement_streams(topo, flows, window).tolist(), strict=True
+                list_sending_ports(topo), count_acknowledgement_streams(topo, flows, window).tolist(), strict=True
             )
             if streams > 0.0005
         },
@@ -144,7 +144,7 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
             claim.port: Disagreement(
                 flows_mbps=round(claim.delivered_mbps, 3), counter_mbps=round(claim.carried_mbps, 3)
             )
-            for claim in doubted_claims(evidence)
+            for claim in find_doubted_claims(evidence)
         },
         queue_drops={name: drops for name, drops in sorted(observation.drops.items()) if drops},
         flows=tuple(flow.record(window, end) for flow, end in zip(flows, measured.fair.end.tolist(), strict=True)),
@@ -154,15 +154,15 @@ def result_of(spec: RunSpec, observation: Observation) -> Run:
         collective=observation.collective,
         cpu=Cpu(
             t=tuple(round(t - observation.begin, 3) for t in observation.cpu_times),
-            idle_percent=_rounded(observation.cpu_idle),
+            idle_percent=_round_all(observation.cpu_idle),
         ),
         rounds=tuple(_round(event, observation.begin) for event in observation.events if event["event"] == "round"),
-        costs=costs(observation, flows, measured.end),
+        costs=measure_costs(observation, flows, measured.end),
         lost_packets=observation.lost_packets,
         throttled_s=observation.throttled_s,
-        controller_restarts=_restarts(observation),
+        controller_restarts=_list_restarts(observation),
         failures=recovery.failures() if spec.fail else (),
-        phases=recovery.phases(mean_total, lambda window: measured.fair_in(window).total_mbps) if spec.fail else (),
+        phases=recovery.phases(average_total, lambda window: measured.fair_in(window).total_mbps) if spec.fail else (),
     )
 
 
@@ -173,13 +173,13 @@ def _bound(measured: MeasuredRun) -> float | None:
     return None if bound is None else round(bound, 3)
 
 
-def _doubts(observation: Observation, measured: MeasuredRun) -> list[str]:
+def _list_doubts(observation: Observation, measured: MeasuredRun) -> list[str]:
     errors = [event["message"] for event in observation.events if event["event"] == "error"]
     lost = [] if observation.controller_lost is None else [observation.controller_lost]
     return [*lost, *(f"the controller reported an error: {message}" for message in errors[:3]), *measured.reasons()]
 
 
-def _held_back(observation: Observation) -> Iterator[str]:
+def _describe_held_back(observation: Observation) -> Iterator[str]:
     if observation.throttled_s:
         host, most_s = max(observation.throttled_s.items(), key=lambda item: item[1])
         yield f"--host-cpu held back {len(observation.throttled_s)} hosts, {host} the longest: for {most_s:.1f} s"
@@ -191,7 +191,7 @@ def _check_cores(topo: Network, events: Sequence[Event]) -> None:
         raise RunFailed(f"the controller sent flows by way of core {min(strange)}, which is not there")
 
 
-def _restarts(observation: Observation) -> tuple[Restart, ...]:
+def _list_restarts(observation: Observation) -> tuple[Restart, ...]:
     """When a controller was missed, and when the next one had every switch under control again."""
     records = []
     for restart in observation.restarts:
@@ -214,7 +214,7 @@ def _round(event: Event, begin: float) -> Round:
     return Round(t=round(event["t"] - begin, 3), **counts, **spans)
 
 
-def _rounded(values: Iterable[float]) -> tuple[float, ...]:
+def _round_all(values: Iterable[float]) -> tuple[float, ...]:
     return tuple(round(float(value), 3) for value in values)
 
 
@@ -262,20 +262,20 @@ class Counters:
 # --- what scheduling costs: the controller's work, and how soon it acts ----------------------------------------
 
 
-def costs(observation: Observation, flows: Sequence[MeasuredFlow], seconds: float) -> dict[str, float]:
+def measure_costs(observation: Observation, flows: Sequence[MeasuredFlow], seconds: float) -> dict[str, float]:
     """What scheduling cost, by name, for run.json. Costs that could not be observed are missing. ``seconds``: how long
     the traffic lasted."""
     costs_by_name: dict[str, float] = {
-        **_controller(observation.events, observation.begin, seconds),
+        **_measure_controller(observation.events, observation.begin, seconds),
         **{name: int(count) for name, count in sorted(observation.tcp.items())},
         **{name: int(count) for name, count in observation.hull.items()},
     }
     if any(event["event"] == "round" for event in observation.events):
-        costs_by_name |= _reactions(observation, flows)
+        costs_by_name |= _measure_reactions(observation, flows)
     return costs_by_name
 
 
-def _controller(events: Sequence[Event], begin: float, seconds: float) -> dict[str, float]:
+def _measure_controller(events: Sequence[Event], begin: float, seconds: float) -> dict[str, float]:
     """What the controller did while the traffic ran: percent of a processor, and events per second. A controller that
     was started again counted from 0 again."""
     # The controller tells its counts once a second. Those of a user's controller may lack some, or be no numbers.
@@ -300,7 +300,7 @@ def _controller(events: Sequence[Event], begin: float, seconds: float) -> dict[s
     }
 
 
-def _reactions(observation: Observation, flows: Sequence[MeasuredFlow]) -> dict[str, float]:
+def _measure_reactions(observation: Observation, flows: Sequence[MeasuredFlow]) -> dict[str, float]:
     """How long after its start a large flow was found to be one, and how long until it went another way. Medians, over
     the flows concerned."""
     by_ends = {flow.ends: flow for flow in flows}

@@ -27,7 +27,7 @@ from msgspec.structs import replace
 
 from harness.network import shaping
 from harness.run import Outage
-from harness.verdict.flows import MeasuredFlow, Window, fair
+from harness.verdict.flows import MeasuredFlow, Window, compute_fair
 from record import run as record_run
 from record.run import Rule, Verdict, mean_over
 from record.spec import RunSpec
@@ -67,7 +67,7 @@ def link_claims(
     # For a while after each move the log may be wrong about a flow, also after one shortly before the window. What
     # could have gone by a link in that while is its slack: as much as the link carries at full rate.
     delivered, unsure, moving_s = np.zeros((3, num_links(topo)))  # megabits, megabits, seconds
-    late_s = through_queue_s(spec) + MOVED_S
+    late_s = compute_queue_s(spec) + MOVED_S
     moves = np.array([change.t for flow in flows for change in flow.routed.paths[1:]])
     most = spec.link_mbps / compute_wire_per_payload(spec.mtu)
     length = window[1] - window[0]
@@ -86,7 +86,7 @@ def link_claims(
                 links = path_links(topo, [stream.src], [stream.dst], [core])[0]
                 links = links[links >= 0]
                 delivered[links] += per_payload * flow.mbit((since, until))
-                unsure[links] += per_payload * _unsure(flow, window, (since, until), moves, most)
+                unsure[links] += per_payload * _estimate_unsure(flow, window, (since, until), moves, most)
                 moving_s[links] += np.clip(times[i] + late_s - window[0], 0.0, late_s) + late_s * (until < window[1])
     slack, ports = (moving_s * spec.link_mbps * link_rates(topo) + unsure) / length, list_sending_ports(topo)
     return [
@@ -95,7 +95,7 @@ def link_claims(
     ]
 
 
-def _unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Float64, most: float) -> float:
+def _estimate_unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Float64, most: float) -> float:
     """Megabits by which a flow's traffic inside the window may be overestimated: a report that lies across an edge of
     the window is split evenly, and if the flow moved in it, the true split may differ. Asked only of intervals in which
     a flow moved, so that rates changed; beyond the edge a link carried ``most`` at most."""
@@ -138,7 +138,7 @@ class FullLinks:
         return record_run.FullLinks(window_s=self.window, mbps=mbps) if mbps else None
 
 
-def full_links(
+def find_full_links(
     topo: Network,
     spec: RunSpec,
     flows: Sequence[MeasuredFlow],
@@ -148,17 +148,19 @@ def full_links(
     """The links that have to be full once TCP has settled. ``sent``: when (seconds since the traffic started) and how
     fast (Mb/s) each port sent; one without samples counts as nan."""
     changed_at = [t for flow in flows for t in (flow.start, *(change.t for change in flow.routed.paths[1:]))]
-    settled = settled_window(spec, changed_at, outages)
+    settled = find_settled_window(spec, changed_at, outages)
     unsettled = f"TCP had no second to settle in: that takes {settle_s(spec):.3g} s after a flow began or was moved"
     window = settled or spec.window_s
-    full = fair(topo, [flow.routed for flow in flows], window, spec.link_mbps, outages).full_links
+    full = compute_fair(topo, [flow.routed for flow in flows], window, spec.link_mbps, outages).full_links
     silent: tuple[Float64, Float64] = (np.array([]), np.array([]))
     ports = list_sending_ports(topo)
     mbps = {port: mean_over(*sent.get(port, silent), window=window) for port in sorted(ports[link] for link in full)}
     return FullLinks(window, mbps, None if settled else unsettled)
 
 
-def settled_window(spec: RunSpec, changed_at: Sequence[float], outages: Sequence[Outage]) -> tuple[float, float] | None:
+def find_settled_window(
+    spec: RunSpec, changed_at: Sequence[float], outages: Sequence[Outage]
+) -> tuple[float, float] | None:
     """The part of the measuring window, or else of the traffic, in which TCP has found its rates, a second at least:
     `settle_s` after a flow last began or was moved (``changed_at``), and after the last outage. Seconds since the
     traffic started."""
@@ -175,10 +177,10 @@ def settled_window(spec: RunSpec, changed_at: Sequence[float], outages: Sequence
 def settle_s(spec: RunSpec) -> float:
     """How long TCP takes to fill a path, seconds."""
     delay_s = 2 * CABLES * (spec.delay_ms or 0.0) * 1e-3
-    return max(TCP_SETTLES_S, SETTLE_ROUND_TRIPS * (through_queue_s(spec) + delay_s))
+    return max(TCP_SETTLES_S, SETTLE_ROUND_TRIPS * (compute_queue_s(spec) + delay_s))
 
 
-def through_queue_s(spec: RunSpec) -> float:
+def compute_queue_s(spec: RunSpec) -> float:
     """How long a packet takes through a full queue of the slowest link, seconds."""
     return spec.queue * spec.mtu * 8e-6 / spec.slowest_mbps
 
@@ -264,12 +266,15 @@ class Judgement:
 
 def judge(evidence: Evidence, doubts: Sequence[str] = ()) -> Judgement:
     """The verdict; ``doubts`` are reasons of others."""
-    sound = [rule(evidence) for rule in (_processes, _limits, _flows, _counters, _paths, _losses)]
-    speed = [rule(evidence) for rule in (_total, _progress, _full_links)]
+    sound = [
+        rule(evidence)
+        for rule in (_check_processes, _check_limits, _check_flows, _check_counters, _check_paths, _check_losses)
+    ]
+    speed = [rule(evidence) for rule in (_check_total, _check_progress, _check_full_links)]
     against = [sentence for check in sound for sentence in check.against]
     against += [sentence for check in speed for sentence in check.against][:1]  # the others would say the same
     remarks = tuple(check.remark for check in speed if check.remark)
-    rules = tuple(_rounded(check.rule) for check in (*sound, *speed))
+    rules = tuple(_round_rule(check.rule) for check in (*sound, *speed))
     if doubts or against:
         return Judgement("invalid", (*doubts, *against), remarks, rules)
     # The rule of the total is coarse: it condemns a run that is far too slow, and never says that the machine was fast
@@ -281,7 +286,7 @@ def judge(evidence: Evidence, doubts: Sequence[str] = ()) -> Judgement:
     return Judgement("not judged", (f"no rule of speed could be applied: {why}",), remarks, rules)
 
 
-def _rounded(rule: Rule) -> Rule:
+def _round_rule(rule: Rule) -> Rule:
     """The rule as it is stored: numbers are rounded, and None where they are infinite or nan."""
     numbers = {name: getattr(rule, name) for name in ("measured", "minimum", "maximum")}
     finite = {name: round(n, 4) if n is not None and math.isfinite(n) else None for name, n in numbers.items()}
@@ -291,17 +296,17 @@ def _rounded(rule: Rule) -> Rule:
 # --- soundness ------------------------------------------------------------------------------------------
 
 
-def _sound_check(rule: Rule, *reasons: str) -> Check:
+def _make_sound_check(rule: Rule, *reasons: str) -> Check:
     """``reasons``: what is against the run where the rule is broken."""
     return Check(rule, () if rule.passed else reasons)
 
 
-def _processes(evidence: Evidence) -> Check:
+def _check_processes(evidence: Evidence) -> Check:
     dead = evidence.dead_processes
-    return _sound_check(Rule("processes", not dead), *(f"{name} ended during the run" for name in dead))
+    return _make_sound_check(Rule("processes", not dead), *(f"{name} ended during the run" for name in dead))
 
 
-def _limits(evidence: Evidence) -> Check:
+def _check_limits(evidence: Evidence) -> Check:
     # What a port may send beyond its rate after it was idle.
     bucket_mbit = shaping.shape_of(evidence.spec).burst_bytes * 8e-6
     over = {port: rate / evidence.limit_mbps(port) for port, rate in evidence.port_mbps.items()}
@@ -310,70 +315,72 @@ def _limits(evidence: Evidence) -> Check:
     rate, limit = evidence.port_mbps.get(port, 0.0), evidence.limit_mbps(port)
     most_mbps = limit * (1 + LIMIT_EXCESS) + bucket_mbit / (evidence.window[1] - evidence.window[0])
     reason = f"port {port} carried {rate:.2f} Mb/s, above its limit of {limit:g} Mb/s"
-    return _sound_check(Rule("limits", rate <= most_mbps, rate, maximum=most_mbps), reason)
+    return _make_sound_check(Rule("limits", rate <= most_mbps, rate, maximum=most_mbps), reason)
 
 
-def _flows(evidence: Evidence) -> Check:
+def _check_flows(evidence: Evidence) -> Check:
     flows = evidence.unfinished_flows
     reason = f"{len(flows)} flows did not run from start to end: {', '.join(flows[:4])}"
-    return _sound_check(Rule("flows", not flows), reason)
+    return _make_sound_check(Rule("flows", not flows), reason)
 
 
-def _counters(evidence: Evidence) -> Check:
+def _check_counters(evidence: Evidence) -> Check:
     wire = evidence.payload_mbps * (
         compute_wire_per_payload(evidence.spec.mtu) + compute_acknowledgements_per_payload(evidence.spec.mtu)
     )
     wire += evidence.overhead_mbps
-    apart = _apart(wire, evidence.counted_mbps)
+    apart = _compare(wire, evidence.counted_mbps)
     reason = (
         f"bwm-ng saw {evidence.counted_mbps:.1f} Mb/s arrive where iperf's {evidence.payload_mbps:.1f} Mb/s of payload "
         f"make {wire:.1f} Mb/s on the wire: more than {TOOLS_DISAGREE:.0%} apart"
     )
-    return _sound_check(Rule("counters", apart <= TOOLS_DISAGREE, apart, maximum=TOOLS_DISAGREE), reason)
+    return _make_sound_check(Rule("counters", apart <= TOOLS_DISAGREE, apart, maximum=TOOLS_DISAGREE), reason)
 
 
-def doubted_claims(evidence: Evidence) -> list[LinkClaim]:
+def find_doubted_claims(evidence: Evidence) -> list[LinkClaim]:
     """The links to which the log gives flows that delivered more than their counters say."""
-    return [claim for claim in evidence.claims if not _excess(evidence, claim) <= CLAIM_EXCESS]
+    return [claim for claim in evidence.claims if not _compute_excess(evidence, claim) <= CLAIM_EXCESS]
 
 
-def _excess(evidence: Evidence, claim: LinkClaim) -> float:
+def _compute_excess(evidence: Evidence, claim: LinkClaim) -> float:
     return claim.excess_mbps / evidence.limit_mbps(claim.port)
 
 
-def _apart(first: float, second: float) -> float:
+def _compare(first: float, second: float) -> float:
     """How far two numbers are apart, as a share of the larger one."""
     return abs(first - second) / larger if (larger := max(first, second)) else 0.0
 
 
-def _conservation(delivered: float, carried: float) -> Check:
-    apart = _apart(delivered, carried)
+def _check_conservation(delivered: float, carried: float) -> Check:
+    apart = _compare(delivered, carried)
     reason = (
         f"flows between pods delivered {delivered:.1f} Mb/s on the wire, and the cores sent {carried:.1f} Mb/s: more "
         f"than {TOOLS_DISAGREE:.0%} apart"
     )
-    return _sound_check(Rule("conservation", apart <= TOOLS_DISAGREE, apart, maximum=TOOLS_DISAGREE), reason)
+    return _make_sound_check(Rule("conservation", apart <= TOOLS_DISAGREE, apart, maximum=TOOLS_DISAGREE), reason)
 
 
-def _paths(evidence: Evidence) -> Check:
+def _check_paths(evidence: Evidence) -> Check:
     if evidence.spread_mbps is not None:
-        return _conservation(*evidence.spread_mbps)
+        return _check_conservation(*evidence.spread_mbps)
     if not evidence.claims:
         return Check(Rule("paths", None, why_not="the controller claims no path"))
-    doubted, excess_of = doubted_claims(evidence), partial(_excess, evidence)
+    doubted, excess_of = find_doubted_claims(evidence), partial(_compute_excess, evidence)
     worst = max(doubted or evidence.claims, key=excess_of)
     reason = (
         f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
         f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
     )
-    return _sound_check(Rule("paths", not doubted, max(map(excess_of, evidence.claims)), maximum=CLAIM_EXCESS), reason)
+    return _make_sound_check(
+        Rule("paths", not doubted, max(map(excess_of, evidence.claims)), maximum=CLAIM_EXCESS), reason
+    )
 
 
-def _losses(evidence: Evidence) -> Check:
+def _check_losses(evidence: Evidence) -> Check:
     if evidence.lost_packets is None:
         return Check(Rule("losses", None, why_not="a cable out of service loses packets"))
     place, count = max(evidence.lost_packets.items(), key=lambda item: item[1], default=("", 0))
-    return _sound_check(
+    return _make_sound_check(
         Rule("losses", not count, count, maximum=0), f"{count} packets were lost in {place}, outside every queue"
     )
 
@@ -381,17 +388,17 @@ def _losses(evidence: Evidence) -> Check:
 # --- speed ----------------------------------------------------------------------------------------------
 
 
-def _total(evidence: Evidence) -> Check:
+def _check_total(evidence: Evidence) -> Check:
     share = evidence.measured_mbps / evidence.predicted_mbps if evidence.predicted_mbps else 0.0
     passed = evidence.measured_mbps >= MIN_OF_MAXMIN * evidence.predicted_mbps
     reason = (
         f"{evidence.measured_mbps:.1f} Mb/s is {share:.0%} of the {evidence.predicted_mbps:.1f} Mb/s that these paths "
         f"allow (at least {MIN_OF_MAXMIN:.0%} counts)"
     )
-    return _speed_check(evidence, Rule(TOTAL, passed, share, minimum=MIN_OF_MAXMIN), reason)
+    return _make_speed_check(evidence, Rule(TOTAL, passed, share, minimum=MIN_OF_MAXMIN), reason)
 
 
-def _progress(evidence: Evidence) -> Check:
+def _check_progress(evidence: Evidence) -> Check:
     if evidence.progress is None:
         return Check(Rule("progress", None))
     reason = (
@@ -399,10 +406,10 @@ def _progress(evidence: Evidence) -> Check:
         f"{MIN_OF_MAXMIN:.0%} counts)"
     )
     rule = Rule("progress", evidence.progress >= MIN_OF_MAXMIN, evidence.progress, minimum=MIN_OF_MAXMIN)
-    return _speed_check(evidence, rule, reason)
+    return _make_speed_check(evidence, rule, reason)
 
 
-def _full_links(evidence: Evidence) -> Check:
+def _check_full_links(evidence: Evidence) -> Check:
     full = evidence.full
     if not full.mbps:
         return Check(Rule("full links", None, why_not=full.why_not or "no link has to be full all the time"))
@@ -414,10 +421,10 @@ def _full_links(evidence: Evidence) -> Check:
     rule = Rule("full links", carried >= MIN_OF_FULL, carried, minimum=MIN_OF_FULL)
     if not rule.passed and full.why_not is not None:
         return Check(replace(rule, passed=None, why_not=f"{full.why_not}, and {reason}"))
-    return _speed_check(evidence, rule, reason)
+    return _make_speed_check(evidence, rule, reason)
 
 
-def _speed_check(evidence: Evidence, rule: Rule, reason: str) -> Check:
+def _make_speed_check(evidence: Evidence, rule: Rule, reason: str) -> Check:
     """``reason``: in what the run was slow, where the rule is broken. It condemns no run in virtual time."""
     if rule.passed:
         return Check(rule)

@@ -28,7 +28,7 @@ from harness.network import (
     shape_ports,
     verify_shapes,
 )
-from harness.run import Arrived, EmulatedFlow, Sampler, Transfers, tcp_counters
+from harness.run import Arrived, EmulatedFlow, Sampler, Transfers, read_tcp_counters
 from harness.run.trace import Packets
 from record.files import temporary_folder
 from record.spec import RunSpec
@@ -66,7 +66,7 @@ def play(scene: Scene, folder: Path) -> Observed:
         transfers = Transfers(fabric, work, spec, folder, children)
         transfers.listen()
         # The kernel counts from the making of a namespace on; what it counted until here is taken off below.
-        before = tcp_counters(fabric)
+        before = read_tcp_counters(fabric)
         with contextlib.ExitStack() as watched:
             looking = watched.enter_context(Looking(fabric, scene))
             arriving = watched.enter_context(Arriving(fabric)) if scene.packets else None
@@ -74,7 +74,7 @@ def play(scene: Scene, folder: Path) -> Observed:
             # The beginning is told by the epoch's clock. Looks are taken by the monotonic one, which nobody sets.
             looking.begin = begin - time.time() + time.monotonic()
             transfers.wait(lambda: None)
-        tcp = tcp_counters(fabric)
+        tcp = read_tcp_counters(fabric)
         tcp.subtract(before)
         drops = fabric.queue_drops()[WATCHED]
         transfers.hang_up()

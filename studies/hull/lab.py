@@ -25,10 +25,10 @@ import numpy as np
 
 from harness.network.fabric import Fabric, FabricOptions
 from harness.network.host_setup import Tcp, permit
-from harness.network.netlink import EPORT, Eport, Netlink, inside
+from harness.network.netlink import EPORT, Eport, Netlink, call_inside
 from harness.network.processes import Children
 from harness.network.shaping import Shape
-from harness.run.observation import tcp_counters
+from harness.run.observation import read_tcp_counters
 from record.files import temporary_folder
 from record.spec import Phantom
 from studies import star
@@ -111,12 +111,12 @@ class Exchanges:
         with contextlib.ExitStack() as opened:
             servers = dict.fromkeys(one["server"] for one in scenario["connections"])
             listening = {
-                name: opened.enter_context(inside(pids[name], partial(socket.create_server, addresses[name])))
+                name: opened.enter_context(call_inside(pids[name], partial(socket.create_server, addresses[name])))
                 for name in servers
             }
             for one in scenario["connections"]:
                 connect = partial(socket.create_connection, addresses[one["server"]])
-                self.clients.append(inside(pids[one["client"]], connect))
+                self.clients.append(call_inside(pids[one["client"]], connect))
                 self.servers.append(listening[one["server"]].accept()[0])
         for end in (*self.clients, *self.servers):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -241,13 +241,13 @@ def play(scenario: dict[str, Any], folder: Path) -> bytes:
             contextlib.closing(Exchanges(scenario, fabric)) as exchanges,
             contextlib.closing(Watch(scenario, fabric, exchanges)) as watch,
         ):
-            before, begin = tcp_counters(fabric), time.monotonic_ns()
+            before, begin = read_tcp_counters(fabric), time.monotonic_ns()
             looking = threading.Thread(target=watch.look, args=(begin,))
             looking.start()
             exchanges.run(begin, scenario["end_ns"])
             looking.join()
             took_s, port, packets = (time.monotonic_ns() - begin) * 1e-9, watch.port(), _sent_packets(fabric)
-            tcp = tcp_counters(fabric)
+            tcp = read_tcp_counters(fabric)
             tcp.subtract(before)
             head = {
                 "simulated_s": took_s,

@@ -76,7 +76,7 @@ def test_a_search_that_hardly_moves_is_found():
 NO_SEARCH = """
 import numpy as np
 from hedera.placement import exceeded_capacity
-from topos.links import canonical_cores
+from topos.links import find_canonical_cores
 class Annealing:
     def __init__(self, tree, rng, options):
         self.tree, self.core_of, self.energy = tree, np.arange(tree.num_hosts) % tree.num_cores, 0.0
@@ -84,7 +84,7 @@ class Annealing:
         core = self.core_of[flows.dst]
         true = exceeded_capacity(self.tree, flows.src, flows.dst, flows.demand, core, links)
         self.initial_energy, self.energy = {reported}
-        return canonical_cores(self.tree, flows.src, flows.dst, core)
+        return find_canonical_cores(self.tree, flows.src, flows.dst, core)
 """
 
 

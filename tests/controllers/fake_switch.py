@@ -13,7 +13,7 @@ import threading
 import time
 from pathlib import Path
 
-from harness.network.machine import find_pox, is_too_old_pox, pox_version
+from harness.network.machine import find_pox, is_too_old_pox, read_pox_version
 from tests.commands import PATIENCE_S
 
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, FEATURES_REQUEST, FEATURES_REPLY = 0, 1, 2, 3, 5, 6
@@ -184,7 +184,7 @@ POX = find_pox()
 WITHOUT_POX = (
     "no POX checkout, so nothing runs on it: POX_DIR is not set, and neither ~/pox nor /opt/pox is there"
     if POX is None
-    else f"POX {pox_version(POX)} needs Python 2"
+    else f"POX {read_pox_version(POX)} needs Python 2"
     if is_too_old_pox(POX)
     else ""
 )

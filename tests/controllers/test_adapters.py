@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from controllers.driver import guarded
-from harness.network.machine import pox_version
+from harness.network.machine import read_pox_version
 from hedera.schemes import SCHEMES
 from tests.commands import PATIENCE_S, ran
 from tests.controllers import fake_switch as of
@@ -84,7 +84,7 @@ def test_signals_end_it(platform, number, tmp_path):
 
 
 def test_nothing_a_switch_says_stops_it(platform, tmp_path):
-    gar = platform == "pox" and pox_version(of.POX).startswith("0.7")
+    gar = platform == "pox" and read_pox_version(of.POX).startswith("0.7")
     with (
         ControllerProcess(platform, tmp_path, scheme="ecmp", k=4) as controller,
         FakeSwitches(TREE, controller.address) as switches,

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from harness.network.machine import pox_version
+from harness.network.machine import read_pox_version
 from hedera.schemes import SCHEMES
 from tests.commands import ran
 from tests.controllers import fake_switch as of
@@ -96,7 +96,7 @@ def test_ripl_pox_command_line(tmp_path):
 
 
 def test_pox_py_itself_from_0_8_on(tmp_path):
-    if pox_version(of.POX).startswith("0.7"):
+    if read_pox_version(of.POX).startswith("0.7"):
         pytest.skip("POX 0.7 loads no component whose name has a dot")
     command = (sys.executable, of.POX / "pox.py", "openflow.of_01", "controllers.pox_component", "--scheme=hedra")
     done = ran(*command, env=dict(os.environ, PYTHONPATH=str(of.REPOSITORY)))

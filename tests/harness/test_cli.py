@@ -87,8 +87,8 @@ def test_output_that_cannot_be_written_is_one_sentence(full, words, said):
 
 
 def test_without_the_tools_it_says_what_to_install(tmp_path, monkeypatch):
-    monkeypatch.setattr(machine, "kernel_datapath", lambda: True)
-    monkeypatch.setattr(machine, "version_of", lambda tool: None)
+    monkeypatch.setattr(machine, "has_kernel_datapath", lambda: True)
+    monkeypatch.setattr(machine, "find_version", lambda tool: None)
     monkeypatch.setattr(machine, "require_root", lambda: None)
     done = run("--time", "real", "--out", tmp_path / "x")
     assert_one_sentence(done, 3, "ovs-vswitchd", "apt-get install", "openvswitch-switch")

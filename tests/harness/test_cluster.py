@@ -14,7 +14,7 @@ import pytest
 from harness.jobs import guests
 from harness.jobs.guest_files import World
 from harness.network.processes import wait_until
-from harness.run.job import PROGRAMS, Job, first_source, job_of
+from harness.run.job import PROGRAMS, Job, describe_first_source, make_job
 from record.errors import UnfitMachine, WorkerFailed
 from record.spec import RunSpec
 from tests.clusters import dask_cluster
@@ -83,7 +83,7 @@ def on_worker(data, fingerprint):
 
 def test_a_worker_of_another_version_is_named_and_a_mistake_of_ours_is_not_taken_for_one(tmp_path, monkeypatch):
     for function, expected in ((older, UnfitMachine), (on_worker, TypeError)):
-        monkeypatch.setattr(guests, "on_worker", function)
+        monkeypatch.setattr(guests, "run_on_worker", function)
         with ThreadPoolExecutor(1) as threads, pytest.raises(expected, match=r"other code|a mistake"):
             guests.Workers(threads, 1).carry(Job(SPEC, {}), tmp_path, lambda stage, progress: None)
 
@@ -114,13 +114,13 @@ def booted(monkeypatch, carry):
 def test_what_a_guest_takes_is_reckoned_with_the_job_s_files(there, on_worker, tmp_path, monkeypatch):
     matrix = tmp_path / "m.csv"
     matrix.write_text(FLOWS)
-    job = job_of(RunSpec("ecmp", f"file:{matrix}", seconds=6, time="virtual", platform="os-ken"))
+    job = make_job(RunSpec("ecmp", f"file:{matrix}", seconds=6, time="virtual", platform="os-ken"))
     matrix.unlink() if there is None else matrix.write_text(there)
     monkeypatch.setattr(user_files, "_only_job_files", False)
 
     def carry(image):
         if on_worker:
-            guests.on_worker(job.encoded(), first_source().fingerprint)
+            guests.run_on_worker(job.encoded(), describe_first_source().fingerprint)
         else:
             guests.Guests(image, 1).carry(job, tmp_path, lambda stage, progress: None)
 

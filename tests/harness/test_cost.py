@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.cost import in_words, processor_seconds
+from harness.cost import describe_cost, estimate_processor_seconds
 from record.spec import RunSpec
 
 
@@ -12,24 +12,24 @@ def of(seconds=10, **options):
 
 def test_it_is_near_what_was_measured():
     """README.md and docs/notes/virtual-time.md: 140 runs of 10 s in three minutes of two processors; k = 16."""
-    assert processor_seconds([of()] * 140) / 2 == pytest.approx(180, rel=0.25)
-    a_second_more = processor_seconds([of(11, k=16)]) - processor_seconds([of(10, k=16)])
+    assert estimate_processor_seconds([of()] * 140) / 2 == pytest.approx(180, rel=0.25)
+    a_second_more = estimate_processor_seconds([of(11, k=16)]) - estimate_processor_seconds([of(10, k=16)])
     assert a_second_more == pytest.approx(13, rel=0.05)
-    assert processor_seconds([of(11, link_mbps=1000)]) - processor_seconds([of(link_mbps=1000)]) == pytest.approx(
-        1.5, rel=0.5
-    )
+    assert estimate_processor_seconds([of(11, link_mbps=1000)]) - estimate_processor_seconds(
+        [of(link_mbps=1000)]
+    ) == pytest.approx(1.5, rel=0.5)
 
 
 def test_larger_networks_of_any_kind_take_longer():
     sizes = [of(k=4), of(k=8), of(k=16), of(k=24)]
-    costs = [processor_seconds([spec]) for spec in sizes]
+    costs = [estimate_processor_seconds([spec]) for spec in sizes]
     assert costs == sorted(costs)
-    small, large = (processor_seconds([of(topology=f"leaf-spine:{leaves},2,8")]) for leaves in (2, 32))
+    small, large = (estimate_processor_seconds([of(topology=f"leaf-spine:{leaves},2,8")]) for leaves in (2, 32))
     assert large > 5 * small
 
 
 def test_a_sentence_names_the_runs_and_both_durations():
-    words = in_words([of()] * 140, 2)
+    words = describe_cost([of()] * 140, 2)
     assert words.startswith("these 140 runs, 2 at once, take about 3.1 minutes where")
     assert "6.2 minutes beside other work" in words
-    assert in_words([of()], 2).startswith("this run takes about")
+    assert describe_cost([of()], 2).startswith("this run takes about")

@@ -73,7 +73,7 @@ def test_a_run_stopped_by_its_deadline_leaves_nothing(tmp_path, clean):
     """A real run, hung while it sends."""
     program = (
         "from record.spec import RunSpec\nfrom harness.run import experiment\n"
-        "experiment.longest_s = lambda spec: 8.0\n"
+        "experiment.compute_longest_s = lambda spec: 8.0\n"
         "spec = RunSpec('ecmp', 'stride:4', seconds=60, link_mbps=2, platform='os-ken').for_its_traffic()\n"
         "experiment.run_experiment(spec, lambda raw: print((raw / 'seen.json').read_text()))\n"
     )

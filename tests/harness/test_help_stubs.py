@@ -15,7 +15,7 @@ import click
 from click.testing import CliRunner
 from harness.cli import cli, help_stubs
 if sys.argv[2] == "light":
-    help_stubs.stand_in()
+    help_stubs.install_stubs()
 told = {}
 def walk(command, path):
     done = CliRunner().invoke(cli, [*path, "--help"])
@@ -79,5 +79,5 @@ def test_a_help_keeps_no_compiled_loops(tmp_path):
     ],
 )
 def test_only_what_ends_with_a_help_is_light(words, light_one):
-    assert help_stubs.asks_for_help(words.split(), {}, _COMMANDS) is light_one
-    assert help_stubs.asks_for_help(words.split(), {"_HEDERA_COMPLETE": "bash_complete"}, _COMMANDS)
+    assert help_stubs.is_help_asked(words.split(), {}, _COMMANDS) is light_one
+    assert help_stubs.is_help_asked(words.split(), {"_HEDERA_COMPLETE": "bash_complete"}, _COMMANDS)

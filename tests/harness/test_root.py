@@ -13,7 +13,7 @@ from harness.network import cleanup
 from harness.network.processes import wait_until
 from harness.run import experiment
 from harness.run.emulation import Emulation
-from harness.run.job import job_of
+from harness.run.job import make_job
 from harness.verdict.result import judge_files
 from hedera.schemes import find_scheme
 from record.errors import RunFailed, UserMistake
@@ -29,7 +29,7 @@ def child(bare, monkeypatch):
 
     def start(carry_out=lambda self: None):
         monkeypatch.setattr(Emulation, "carry_out", carry_out)
-        started.append(root.root_child())
+        started.append(root.start_root())
         return started[-1]
 
     yield start
@@ -39,7 +39,7 @@ def child(bare, monkeypatch):
 
 def carried(one, place, scheme_name="ecmp", on_stage=lambda stage, progress: None):
     place.mkdir()
-    job = job_of(RunSpec(scheme_name, "stride:4", seconds=6, time="real", platform="os-ken"))
+    job = make_job(RunSpec(scheme_name, "stride:4", seconds=6, time="real", platform="os-ken"))
     one.carry(job, place, on_stage)
     return judge_files(job.spec, place)
 
@@ -152,4 +152,4 @@ def test_when_the_user_s_process_ends_the_run_is_torn_down_and_nothing_cuts_that
 def test_who_called_sudo(monkeypatch, uid, gid, person):
     monkeypatch.setenv("SUDO_UID", uid)
     monkeypatch.setenv("SUDO_GID", gid)
-    assert root.invoker() == person
+    assert root.find_invoker() == person

@@ -295,7 +295,7 @@ def test_looking_into_the_child_that_stays_root(place):
 import os, sys, time; sys.path.insert(0, {str(ROOT)!r})
 from harness import root
 root.start()
-print(os.getresuid(), root.root().pid, flush=True)
+print(os.getresuid(), root.find_root().pid, flush=True)
 time.sleep(60)
 """
     victim = subprocess.Popen(
@@ -342,7 +342,7 @@ TRIES = {
 }
 
 
-CONFINED = f"from harness.run.controller import confined, environment_of\nalice = ({ALICE}, {ALICE})\n"
+CONFINED = f"from harness.run.controller import confine, choose_environment\nalice = ({ALICE}, {ALICE})\n"
 
 
 def test_a_scheduler_that_wants_root_s_rights(place):
@@ -375,8 +375,8 @@ print("tried all")
         f"""
 import subprocess
 {CONFINED}
-command = [*confined(alice, Path("/run")), sys.executable, "-I", "-c", {program!r}]
-done = subprocess.run(command, env=environment_of(alice), cwd="/", capture_output=True, text=True)
+command = [*confine(alice, Path("/run")), sys.executable, "-I", "-c", {program!r}]
+done = subprocess.run(command, env=choose_environment(alice), cwd="/", capture_output=True, text=True)
 print(done.returncode, done.stdout, done.stderr)
 """,
     )
@@ -390,8 +390,8 @@ def test_what_a_scheduler_hears_of_root_s_session(place):
         f"""
 import subprocess
 {CONFINED}
-command = [*confined(alice, Path("/run")), "env"]
-print(subprocess.run(command, env=environment_of(alice), cwd="/", capture_output=True, text=True).stdout)
+command = [*confine(alice, Path("/run")), "env"]
+print(subprocess.run(command, env=choose_environment(alice), cwd="/", capture_output=True, text=True).stdout)
 """,
         AWS_SECRET_ACCESS_KEY=SECRET,
         SSH_AUTH_SOCK="/root/agent",

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.network.machine import kernel_datapath
+from harness.network.machine import has_kernel_datapath
 from tests.commands import PATIENCE_S
 
 LAB = Path(os.environ.get("HEDERA_KERNEL_LAB") or Path.home() / ".cache" / "hedera-second-kernel")
@@ -45,7 +45,7 @@ def run(command: str, *, seconds: float, boot: str = "") -> Ended:
     ``boot`` are parameters of the kernel, which a kernel that is running already cannot be given. Raises
     Unavailable when there is no such kernel, TimeoutExpired when it takes longer than ``seconds``.
     """
-    if kernel_datapath() and not boot:
+    if has_kernel_datapath() and not boot:
         both = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         done = subprocess.run(["bash", "-c", command], timeout=seconds, check=False, **both)
         return Ended(done.returncode, done.stdout, 0.0)

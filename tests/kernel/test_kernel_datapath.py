@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.network.machine import kernel_datapath
+from harness.network.machine import has_kernel_datapath
 from tests.commands import HEDERA, PATIENCE_S, ROOT
 from tests.kernel import second_kernel
 
@@ -105,7 +105,7 @@ def test_dctcp_has_queues_that_mark(folder):
 
 @pytest.mark.real
 def test_a_machine_without_ipv6_is_no_obstacle(folder):
-    if kernel_datapath():
+    if has_kernel_datapath():
         pytest.skip("a kernel that is running cannot be booted without IPv6")
     without = folder / "without-ipv6"
     without.mkdir()
@@ -128,7 +128,7 @@ LIMITED = "tests/harness/run/test_experiment.py -k 'kill_9 or host_cpu'"
     ids=["killed processes and hosts with limits", "limits on processors"],
 )
 def test_what_needs_such_a_kernel_passes_there(tests, passed):
-    if kernel_datapath():
+    if has_kernel_datapath():
         pytest.skip("this kernel runs those tests itself")
     ended = on_kernel(f"{sys.executable} -m pytest -rs -p no:cacheprovider --basetemp=/run/tests {tests}")
     if ended.status and ended.waiting > WAITING:

@@ -5,7 +5,7 @@ import os
 import pytest
 import yaml
 
-from harness.network.machine import RIGHTS, lacking_rights
+from harness.network.machine import RIGHTS, find_lacking_rights
 from tests.commands import HEDERA, ROOT, ran
 from virtual.guest import memory_folder
 
@@ -34,7 +34,7 @@ def test_rights_that_root_lacks(tmp_path, capabilities, ids, words):
     """The second as docker run leaves them, the last as podman does without root."""
     (tmp_path / "status").write_text(f"Name:\tx\nCapEff:\t{capabilities}\n")
     (tmp_path / "ids").write_text(ids + "\n")
-    found = lacking_rights(tmp_path / "status", tmp_path / "ids")
+    found = find_lacking_rights(tmp_path / "status", tmp_path / "ids")
     assert found.startswith(words)
     assert bool(found) == bool(words)
 

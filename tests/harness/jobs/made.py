@@ -5,8 +5,8 @@ from contextlib import nullcontext
 import msgspec
 
 from harness.jobs.carry_out import RESULT, run_job
-from harness.run.job import Circumstances, Job, first_source
-from harness.verdict.result import unmeasured
+from harness.run.job import Circumstances, Job, describe_first_source
+from harness.verdict.result import make_unmeasured_run
 from record import run as record
 from record.spec import RunSpec
 
@@ -15,9 +15,9 @@ SPEC = RunSpec("ecmp", "stride:4", seconds=6, time="virtual", platform="os-ken")
 
 def result(spec, /, **changed):
     """A valid run of a spec, unless told otherwise."""
-    made = {"source": first_source().fingerprint, "time": spec.time}
+    made = {"source": describe_first_source().fingerprint, "time": spec.time}
     right = {"bisection_mbps": 100.0, "payload_mbps": 95.0, "verdict": "ok", "environment": made}
-    return msgspec.structs.replace(unmeasured(spec), **right | changed)
+    return msgspec.structs.replace(make_unmeasured_run(spec), **right | changed)
 
 
 class Carrier:

@@ -12,7 +12,7 @@ import pytest
 
 from harness.jobs import guest_files, guests
 from harness.jobs.carry_out import run_job
-from harness.run.job import EMULATOR, job_of
+from harness.run.job import EMULATOR, make_job
 from record.spec import RunSpec
 from tests.commands import hedera
 from tests.harness.jobs.made import SPEC
@@ -28,7 +28,7 @@ def test_another_kernel_is_another_emulator_unless_it_changes_no_share():
 
 
 def test_a_guest_sees_code_packages_and_the_system_at_fixed_places(tmp_path):
-    made = guest_files.world(tmp_path)
+    made = guest_files.make_world(tmp_path)
     assert {"/usr", guest_files.CODE, guest_files.PACKAGES} <= {*made.folders}
     assert made.folders[guest_files.CODE] == tmp_path
     assert not {"/", "/home", "/tmp", "/root", os.getcwd()} & {*made.folders}
@@ -63,7 +63,7 @@ def test_the_code_of_guests_is_made_once_for_a_state_of_the_sources(tmp_path, mo
     found = []
     for text in ("a = 1", "a = 22"):
         source.write_text(text)
-        found += [guest_files.code_of_runs(print), guest_files.code_of_runs(print)]
+        found += [guest_files.copy_code(print), guest_files.copy_code(print)]
     assert found[0] == found[1] != found[2] == found[3]
     assert (found[0] / "hedera" / "loop.py").stat().st_mtime == guest_files.WRITTEN_S
     assert (found[0] / guest_files.COMPILED).is_dir()
@@ -82,7 +82,7 @@ def test_the_code_of_guests_has_the_same_sizes_wherever_a_user_keeps_it(tmp_path
     sizes = []
     for home in ("a", "another/one"):
         monkeypatch.setattr(guest_files.cache, "folder", lambda name, home=home: _made(tmp_path / home / name))
-        code = guest_files.code_of_runs(print)
+        code = guest_files.copy_code(print)
         sizes.append({path.relative_to(code): path.stat().st_size for path in code.rglob("*") if path.is_file()})
     assert sizes[0] == sizes[1]
     assert [path for path in sizes[0] if path.suffix == ".nbc"]
@@ -109,7 +109,9 @@ def test_a_run_in_a_copy_of_a_guest_is_the_run_in_a_guest_of_its_own(tmp_path, m
     copied, copy = [], Original.copy
     monkeypatch.setattr(Original, "copy", lambda *given: copied.append(copy(*given)) or copied[-1])
     where = guests.Guests(guests.prepare(print), 1)
-    jobs = {traffic: job_of(replace(SPEC, traffic=traffic, scheme="hedera-sa")) for traffic in ("stride:1", "randbij")}
+    jobs = {
+        traffic: make_job(replace(SPEC, traffic=traffic, scheme="hedera-sa")) for traffic in ("stride:1", "randbij")
+    }
     with where.prepared_for(jobs.values()):
         for traffic, job in jobs.items():
             assert run_job(job, tmp_path / "copied" / traffic, where).valid

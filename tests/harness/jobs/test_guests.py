@@ -7,15 +7,15 @@ from dataclasses import replace
 import pytest
 
 from harness.jobs.guests import MEMORY_SHARE, Originals
-from harness.run.job import job_of
+from harness.run.job import make_job
 from record.errors import WorkerFailed
 from record.spec import RunSpec
 from tests.commands import PATIENCE_S
 from virtual import limits
 
 SPEC = RunSpec("ecmp", "stride:4", seconds=6, time="virtual", platform="os-ken")
-JOBS = [job_of(replace(SPEC, traffic=traffic)) for traffic in ("stride:4", "stride:1", "randbij")]
-OTHER = job_of(replace(SPEC, scheme="hedera-gff"))
+JOBS = [make_job(replace(SPEC, traffic=traffic)) for traffic in ("stride:4", "stride:1", "randbij")]
+OTHER = make_job(replace(SPEC, scheme="hedera-gff"))
 
 
 class Waiting:
@@ -29,13 +29,13 @@ class Waiting:
 def test_jobs_that_differ_in_lasting_traffic_alone_have_one_network():
     assert len({job.network_only_job.encoded() for job in JOBS}) == 1
     differ = [{"scheme": "hedera-sa"}, {"seed": 2}, {"link_mbps": 100}, {"seconds": 7}, {"k": 6}, {"queue": 60}]
-    networks = {job_of(replace(SPEC, **change)).network_only_job.encoded() for change in ({}, *differ)}
+    networks = {make_job(replace(SPEC, **change)).network_only_job.encoded() for change in ({}, *differ)}
     assert len(networks) == 1 + len(differ)
 
 
 @pytest.mark.parametrize("change", [{"traffic": "poisson:fixed:10000,0.05"}, {"k": 10}])
 def test_a_network_that_depends_on_the_traffic_is_the_job_s_own(change):
-    job = job_of(replace(SPEC, **change))
+    job = make_job(replace(SPEC, **change))
     assert job.network_only_job is job
 
 
@@ -43,7 +43,7 @@ def test_the_files_of_a_network_are_the_scheme_s_and_not_the_traffic_s(tmp_path)
     scheme, flows = tmp_path / "mine.py", tmp_path / "flows.json"
     scheme.write_text("class Mine:\n    def __init__(self, *_): pass\n    def place(self, flows): return {}\n")
     flows.write_text('{"0": [1]}')
-    job = job_of(replace(SPEC, scheme=f"{scheme}:Mine", traffic=f"file:{flows}"))
+    job = make_job(replace(SPEC, scheme=f"{scheme}:Mine", traffic=f"file:{flows}"))
     scheme.unlink()
     assert set(job.network_only_job.files) == {name for name in job.files if str(scheme) in name}
 
@@ -114,7 +114,7 @@ def test_two_at_once_boot_one_and_ctrl_c_lets_the_other_go_on():
 
 def test_they_take_a_part_of_the_memory_at_most(monkeypatch):
     monkeypatch.setattr(limits, "memory_mib", lambda: MEMORY_SHARE * JOBS[0].needs.memory_mib // 2)
-    others = [job_of(replace(SPEC, scheme="hedera-gff", traffic=job.spec.traffic)) for job in JOBS]
+    others = [make_job(replace(SPEC, scheme="hedera-gff", traffic=job.spec.traffic)) for job in JOBS]
     originals = Originals()
     with (
         originals.prepared_for([*JOBS, *others]),

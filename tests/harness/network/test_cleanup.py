@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.network import cleanup, machine
-from harness.network.cleanup import Cleaned, leftovers, remove_leftovers, run_folder, sole_use
+from harness.network.cleanup import Cleaned, list_leftovers, remove_leftovers, run_folder, sole_use
 from harness.network.host_setup import ALLOWED
 from harness.network.processes import wait_until
 from record.files import identify_pids, is_alive, name_owner, temporary_folder
@@ -47,7 +47,7 @@ def test_leftovers_of_the_dead_are_removed_and_nothing_else(own_home):
     dead = dead_owner()
     (own_home / "run" / dead).mkdir(parents=True)
     (own_home / "tmp" / f"hedera-grade-{identify_pids()}-{dead}-x1" / "code").mkdir(parents=True)
-    assert leftovers() == [dead]
+    assert list_leftovers() == [dead]
     with temporary_folder("worker") as living:
         cleaned = remove_leftovers()
         assert list((own_home / "tmp").iterdir()) == [living]
@@ -69,12 +69,12 @@ def test_a_setting_that_cannot_be_put_back_keeps_nothing_else_from_being_removed
         "an addition to net.ipv4.tcp_allowed_congestion_control (No such file or directory)"
     ]
     assert not (own_home / "run" / second).exists()
-    assert leftovers() == [first], "it still says what is to be put back"
+    assert list_leftovers() == [first], "it still says what is to be put back"
     (own_home / "nowhere").mkdir()
     (own_home / "nowhere" / ALLOWED).write_text("bbr cubic")
     assert remove_leftovers().left == []
     assert (own_home / "nowhere" / ALLOWED).read_text() == "bbr"
-    assert leftovers() == []
+    assert list_leftovers() == []
 
 
 def test_what_any_user_can_name_is_not_ours(own_home):
@@ -87,7 +87,7 @@ def test_what_any_user_can_name_is_not_ours(own_home):
         if "/" not in name:
             (own_home / "run" / name).mkdir()
     before = sorted(own_home.rglob("*"))
-    assert leftovers() == []
+    assert list_leftovers() == []
     assert remove_leftovers() == Cleaned()
     assert sorted(own_home.rglob("*")) == before
 

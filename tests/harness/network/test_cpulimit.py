@@ -11,7 +11,7 @@ import pytest
 
 from harness.network import cleanup, cpulimit
 from harness.network.cleanup import remove_leftovers, run_folder
-from harness.network.cpulimit import HANDED_DOWN, HostGroups, groups_left, hierarchy, quota
+from harness.network.cpulimit import HANDED_DOWN, HostGroups, compute_quota, find_groups_left, find_hierarchy
 from harness.network.processes import Children
 from record.errors import RunFailed, UnfitMachine, UserMistake
 from record.files import name_owner
@@ -28,12 +28,12 @@ from record.files import name_owner
     ],
 )
 def test_quota_and_period_are_mininet_s(share, processors, expected):
-    assert quota(share, processors) == expected
+    assert compute_quota(share, processors) == expected
 
 
 def test_a_share_that_no_period_is_long_enough_for_is_refused():
     with pytest.raises(UserMistake, match=r"--host-cpu must be at least 0\.0005 on this machine, not 0\.0004"):
-        quota(0.0004, 2)
+        compute_quota(0.0004, 2)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ OLD = "cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,relatime,cpu,cpuacct 0 0"
 
 
 def test_the_cpu_controller_of_version_2_is_found(mounted, tmp_path):
-    assert hierarchy(mounted("cpuset cpu io memory")) == tmp_path / "unified"
+    assert find_hierarchy(mounted("cpuset cpu io memory")) == tmp_path / "unified"
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def test_the_cpu_controller_of_version_2_is_found(mounted, tmp_path):
 )
 def test_a_machine_without_it_is_told_why(mounted, controllers, lines, why):
     with pytest.raises(UnfitMachine, match=f"version 2, and {why}"):
-        hierarchy(mounted(controllers, *lines))
+        find_hierarchy(mounted(controllers, *lines))
 
 
 def test_a_machine_that_refuses_groups_is_told_so(mounted, tmp_path, monkeypatch):
     mounts = mounted("cpu")
-    monkeypatch.setattr(cpulimit, "hierarchy", lambda: hierarchy(mounts))
+    monkeypatch.setattr(cpulimit, "find_hierarchy", lambda: find_hierarchy(mounts))
     (tmp_path / "unified" / HANDED_DOWN).mkdir()  # nobody can write to it
     with pytest.raises(UnfitMachine, match=r"refuses control groups in .*is a directory.*--cgroupns=host"):
         HostGroups("1-2", 0.5, tmp_path)
@@ -88,7 +88,7 @@ def test_a_machine_that_refuses_groups_is_told_so(mounted, tmp_path, monkeypatch
 def folder(tmp_path, monkeypatch):
     """That of a run, for as long as the test takes."""
     try:
-        root = hierarchy()
+        root = find_hierarchy()
         (root / "hedera-test").mkdir()
         (root / "hedera-test").rmdir()
     except (OSError, UnfitMachine) as reason:
@@ -96,7 +96,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setattr(cleanup, "HOME", tmp_path / "run")
     with run_folder() as place:
         yield place
-    assert groups_left() == {}
+    assert find_groups_left() == {}
 
 
 def busy(children, groups, host="h"):
@@ -113,7 +113,7 @@ def spent_s(pid):
 @pytest.mark.parametrize("share", [0.0625, 0.25])
 def test_a_busy_loop_in_a_host_gets_its_share(folder, share):
     with Children() as children:
-        groups = HostGroups(name_owner(), share / cpulimit.processors(), folder)  # one loop takes one processor
+        groups = HostGroups(name_owner(), share / cpulimit.count_processors(), folder)  # one loop takes one processor
         loop = busy(children, groups)
         time.sleep(0.5)
         before, began = spent_s(loop.pid), time.monotonic()
@@ -142,9 +142,9 @@ def test_without_a_limit_the_loop_takes_more(folder):
 @pytest.mark.real
 @pytest.mark.parametrize("by_others", [False, True])
 def test_what_a_killed_run_leaves_is_undone_by_the_next(folder, by_others):
-    handed_down = hierarchy() / HANDED_DOWN
+    handed_down = find_hierarchy() / HANDED_DOWN
     before = handed_down.read_text()
-    other = hierarchy() / "of-others"
+    other = find_hierarchy() / "of-others"
     program = (
         "import os, sys, time\nfrom pathlib import Path\nfrom harness.network import cleanup\n"
         "from harness.network.cpulimit import HostGroups\nfrom record.files import name_owner\n"
@@ -157,7 +157,7 @@ def test_what_a_killed_run_leaves_is_undone_by_the_next(folder, by_others):
         run = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
         assert run.stdout.readline() == "in\n"
         assert "cpu" in handed_down.read_text().split()
-        assert len(groups_left()) == 1
+        assert len(find_groups_left()) == 1
         assert remove_leftovers().removed == [], "it lives"
         if by_others:
             other.mkdir()
@@ -165,7 +165,7 @@ def test_what_a_killed_run_leaves_is_undone_by_the_next(folder, by_others):
         run.kill()
         run.communicate()
         assert len(remove_leftovers().removed) == (2 if by_others else 3)
-        assert groups_left() == {}
+        assert find_groups_left() == {}
         assert ("cpu" in handed_down.read_text().split()) is by_others
     finally:
         if by_others and other.exists():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.network import netlink
-from harness.network.netlink import EPORT, VETH, Netlink, inside
+from harness.network.netlink import EPORT, VETH, Netlink, call_inside
 from harness.network.processes import run_program
 from harness.network.shaping import Shape, count_ports, lay_cables, shape_ports, verify_shapes
 from record.errors import RunFailed
@@ -48,7 +48,7 @@ def joined(shape, a, b, names=("left", "right"), net="10.9.9"):
         run_program(
             ["ip", "-batch", "-"], namespace=pid, stdin_text=f"addr add {ip}/24 dev {name}\nlink set {name} up\n"
         )
-        netlink.offload(name, pid, tx=True, sg=True, tso=False, gso=False)
+        netlink.switch_offload(name, pid, tx=True, sg=True, tso=False, gso=False)
     for name, pid in zip(names, (a, b), strict=True):
         shape_ports({name: shape}, [name], pid)
         verify_shapes({name: shape}, [name], pid)
@@ -58,13 +58,13 @@ class Ends:
     """A socket that sends and one that receives."""
 
     def __init__(self, a, b, to="10.9.9.2", tos=0):
-        self.receiver = inside(b, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self.receiver = call_inside(b, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         self.receiver.bind(("", 9))
         for option, value in ((SO_TIMESTAMPNS, 1), (SO_RCVBUFFORCE, 1 << 22)):
             self.receiver.setsockopt(socket.SOL_SOCKET, option, value)
         self.receiver.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
         self.receiver.settimeout(1.0)
-        self.sender = inside(a, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self.sender = call_inside(a, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         self.sender.setsockopt(socket.SOL_SOCKET, SO_SNDBUFFORCE, 1 << 22)
         self.sender.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, tos)
         self.sender.connect((to, 9))
@@ -126,7 +126,7 @@ def test_a_packet_crosses_an_idle_path_in_a_frame_s_time_a_link_and_the_delays_o
     a, middle, b = hosts
     joined(Shape(10, carrier=EPORT), a, middle)
     joined(Shape(1000, carrier=EPORT, delay_ms=0.3), middle, b, ("near", "far"), "10.9.8")
-    inside(middle, lambda: Path("/proc/sys/net/ipv4/ip_forward").write_text("1"))
+    call_inside(middle, lambda: Path("/proc/sys/net/ipv4/ip_forward").write_text("1"))
     run_program(["ip", "route", "add", "10.9.8.0/24", "via", "10.9.9.2"], namespace=a)
     run_program(["ip", "route", "add", "10.9.9.0/24", "via", "10.9.8.1"], namespace=b)
     with Ends(a, b, "10.9.8.2") as ends:
@@ -233,7 +233,7 @@ def test_a_port_carries_nothing_before_it_has_a_shape_and_one_that_has_another_i
     run_program(["ip", "link", "set", "far", "up"], namespace=b)
     with pytest.raises(RunFailed, match=r"near \(Eport\(name='near', rate=0"):
         verify_shapes({"near": Shape(10, carrier=EPORT)}, ["near"], a)
-    with inside(a, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
+    with call_inside(a, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as sender:
         sender.sendto(b"", ("10.9.7.2", 9))
     time.sleep(0.1)
     with contextlib.closing(Netlink(a)) as kernel:

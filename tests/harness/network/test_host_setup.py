@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 
 from harness.network import host_setup, machine, netlink
-from harness.network.host_setup import ALLOWED, Tcp, ipv6_off, permit, require_rack_off, restore, set_up_host
+from harness.network.host_setup import ALLOWED, Tcp, list_ipv6_settings, permit, require_rack_off, restore, set_up_host
 from harness.network.processes import run_program
 from record.errors import UnfitMachine
 
@@ -16,8 +16,8 @@ KNOWN = {"10.0.0.2": "02:00:00:00:00:02", "10.0.0.3": "02:00:00:00:00:03"}
 
 def test_ipv6_is_switched_off_where_there_is_any(tmp_path):
     """A kernel booted with ipv6.disable=1 has no such settings, and a host that asked for them would fail."""
-    assert ipv6_off(tmp_path) == ["net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1"]
-    assert ipv6_off(tmp_path / "nowhere") == []
+    assert list_ipv6_settings(tmp_path) == ["net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1"]
+    assert list_ipv6_settings(tmp_path / "nowhere") == []
 
 
 @pytest.mark.root
@@ -66,7 +66,10 @@ def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_f
         run_program(["ip", "link", "add", "a-eth0", "type", "veth", *peer], namespace=pids["a"])
         for name, ip in zip("ab", KNOWN, strict=True):
             set_up_host(name, pids[name], f"{name}-eth0", ip, KNOWN, Tcp("reno", *changes))
-        with netlink.inside(pids["b"], socket.socket) as server, netlink.inside(pids["a"], socket.socket) as client:
+        with (
+            netlink.call_inside(pids["b"], socket.socket) as server,
+            netlink.call_inside(pids["a"], socket.socket) as client,
+        ):
             server.bind(("10.0.0.3", 5001))
             server.listen()
             client.connect(("10.0.0.3", 5001))

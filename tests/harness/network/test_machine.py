@@ -25,7 +25,7 @@ def fresh():
     """Nothing is remembered of what was asked, before and after."""
 
     def forget():
-        for each in (machine.known_facts, machine.version_of):
+        for each in (machine.load_known_facts, machine.find_version):
             each.cache_clear()
 
     forget()
@@ -43,7 +43,7 @@ def test_a_revision_says_whether_the_tree_is_as_it_was_and_a_git_that_fails_know
     if "sleep" in status:
         monkeypatch.setattr(job, "GIT_S", 0.5)
     tool("git", f'case "$*" in *rev-parse*) echo abc;; *) {status};; esac')
-    assert job.git_revision() == revision
+    assert job.read_git_revision() == revision
 
 
 @pytest.mark.parametrize(("guest", "version"), [(True, "9.9"), (False, "1.2")])
@@ -52,9 +52,9 @@ def test_a_guest_alone_believes_what_it_is_told_of_tools_and_revision(tool, fres
     monkeypatch.setattr(machine, "time_travels", lambda: guest)
     monkeypatch.setenv(machine.FACTS, '{"tools": {"iperf": "9.9", "no-such-program": "9.9"}, "revision": "abc"}')
     (iperf,) = (one for one in machine.TOOLS if one.name == "iperf")
-    assert machine.version_of(iperf) == version
-    assert (job.git_revision() == "abc") == guest
-    assert machine.version_of(machine.Tool("no-such-program", "bwm-ng", ())) is None, "it has to be there"
+    assert machine.find_version(iperf) == version
+    assert (job.read_git_revision() == "abc") == guest
+    assert machine.find_version(machine.Tool("no-such-program", "bwm-ng", ())) is None, "it has to be there"
 
 
 # --- where POX is
@@ -73,7 +73,7 @@ def make_checkout(place, core=GAR):
 def test_pox_is_found(tmp_path, monkeypatch):
     named = make_checkout(tmp_path / "elsewhere")
     assert machine.find_pox({"POX_DIR": str(named)}) == named
-    assert machine.pox_version(named) == "0.7.0 (gar)"
+    assert machine.read_pox_version(named) == "0.7.0 (gar)"
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     home = make_checkout(tmp_path / "home" / "pox")
     assert machine.find_pox({}) == home
@@ -94,5 +94,5 @@ def test_pox_is_found(tmp_path, monkeypatch):
 )
 def test_a_pox_for_python_2_is_known_by_its_version(tmp_path, core, version, old):
     checkout = make_checkout(tmp_path, core)
-    assert machine.pox_version(checkout) == version
+    assert machine.read_pox_version(checkout) == version
     assert machine.is_too_old_pox(checkout) is old

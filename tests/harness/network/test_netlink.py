@@ -61,7 +61,9 @@ def namespace(pid):
 @pytest.mark.real  # where time is virtual, a round trip on loopback takes none
 def test_what_waits_in_queues_and_how_long_round_trips_take(namespace):
     command, pipe = ["/usr/bin/python3", "-c", SEND], subprocess.PIPE
-    with netlink.inside(namespace, lambda: subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)) as sender:
+    with netlink.call_inside(
+        namespace, lambda: subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+    ) as sender:
         try:
             port = int(sender.stdout.readline())
             with contextlib.closing(Netlink(namespace)) as kernel:

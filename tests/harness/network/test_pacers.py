@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.network import netlink
-from harness.network.netlink import EPORT, Netlink, Pacer, index_of, inside, pacer, send
+from harness.network.netlink import EPORT, Netlink, Pacer, add_pacer, call_inside, index_of, send
 from harness.network.shaping import Shape, verify_shapes
 from record.errors import RunFailed
 from record.spec import Phantom
@@ -54,15 +54,15 @@ class Connected:
         marks_all = Shape(100, carrier=EPORT, phantom=Phantom(1.0, 1))
         joined(marks_all, a, b)
         for pid in (a, b):
-            inside(pid, lambda: Path("/proc/sys/net/ipv4/tcp_ecn").write_text("1"))
-        send(a, [pacer(index_of("left", a), told)])
-        self.heard = inside(b, lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)))
+            call_inside(pid, lambda: Path("/proc/sys/net/ipv4/tcp_ecn").write_text("1"))
+        send(a, [add_pacer(index_of("left", a), told)])
+        self.heard = call_inside(b, lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL)))
         self.heard.bind(("right", ETH_P_ALL))
         self.heard.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-        self.server = inside(b, lambda: socket.create_server(("10.9.9.2", 9)))
-        self.sender = inside(a, lambda: socket.create_connection(("10.9.9.2", 9)))
+        self.server = call_inside(b, lambda: socket.create_server(("10.9.9.2", 9)))
+        self.sender = call_inside(a, lambda: socket.create_connection(("10.9.9.2", 9)))
         self.receiver, _ = self.server.accept()
-        self.beside = inside(a, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self.beside = call_inside(a, lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         self.beside.connect(("10.9.9.2", 9))
 
     def __enter__(self):
@@ -163,7 +163,7 @@ def test_its_parameters_are_read_back_and_what_is_otherwise_is_named(hosts):
     shape = Shape(10, carrier=EPORT)
     joined(shape, a, b)
     told = Pacer(77, 3001, 1 << 28, 3 << 15, 123_456, 1 << 30, 7_654_321, 98_765, 1_250_000)
-    send(a, [pacer(index_of("left", a), told)])
+    send(a, [add_pacer(index_of("left", a), told)])
     assert paced(a).settings == told
     assert paced(a).port == "left"
     with pytest.raises(RunFailed, match=r"left \(Pacer\(limit=77"):
@@ -176,7 +176,7 @@ def test_its_rate_follows_the_law_step_by_step(hosts):
     a, _, b = hosts
     joined(Shape(100, carrier=EPORT), a, b)
     with Ends(a, b) as ends:
-        send(a, [pacer(index_of("left", a), SLOW)])
+        send(a, [add_pacer(index_of("left", a), SLOW)])
         rate, updates = float(SLOW.rate), 0
         for packets in (0, 3, 20, 0, 0, 7):
             counted = after(a, updates)
@@ -192,7 +192,7 @@ def test_its_rate_follows_the_law_step_by_step(hosts):
 def test_a_long_silence_leaves_no_rate_and_a_full_bucket(hosts):
     a, _, b = hosts
     joined(Shape(100, carrier=EPORT), a, b)
-    send(a, [pacer(index_of("left", a), SLOW._replace(period_ns=32_000))])
+    send(a, [add_pacer(index_of("left", a), SLOW._replace(period_ns=32_000))])
     time.sleep(1)
     counted = paced(a)
     assert (counted.rate, counted.tokens) == (0, SLOW.depth)
@@ -207,7 +207,7 @@ def test_packets_that_are_not_paced_leave_as_if_there_were_no_pacer(place):
         try:
             joined(Shape(100, carrier=EPORT), one, other)
             if told:
-                send(one, [pacer(index_of("left", one), told)])
+                send(one, [add_pacer(index_of("left", one), told)])
             with Ends(one, other) as ends:
                 began, heard = ends.burst(40)
             gaps.append([at - began for at, _ in heard])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from harness.network import netlink, processes
-from harness.network.processes import Children, deadline, hurry, run_program, tied, wait_until
+from harness.network.processes import Children, deadline, hurry, run_program, tie_to_us, wait_until
 from record.errors import RunFailed
 from tests.commands import PATIENCE_S, alive, ran
 
@@ -84,7 +84,7 @@ def test_output_goes_to_the_file_and_nobody_stands_where_the_user_does(tmp_path,
 def test_one_that_even_a_kill_does_not_end_is_given_up(monkeypatch):
     """As a process that waits for a device; here one that nobody kills."""
     monkeypatch.setattr(processes, "REAP_S", 0.1)
-    monkeypatch.setattr(processes, "_signal", lambda child, number: None)
+    monkeypatch.setattr(processes, "_send_signal", lambda child, number: None)
     with Children() as children:
         child = children.spawn("sleep", ["sleep", "60"])
     assert child.poll() is None
@@ -93,9 +93,9 @@ def test_one_that_even_a_kill_does_not_end_is_given_up(monkeypatch):
 
 
 def test_nothing_is_started_for_a_parent_that_has_ended():
-    done = ran(*tied()[:-1], "1234567", "echo", "alive")
+    done = ran(*tie_to_us()[:-1], "1234567", "echo", "alive")
     assert (done.returncode, done.stdout) == (125, "")
-    assert ran(*tied(), "echo", "alive", check=True).stdout == "alive\n"
+    assert ran(*tie_to_us(), "echo", "alive", check=True).stdout == "alive\n"
 
 
 # --- deadlines ---
@@ -125,10 +125,10 @@ def net(pid):
 def test_it_is_a_namespace_of_its_own_and_ours_is_not_left(pid):
     ours = net("self")
     assert net(pid) != ours
-    assert netlink.inside(pid, lambda: net("thread-self")) == net(pid)
+    assert netlink.call_inside(pid, lambda: net("thread-self")) == net(pid)
     assert net("thread-self") == ours
     with pytest.raises(ZeroDivisionError):
-        netlink.inside(pid, lambda: 1 // 0)
+        netlink.call_inside(pid, lambda: 1 // 0)
 
 
 @pytest.mark.root

@@ -3,7 +3,7 @@
 import pytest
 
 from harness.network.netlink import EPORT, Paced, Pacer, Qdisc
-from harness.network.shaping import Shape, not_paced, require_shape, wrong_veths
+from harness.network.shaping import Shape, find_not_paced, find_wrong_veths, require_shape
 from record.errors import UnfitMachine
 from record.spec import Phantom
 
@@ -31,26 +31,28 @@ def queue(port, limit=75_000, kind="bfifo", ecn=False):
     ],
 )
 def test_a_port_that_is_not_limited_is_named(entries, said):
-    assert wrong_veths({"a": SHAPE}, ["a"], entries) == said
+    assert find_wrong_veths({"a": SHAPE}, ["a"], entries) == said
 
 
 def test_a_queue_has_to_mark_where_it_should():
     marks, red = Shape(10, marks=True), queue("a", kind="red", ecn=True)
-    assert wrong_veths({"a": marks}, ["a"], [bucket("a"), red]) == []
-    assert wrong_veths({"a": marks}, ["a"], [bucket("a"), red._replace(ecn=False)]) == ["a (its queue does not mark)"]
-    assert wrong_veths({"a": marks}, ["a"], [bucket("a"), queue("a")]) == ["a (its queue is not 75000 bytes)"]
-    assert wrong_veths({"a": SHAPE}, ["a"], [bucket("a"), red]) == ["a (its queue is not 75000 bytes)"]
+    assert find_wrong_veths({"a": marks}, ["a"], [bucket("a"), red]) == []
+    assert find_wrong_veths({"a": marks}, ["a"], [bucket("a"), red._replace(ecn=False)]) == [
+        "a (its queue does not mark)"
+    ]
+    assert find_wrong_veths({"a": marks}, ["a"], [bucket("a"), queue("a")]) == ["a (its queue is not 75000 bytes)"]
+    assert find_wrong_veths({"a": SHAPE}, ["a"], [bucket("a"), red]) == ["a (its queue is not 75000 bytes)"]
 
 
 def test_a_port_has_to_delay_where_it_should():
     late, bare = Shape(10, delay_ms=2.0), bucket("a")
     netem, below = bare._replace(kind="netem", rate=0, delay_ns=2_000_000), bare._replace(parent="2:1")
-    assert wrong_veths({"a": late}, ["a"], [netem, below, queue("a")]) == []
-    assert wrong_veths({"a": late}, ["a"], [netem._replace(delay_ns=10**6), below, queue("a")]) == [
+    assert find_wrong_veths({"a": late}, ["a"], [netem, below, queue("a")]) == []
+    assert find_wrong_veths({"a": late}, ["a"], [netem._replace(delay_ns=10**6), below, queue("a")]) == [
         "a (delays by 1 ms)"
     ]
-    assert wrong_veths({"a": late}, ["a"], [bare, queue("a")]) == ["a (delays by 0 ms)"]
-    assert wrong_veths({"a": SHAPE}, ["a"], [netem, below, queue("a")]) == ["a (delays by 2 ms)"]
+    assert find_wrong_veths({"a": late}, ["a"], [bare, queue("a")]) == ["a (delays by 0 ms)"]
+    assert find_wrong_veths({"a": SHAPE}, ["a"], [netem, below, queue("a")]) == ["a (delays by 2 ms)"]
     assert (late.at_host().delay_us, late.to_host().delay_us) == (0, 4_000), "both ways at the switch"
 
 
@@ -106,10 +108,10 @@ def test_a_pacer_is_the_report_s_at_1_gbps_and_its_times_are_those_of_packets():
 def test_a_port_has_to_have_the_pacer_of_its_shape_and_no_other():
     told = HULL.pacer_settings
     pacer = Paced("a", told, *[0] * 11)
-    assert not_paced({"a": HULL}, ["a"], [pacer]) == []
-    assert not_paced({"a": HULL}, ["a"], []) == ["a (has no pacer)"]
+    assert find_not_paced({"a": HULL}, ["a"], [pacer]) == []
+    assert find_not_paced({"a": HULL}, ["a"], []) == ["a (has no pacer)"]
     for shape, found in ((Shape(1000, carrier=EPORT), told), (HULL, told._replace(depth=3001))):
-        (wrong,) = not_paced({"a": shape}, ["a"], [pacer._replace(settings=found)])
+        (wrong,) = find_not_paced({"a": shape}, ["a"], [pacer._replace(settings=found)])
         assert wrong.startswith(f"a (Pacer(limit=50, depth={found.depth}")
 
 

@@ -59,7 +59,7 @@ def start(tmp_path, monkeypatch):
     let_in(tmp_path)
     (tmp_path / "raw").mkdir(mode=0o700)
     monkeypatch.setattr(module, "SILENCE_S", 3.0)
-    monkeypatch.setattr(module, "command", lambda *told: [sys.executable, str(program), str(told[-1]["log"])])
+    monkeypatch.setattr(module, "make_command", lambda *told: [sys.executable, str(program), str(told[-1]["log"])])
     with Children() as children:
 
         def start(text, run_as=None):
@@ -147,7 +147,7 @@ def test_its_modules_come_from_nowhere_else(tmp_path, monkeypatch, platform):
     (tmp_path / "json.py").write_text("raise SystemExit('taken from where the user stands')")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(module.machine, "find_pox", lambda: Path("pox"))
-    words = module.command(platform, "127.0.0.1", {"scheme": "nonsense"})
+    words = module.make_command(platform, "127.0.0.1", {"scheme": "nonsense"})
     assert str(tmp_path / "pox") in words or platform == "os-ken"
     done = ran(*words, env={"PYTHONPATH": str(tmp_path)})
     assert done.returncode == 2

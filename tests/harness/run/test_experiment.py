@@ -10,10 +10,10 @@ import pytest
 
 from harness.network import fabric as network_fabric
 from harness.network import netlink, shaping
-from harness.network.cleanup import leftovers, run_folder, sole_use
-from harness.network.cpulimit import groups_left
+from harness.network.cleanup import list_leftovers, run_folder, sole_use
+from harness.network.cpulimit import find_groups_left
 from harness.network.fabric import Bridge, Fabric, FabricOptions, OpenVSwitch
-from harness.network.machine import kernel_datapath, time_travels
+from harness.network.machine import has_kernel_datapath, time_travels
 from harness.network.processes import Children, run_program, wait_until
 from plots.explorer import describe_paths
 from record.errors import RunFailed
@@ -231,7 +231,7 @@ def run_at(tmp_path):
 
 def only_in_real_time(test):
     """For what only real time has. Where this kernel has none, tests/kernel runs it in one that has."""
-    without = pytest.mark.skipif(not kernel_datapath(), reason="this kernel has no Open vSwitch")
+    without = pytest.mark.skipif(not has_kernel_datapath(), reason="this kernel has no Open vSwitch")
     return pytest.mark.real(without(test))
 
 
@@ -264,7 +264,7 @@ def test_kill_9_of_root_s_leaves_what_the_next_start_removes(tmp_path, run_at):
     # no process, interface or namespace outlives the harness; a folder and cgroups wait for the next start
     assert wait_until(lambda: footprint()["processes"] == before["processes"], PATIENCE_S)
     assert footprint()["links"] == before["links"]
-    assert len(leftovers()) == 1
+    assert len(list_leftovers()) == 1
     assert json.loads(hedera_run(tmp_path / "run", seconds=3).stdout)["flows"]
     assert footprint() == before
 
@@ -283,13 +283,13 @@ def test_host_cpu_is_in_the_result_of_a_run(tmp_path, clean):
 @only_in_real_time
 def test_host_cpu_leaves_no_groups_after_ctrl_c(tmp_path, clean, run_at):
     process = run_at("sending", "ecmp", "real", "--host-cpu", "0.0625")
-    [group] = groups_left().values()
+    [group] = find_groups_left().values()
     assert len([path for path in group.iterdir() if path.is_dir()]) == 16
     assert (group / "0_0_2" / "cgroup.procs").read_text().split()
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=PATIENCE_S)[1]
     assert process.returncode == 130, said
-    assert groups_left() == {}
+    assert find_groups_left() == {}
 
 
 def test_of_two_runs_at_once_one_waits(tmp_path, clean):

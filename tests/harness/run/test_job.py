@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.run.job import MAX_BYTES, Job, decode_job, job_of
+from harness.run.job import MAX_BYTES, Job, decode_job, make_job
 from record.errors import UserMistake
 from record.spec import RunSpec
 from tests.harness.jobs.made import SPEC
@@ -40,7 +40,7 @@ def matrix(tmp_path):
 
 
 def test_a_job_survives_the_way_there_and_its_files_are_read_and_not_those_on_the_disk(matrix):
-    job = job_of(RunSpec("hedera-sa", f"file:{matrix}", seconds=6, time="virtual", fail=("switch:4_1_1@2",)))
+    job = make_job(RunSpec("hedera-sa", f"file:{matrix}", seconds=6, time="virtual", fail=("switch:4_1_1@2",)))
     assert decode_job(job.encoded()) == job
     assert job.files == {str(matrix): "src_host,dst_host\n0,5\n"}
     assert "auto" not in (job.spec.time, job.spec.platform, job.spec.new_flows)
@@ -49,7 +49,7 @@ def test_a_job_survives_the_way_there_and_its_files_are_read_and_not_those_on_th
 
 
 def test_a_run_is_judged_by_the_files_that_it_was_made_of(matrix):
-    job = job_of(RunSpec("ecmp", f"file:{matrix}", seconds=6, time="virtual"))
+    job = make_job(RunSpec("ecmp", f"file:{matrix}", seconds=6, time="virtual"))
     matrix.write_text("src_host,dst_host\n0,6\n")
     with job.files_in_place():
         assert job.spec.workload().standing.dst.tolist() == [5]
@@ -107,7 +107,7 @@ def test_whoever_carries_a_job_out_runs_no_code_of_the_user_s(tmp_path, source, 
     file, marker = tmp_path / "mine.py", tmp_path / "marker"
     file.write_text(source.replace("{marker!r}", repr(str(marker))))
     asked = {"scheme": "ecmp", "traffic": "stride:1", field: name.format(file=file)}
-    job = job_of(RunSpec(**asked, seconds=6, time="virtual"))
+    job = make_job(RunSpec(**asked, seconds=6, time="virtual"))
     assert marker.exists(), "the user's own process runs it"
     marker.unlink()
     assert said.format(file=file) in carried_out(job)
@@ -121,7 +121,7 @@ def test_whoever_carries_a_job_out_runs_no_code_of_the_user_s(tmp_path, source, 
 def test_it_checks_the_rows_of_a_network(tmp_path):
     (tmp_path / "mine.py").write_text(GOOD)
     name = f"{tmp_path}/mine.py:Net"
-    job = job_of(RunSpec("ecmp", "stride:1", seconds=6, time="virtual", topology=name))
+    job = make_job(RunSpec("ecmp", "stride:1", seconds=6, time="virtual", topology=name))
     rows = job.files[name].replace('"c"', '"; reboot"')
     for wrong, words in ((rows, "'; reboot'"), ("[]", "Expected `object`, got `array`")):
         assert words in carried_out(Job(job.spec, {name: wrong}))

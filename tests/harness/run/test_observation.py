@@ -1,14 +1,14 @@
 import pytest
 
 from harness.run import observation
-from harness.run.observation import clock_offset, idle_share, processor_ticks
+from harness.run.observation import compute_idle_share, measure_clock_offset, parse_processor_ticks
 
 STAT = "cpu  100 0 50 800 10 0 40 0 7 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n"
 
 
 def test_ticks_count_iowait_as_idle_and_guests_once():
-    assert processor_ticks(STAT) == (810, 1000)
-    assert idle_share((810, 1000), (860, 1100)) == pytest.approx(0.5)
+    assert parse_processor_ticks(STAT) == (810, 1000)
+    assert compute_idle_share((810, 1000), (860, 1100)) == pytest.approx(0.5)
 
 
 def test_an_interrupted_reading_of_two_clocks_is_not_believed(monkeypatch):
@@ -21,4 +21,4 @@ def test_an_interrupted_reading_of_two_clocks_is_not_believed(monkeypatch):
 
     monkeypatch.setattr(observation.time, "time", lambda: 1000.0 + now[0])
     monkeypatch.setattr(observation.time, "monotonic", go_on)
-    assert clock_offset() == pytest.approx(1000, abs=1e-5)
+    assert measure_clock_offset() == pytest.approx(1000, abs=1e-5)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from harness.network.processes import Children
-from harness.run.traffic import BLOCK_BYTES, LastingFlows, Transfers, listens_on, unsent_bytes
+from harness.run.traffic import BLOCK_BYTES, LastingFlows, Transfers, compute_unsent_bytes, is_listening_on
 from record.spec import LINGERING_BYTES, RunSpec, linger_s
 from tests.commands import PATIENCE_S
 from topos.network import NonBlocking
@@ -19,8 +19,8 @@ from traffic.flows import Matrix
 
 def test_a_client_on_slow_links_may_linger_until_all_that_it_has_written_is_through():
     for bw in (0.5, 10, 25):
-        assert isinstance(unsent_bytes(bw), int), "sysctl takes no other"
-        written = BLOCK_BYTES + unsent_bytes(bw)
+        assert isinstance(compute_unsent_bytes(bw), int), "sysctl takes no other"
+        written = BLOCK_BYTES + compute_unsent_bytes(bw)
         assert written <= LINGERING_BYTES
         assert linger_s(bw) > written * 8e-6 / bw
 
@@ -47,7 +47,7 @@ PROC_NET_TCP = """\
 
 
 def test_a_listening_socket_is_told_from_a_connected_one():
-    assert [listens_on(PROC_NET_TCP, port) for port in (5001, 5002, 5000)] == [True, False, False]
+    assert [is_listening_on(PROC_NET_TCP, port) for port in (5001, 5002, 5000)] == [True, False, False]
 
 
 SPEC = RunSpec("nonblocking", "shuffle:20000", seconds=3, link_mbps=10)

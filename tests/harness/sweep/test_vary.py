@@ -11,7 +11,7 @@ import virtual.kernel
 from harness import library
 from harness.cli import run
 from harness.sweep import SUITES
-from harness.verdict.result import failed_run
+from harness.verdict.result import make_failed_run
 from plots.stored_sweep import load_sweep
 from record import run as record
 from record.spec import GUESTS_TCP
@@ -55,7 +55,7 @@ def test_every_combination_is_a_sweep_and_one_table_has_them_all(tmp_path, monke
         for job in (job for job in jobs if not job.done):
             done.append((job.spec.link_mbps, job.spec.interval_s))
             job.folder.mkdir(parents=True)
-            record.write(job.folder / "run.json", failed_run(job.spec, "not carried out"))
+            record.write(job.folder / "run.json", make_failed_run(job.spec, "not carried out"))
         return load_sweep(folder)
 
     monkeypatch.setattr("harness.sweep.carry_out_with_progress", carry_out)

@@ -7,7 +7,7 @@ import pytest
 
 from harness.run.observation import Observation, Outage
 from harness.run.traffic import EmulatedFlow
-from harness.verdict.flows import fair, measure_flows
+from harness.verdict.flows import compute_fair, measure_flows
 from simulator.maxmin import MaxMinEngine
 from tests.harness.verdict.fine import routed
 from topos.fattree import FatTree
@@ -61,11 +61,11 @@ def flow(src, dst, start, mbit, *changes):
 
 
 def fluid(topo, flows, window, until, mbps, outages=()):
-    return fair(topo, flows, window, mbps, outages, until)
+    return compute_fair(topo, flows, window, mbps, outages, until)
 
 
 def total(topo, flows, window):
-    return fair(topo, flows, window, 10).total_mbps
+    return compute_fair(topo, flows, window, 10).total_mbps
 
 
 @pytest.mark.parametrize(

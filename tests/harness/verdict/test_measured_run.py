@@ -10,9 +10,9 @@ import pytest
 from harness.hosts.connections import BIN_S
 from harness.run.observation import Observation, Outage, parse_counters
 from harness.run.traffic import Arrived, EmulatedFlow, Sent, _report
-from harness.verdict.flows import fair, measure_flows
+from harness.verdict.flows import compute_fair, measure_flows
 from harness.verdict.measured_run import MeasuredRun, Recovery
-from harness.verdict.result import COUNTED, costs, result_of
+from harness.verdict.result import COUNTED, make_result, measure_costs
 from record.run import Failure
 from record.spec import RunSpec
 from tests.harness.verdict.fine import measured, placed, round_of
@@ -50,7 +50,7 @@ def observation(flows, mbps=0.0, **fields):
 
 
 def judged(flows, spec=POISSON, **fields):
-    result = result_of(spec, observation(flows, **fields))
+    result = make_result(spec, observation(flows, **fields))
     # The counters are made up too, and the same everywhere: tests of their own hold flows against them.
     doubts = [one for one in result.reasons if "bwm-ng" not in one and "did not take the paths" not in one]
     return msgspec.structs.replace(result, reasons=tuple(doubts))
@@ -116,13 +116,13 @@ def test_a_shuffle_is_measured_over_its_own_time():
 def test_the_controllers_work_is_counted_while_traffic_runs():
     alive = [{"t": BEGIN + t, "event": "alive", **dict.fromkeys(COUNTED, 10.0 + 2 * max(t, 0))} for t in range(-2, 11)]
     seen = observation([], events=alive, tcp=Counter(timeouts=3))
-    found = costs(seen, [], 10.0)
+    found = measure_costs(seen, [], 10.0)
     assert found["controller_percent"] == 200
     assert found["packet_ins_per_s"] == found["statistics_bytes_per_s"] == 2
     assert found["timeouts"] == 3
     assert "moves" not in found
     for some in (alive[:2], alive[4:]):  # nothing that it counted while traffic ran, or nothing to count from
-        assert "controller_percent" not in costs(observation([], events=some), [], 10.0)
+        assert "controller_percent" not in measure_costs(observation([], events=some), [], 10.0)
 
 
 def test_a_move_is_timed_from_the_flows_start():
@@ -130,7 +130,7 @@ def test_a_move_is_timed_from_the_flows_start():
     reroute = {"t": BEGIN + 3.5, "event": "reroute", "key": 5, "core": 1, "round": 1}
     events = [placed(BEGIN + 1, 5, 0, 4, 20_000), round_of(BEGIN + 3, 5), reroute]
     seen = observation([flow(0, 0, 4, 1, 10, 10_000_000)], events=events)
-    found = costs(seen, measure_flows(seen, 1500, lasts=False), 10.0)
+    found = measure_costs(seen, measure_flows(seen, 1500, lasts=False), 10.0)
     assert (found["moved_flows"], found["moves"]) == (1, 1)
     assert (found["detected_after_s"], found["moved_after_s"]) == (2, 2.5)
 
@@ -172,10 +172,10 @@ def test_half_of_the_flows_may_begin_a_tenth_of_a_second_late_and_programs_that_
 @pytest.mark.parametrize(("lasted", "too_short"), [(0.4, True), (2.99, True), (3.01, False)])
 def test_what_is_over_in_three_seconds_cannot_be_measured_and_nothing_else_is_said(lasted, too_short):
     flows = [flow(src, src, (src + 1) % 16, 0, lasted, round(lasted * PAYLOAD)) for src in range(16)]
-    found = result_of(SHUFFLE, observation(flows, mbps=10.0)).reasons
+    found = make_result(SHUFFLE, observation(flows, mbps=10.0)).reasons
     assert any(reason.startswith("all was sent after") for reason in found) is too_short
     assert len(found) == 1 or not too_short
-    dead = result_of(SHUFFLE, observation(flows, mbps=10.0, dead_programs=["ovs-vswitchd"])).reasons
+    dead = make_result(SHUFFLE, observation(flows, mbps=10.0, dead_programs=["ovs-vswitchd"])).reasons
     assert dead[0] == "ovs-vswitchd ended during the run", "what went wrong goes first"
 
 
@@ -186,7 +186,7 @@ SPEC = RunSpec("ecmp", "stride:4", seconds=12, link_mbps=10, fail=("switch:4_1_1
 
 
 def fair_mbps(flows, window, outages, topo=TREE):
-    return fair(topo, [one.routed for one in flows], window, 10, outages).total_mbps
+    return compute_fair(topo, [one.routed for one in flows], window, 10, outages).total_mbps
 
 
 def record(outages, flows, topo=TREE):

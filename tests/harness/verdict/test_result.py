@@ -11,8 +11,8 @@ from harness.cli import cli
 from harness.run.controller import LOG, Restart
 from harness.run.observation import OBSERVATION_FILE, SAMPLES, Observation, Outage, read_observation, write_observation
 from harness.run.traffic import EmulatedFlow
-from harness.verdict.flows import paths_by_flow
-from harness.verdict.result import judge_files, result_of
+from harness.verdict.flows import group_paths
+from harness.verdict.result import judge_files, make_result
 from record import run as record
 from record.errors import TRACEBACK, RunFailed
 from record.run import Restart as Restarted
@@ -43,16 +43,16 @@ def observation(rate=10.0, seconds=6, mtu=1500):
 
 @pytest.mark.parametrize("mtu", [576, 1500, 9000])
 def test_payload_and_counters_agree_at_every_packet_size(mtu):
-    assert result_of(replace(SPEC, mtu=mtu), observation(mtu=mtu)).reasons == ()
+    assert make_result(replace(SPEC, mtu=mtu), observation(mtu=mtu)).reasons == ()
 
 
 def test_the_packet_size_decides_what_payload_is_on_the_wire():
-    assert "more than 5% apart" in result_of(replace(SPEC, mtu=576), observation(mtu=9000)).reasons[0]
+    assert "more than 5% apart" in make_result(replace(SPEC, mtu=576), observation(mtu=9000)).reasons[0]
 
 
 def test_the_number_is_the_sum_of_receive_rates_over_the_middle_two_thirds():
     seen = observation()
-    result = result_of(SPEC, seen)
+    result = make_result(SPEC, seen)
     assert result.bisection_mbps == pytest.approx(160)
     assert result.maxmin_mbps == pytest.approx(160)
     assert result.verdict == "ok"
@@ -61,7 +61,7 @@ def test_the_number_is_the_sum_of_receive_rates_over_the_middle_two_thirds():
     assert result.flows[0].window_mbps == pytest.approx(10 / on_the_wire(), abs=1e-3)
     for one in seen.series.values():
         one.out_mbps[[0, 5]] = 0
-    assert result_of(SPEC, seen).bisection_mbps == pytest.approx(160)
+    assert make_result(SPEC, seen).bisection_mbps == pytest.approx(160)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_the_number_is_the_sum_of_receive_rates_over_the_middle_two_thirds():
     ],
 )
 def test_what_went_wrong_beside_the_flows_is_a_reason(seen, said):
-    (reason,) = result_of(SPEC, msgspec.structs.replace(observation(), **seen)).reasons
+    (reason,) = make_result(SPEC, msgspec.structs.replace(observation(), **seen)).reasons
     assert said in reason
 
 
@@ -82,7 +82,7 @@ def test_links_that_are_not_full_are_named_and_half_of_them_are_too_many():
         for host in range(slow):
             seen.series[f"{NonBlocking.SWITCH}-eth{host + 1}"].out_mbps[6:] = 9.0
             seen.series[f"{NonBlocking.SWITCH}-eth{host + 1}"].in_mbps[6:] = 9.0
-        return result_of(replace(SPEC, seconds=12), seen)
+        return make_result(replace(SPEC, seconds=12), seen)
 
     result = run(slow=3)
     assert result.full_links.window_s == (5, 10)
@@ -97,7 +97,7 @@ def test_a_host_that_was_not_sampled_ends_it():
     seen = observation()
     del seen.series["0_0_1-eth3"]
     with pytest.raises(RunFailed, match="0_1_2"):
-        result_of(SPEC, seen)
+        make_result(SPEC, seen)
 
 
 def test_acknowledgements_are_no_flows_of_the_matrix():
@@ -107,7 +107,7 @@ def test_acknowledgements_are_no_flows_of_the_matrix():
         {"event": "reroute", "key": 1, "core": 3, "t": 7.0},
         {"event": "reroute", "key": 2, "core": 3, "t": 7.0},
     ]
-    assert paths_by_flow(events) == {(0, 4, 20_000): [(5.0, 2), (7.0, 3)]}
+    assert group_paths(events) == {(0, 4, 20_000): [(5.0, 2), (7.0, 3)]}
 
 
 def fat_tree_observation(spec):
@@ -130,7 +130,7 @@ def test_failures_are_told_with_the_result_and_nobody_without_a_path_is_blamed()
     seen.unfinished = ["0 to 4 (2 s)", "13 to 1", "2 to 6"]
     (fault,) = spec.faults
     seen.outages = [Outage(2.01, fault.links(spec.network())), Outage(4.02, frozenset())]
-    result = result_of(spec, seen)
+    result = make_result(spec, seen)
     assert [failure.cut_off for failure in result.failures] == [4, 0]
     assert len(result.phases) == 3
     assert [reason for reason in result.reasons if "from start to end" in reason] == [
@@ -146,7 +146,7 @@ def test_a_controller_that_was_restarted_is_in_the_record():
         {"event": "ready", "t": BEGIN + 4.5},
         placed(BEGIN + 4, 1, 0, 1, 5001, 20_000, reason="adopted"),
     ]
-    result = result_of(SPEC, seen)
+    result = make_result(SPEC, seen)
     assert result.verdict == "ok"
     assert result.controller_restarts == (Restarted(t=3, reason="ended (status -9)", ready_t=4.5, adopted=1),)
 
@@ -173,7 +173,7 @@ def test_what_was_seen_is_judged_elsewhere_as_it_would_be_where_it_was_seen(tmp_
     write_raw(seen, tmp_path)
     emptied = msgspec.structs.replace
     assert emptied(read_observation(tmp_path), series={}) == emptied(seen, series={})
-    here = msgspec.structs.replace(result_of(spec, seen), environment={"cores": 2}, started=None)
+    here = msgspec.structs.replace(make_result(spec, seen), environment={"cores": 2}, started=None)
     there, here = (msgspec.json.encode(run, enc_hook=float) for run in (judge_files(spec, tmp_path), here))
     assert msgspec.json.decode(there) == msgspec.json.decode(here)
 

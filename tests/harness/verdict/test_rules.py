@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from harness.run.observation import Outage
-from harness.verdict.rules import FullLinks, LinkClaim, full_links, judge, link_claims, settled_window
+from harness.verdict.rules import FullLinks, LinkClaim, find_full_links, find_settled_window, judge, link_claims
 from record.run import Rule
 from record.spec import RunSpec
 from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, measured, on_the_wire, reasons
@@ -277,20 +277,22 @@ def test_a_port_without_samples_has_carried_nothing():
 def test_links_that_have_to_be_full_are_judged_once_tcp_has_settled(seconds, changes, settings, window):
     spec = RunSpec("ecmp", "stride:4", seconds=seconds, **{"link_mbps": 10, **settings})
     expected = None if window is None else pytest.approx(window, abs=1e-3)
-    assert settled_window(spec, changes, []) == expected
-    assert settled_window(spec, [], [Outage(t, frozenset()) for t in changes]) == expected, "as after a failure"
+    assert find_settled_window(spec, changes, []) == expected
+    assert find_settled_window(spec, [], [Outage(t, frozenset()) for t in changes]) == expected, "as after a failure"
 
 
 def test_without_a_settled_second_the_measuring_window_is_all_there_is():
     spec = replace(ON_LINKS, seconds=8)
     t = np.arange(1.0, 9.0)
-    found = full_links(TREE, spec, [measured(0, 1), measured(0, 1, start=3.25)], [], {"0_0_2": (t, np.full(8, 9.9))})
+    found = find_full_links(
+        TREE, spec, [measured(0, 1), measured(0, 1, start=3.25)], [], {"0_0_2": (t, np.full(8, 9.9))}
+    )
     assert found.window == spec.window_s
     assert found.mbps["0_0_2"] == pytest.approx(9.9)
     assert found.why_not is not None
     assert "that takes 5 s after" in found.why_not
     longer = replace(spec, seconds=10)
-    assert full_links(TREE, longer, [measured(0, 1), measured(0, 1, start=3.25)], [], {}).why_not is None
+    assert find_full_links(TREE, longer, [measured(0, 1), measured(0, 1, start=3.25)], [], {}).why_not is None
 
 
 def test_only_links_that_are_full_all_the_time_have_to_be():
@@ -299,14 +301,14 @@ def test_only_links_that_are_full_all_the_time_have_to_be():
     flows = [measured(0, 4, (0, 0)), measured(0, 8, (0, 3)), measured(12, 8, (0, 0))]
     t = np.arange(1.0, 61.0)
     sent = {"0_0_2": (t, np.full(60, 9.9)), "2_0_1-eth2": (t, np.where(t > 30, 9.0, 10.0))}
-    found = full_links(TREE, spec, flows, [], sent)
+    found = find_full_links(TREE, spec, flows, [], sent)
     assert found.window == (10, 50)
     assert found.mbps == {"0_0_2": pytest.approx(9.9), "2_0_1-eth2": pytest.approx(9.5)}
     # The first flow's way is another one from second 20 on: what was full before counts from 25 on.
     moved = [measured(0, 4, (0, 0), (20, 1)), *flows[1:]]
-    assert full_links(TREE, spec, moved, [], sent).window == (25, 50)
+    assert find_full_links(TREE, spec, moved, [], sent).window == (25, 50)
 
 
 def test_a_port_without_samples_is_no_proof():
-    found = full_links(TREE, replace(ON_LINKS, seconds=60), [measured(0, 1), measured(2, 1)], [], {})
+    found = find_full_links(TREE, replace(ON_LINKS, seconds=60), [measured(0, 1), measured(2, 1)], [], {})
     assert found.mbps == {"0_0_1-eth4": pytest.approx(np.nan, nan_ok=True)}
