@@ -17,7 +17,7 @@ from typing import Any
 
 import click
 
-from benchmarks.virtual import PER_SECOND, measured
+from benchmarks.virtual import PER_SECOND, measure
 from harness.jobs import guests
 from harness.run import make_job
 from record.output import make_plain_table, make_wide_console, write_csv
@@ -51,7 +51,7 @@ def main(rounds: int, out: Path) -> None:
     with where.prepared_for([*jobs.values()] * rounds):
         for _ in range(rounds):
             for case, job in jobs.items():
-                run, stages = measured(job, where)
+                run, stages = measure(job, where)
                 took[case].append(stages[PER_SECOND])
                 assert run.bisection_mbps is not None
                 received[case] = run.bisection_mbps

@@ -40,7 +40,7 @@ def lay(pairs: int) -> list[str]:
     return ports
 
 
-def spent_s(read: Callable[[], int]) -> float:
+def measure_spent_s(read: Callable[[], int]) -> float:
     """Processor seconds of a reading, in this process and in children that have ended: the mean of READINGS."""
     before = os.times()
     for _ in range(READINGS):
@@ -67,7 +67,7 @@ def measure(pairs: int, rounds: int) -> None:
                 sys.exit(f"{name} reads {count} queues of {len(ports)} ports, which have two each")
         for _ in range(rounds):
             for name, read in ways.items():
-                spent[name].append(spent_s(read))
+                spent[name].append(measure_spent_s(read))
     table = make_plain_table(f"Queues of {len(ports)} ports, read once", "case", "processor ms", "ours / it")
     least = statistics.median(spent["ours"])
     for name, values in spent.items():

@@ -134,11 +134,11 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
         for case in (*QUICK, *(LONG if whole else ())):
             print(case, file=sys.stderr)
             to_simgrid = beside == "simgrid" and case.scheme == "nonblocking"
-            ours[case].append(measured(ROOT, case, to_simgrid))
+            ours[case].append(measure(ROOT, case, to_simgrid))
             if to_simgrid:
-                theirs[case].append(in_simgrid(ours[case][-1].pop("columns"), case))
+                theirs[case].append(run_in_simgrid(ours[case][-1].pop("columns"), case))
             elif beside not in (None, "simgrid") and case in QUICK:
-                theirs[case].append(measured(Path(str(beside)), case))
+                theirs[case].append(measure(Path(str(beside)), case))
     columns = ("peer", "ratio", *(("apart, s",) if beside == "simgrid" else ())) if beside else ()
     table = make_plain_table("Processor seconds", "case", "flows", "changes", "rounds", "GB", "aim", "ours", *columns)
     for case, each in ours.items():
@@ -151,10 +151,10 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
             row += [f"{one['apart_s']:.1g}" for one in theirs[case][-1:] if "apart_s" in one]
         table.add_row(*row, *[""] * (len(table.columns) - len(row)))
     make_wide_console().print(table)
-    print(grown({case: each[-1]["flows"] for case, each in ours.items()}, ours))
+    print(describe_growth({case: each[-1]["flows"] for case, each in ours.items()}, ours))
 
 
-def grown(flows: dict[Case, int], ours: dict[Case, list[dict[str, Any]]]) -> str:
+def describe_growth(flows: dict[Case, int], ours: dict[Case, list[dict[str, Any]]]) -> str:
     """By which power of the flows the time grows, over networks that have the same seconds of traffic."""
     alike = [case for case in ours if case.scheme == "ecmp" and case.seconds == 0.5]
     sizes = [math.log(flows[case]) for case in alike]
@@ -163,18 +163,18 @@ def grown(flows: dict[Case, int], ours: dict[Case, list[dict[str, Any]]]) -> str
     return f"k = {alike[0].k} to {alike[-1].k}, 0.5 s, ecmp: the time grows as the number of flows to the {power:.2f}"
 
 
-def measured(checkout: Path, case: Case, columns: bool = False) -> dict[str, Any]:
+def measure(checkout: Path, case: Case, columns: bool = False) -> dict[str, Any]:
     """What one simulation took, by the environment of a checkout; with ``columns`` its flows and their ends as well."""
     told = (case.scheme, case.k, case.seconds, case.interval_s, columns)
-    return printed([str(checkout / ".venv/bin/python"), "-c", _OURS, *map(str, told)], checkout)
+    return run_program([str(checkout / ".venv/bin/python"), "-c", _OURS, *map(str, told)], checkout)
 
 
-def in_simgrid(columns: list[list[float]], case: Case) -> dict[str, Any]:
+def run_in_simgrid(columns: list[list[float]], case: Case) -> dict[str, Any]:
     """What SimGrid takes for the same flows, and by how many seconds its ends differ at most."""
-    return printed([SIMGRID_PYTHON, "-c", _SIMGRID, str(case.seconds), "1000"], ROOT, json.dumps(columns))
+    return run_program([SIMGRID_PYTHON, "-c", _SIMGRID, str(case.seconds), "1000"], ROOT, json.dumps(columns))
 
 
-def printed(command: list[str], folder: Path, said: str = "") -> dict[str, Any]:
+def run_program(command: list[str], folder: Path, said: str = "") -> dict[str, Any]:
     """The JSON object that a program prints as its last line; ``said``: what it reads."""
     ran = subprocess.run(command, cwd=folder, input=said, stdout=subprocess.PIPE, text=True, check=False)
     if ran.returncode:

@@ -25,7 +25,7 @@ SIMULATION = "simulate --scheme ecmp --traffic poisson:web-search,0.6 -k 16 --se
 LIBRARY = "import hedera_harness; hedera_harness.run"
 
 
-def spent_s(words: Sequence[str]) -> float:
+def measure_spent_s(words: Sequence[str]) -> float:
     """Processor seconds of a process and of its children."""
     process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
@@ -35,14 +35,14 @@ def spent_s(words: Sequence[str]) -> float:
     return used.ru_utime + used.ru_stime
 
 
-def helps(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def list_helps(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The words of every command and group."""
     yield words
     if isinstance(command, click.Group):
         context = click.Context(command)
         for name in command.list_commands(context):
             if (inner := command.get_command(context, name)) is not None:
-                yield from helps(inner, (*words, name))
+                yield from list_helps(inner, (*words, name))
 
 
 @click.command()
@@ -50,16 +50,16 @@ def helps(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple
 def main(rounds: int) -> None:
     """Measure, and print the slowest first."""
 
-    def median_s(words: Sequence[str]) -> float:
-        spent_s(words)  # its files come into memory, its loops are compiled
-        return statistics.median(spent_s(words) for _ in range(rounds))
+    def measure_median_s(words: Sequence[str]) -> float:
+        measure_spent_s(words)  # its files come into memory, its loops are compiled
+        return statistics.median(measure_spent_s(words) for _ in range(rounds))
 
     others = {
-        "python": median_s([sys.executable, "-I", "-c", ""]),
-        "import of the library": median_s([sys.executable, "-c", LIBRARY]),
-        SIMULATION: median_s([HEDERA, *SIMULATION.split()]),
+        "python": measure_median_s([sys.executable, "-I", "-c", ""]),
+        "import of the library": measure_median_s([sys.executable, "-c", LIBRARY]),
+        SIMULATION: measure_median_s([HEDERA, *SIMULATION.split()]),
     }
-    told = {" ".join((*words, "--help")): median_s([HEDERA, *words, "--help"]) for words in helps(cli)}
+    told = {" ".join((*words, "--help")): measure_median_s([HEDERA, *words, "--help"]) for words in list_helps(cli)}
     rows = [*others.items(), *sorted(told.items(), key=lambda one: -one[1])]
     table = make_plain_table("Starting", "what", "processor s")
     for name, spent in rows:

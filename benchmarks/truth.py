@@ -57,32 +57,32 @@ APART_S = 2.0
 """From one incast to the next of the same guest."""
 
 
-def scenes() -> Iterator[list[Scene]]:
+def list_scenes() -> Iterator[list[Scene]]:
     """All of them, in groups that share a guest; what takes longest comes last."""
     for mbps in RATES[:3]:
-        yield from _one(mbps)
-        yield [_lasting("two", mbps, 2, seed=seed) for seed in SEEDS]
+        yield from _make_single(mbps)
+        yield [_make_lasting("two", mbps, 2, seed=seed) for seed in SEEDS]
     for queue in (50, 8):
         for senders in (2, 4, 8, 16, 32):
-            yield [_incast(1000.0, senders, rto_min_ms, queue) for rto_min_ms in (None, 5)]
+            yield [_make_incast(1000.0, senders, rto_min_ms, queue) for rto_min_ms in (None, 5)]
     for control in ("cubic", "dctcp"):
         more = {"queue_packets": 200, "congestion_control": control}
-        yield [_lasting("marks", 1000.0, 2, seed=seed, **more) for seed in SEEDS]
-    yield from _one(RATES[3])
-    yield [_lasting("two", RATES[3], 2, seed=seed) for seed in SEEDS]
+        yield [_make_lasting("marks", 1000.0, 2, seed=seed, **more) for seed in SEEDS]
+    yield from _make_single(RATES[3])
+    yield [_make_lasting("two", RATES[3], 2, seed=seed) for seed in SEEDS]
 
 
-def _one(mbps: float) -> Iterator[list[Scene]]:
+def _make_single(mbps: float) -> Iterator[list[Scene]]:
     """A single flow: behind a faster link (cubic, Reno, packets of 9000 bytes), and on links of one rate."""
     yield [
-        _lasting("one", mbps, 1, access=10.0),
-        _lasting("one", mbps, 1, access=10.0, congestion_control="reno"),
-        _lasting("direct", mbps, 1),
+        _make_lasting("one", mbps, 1, access=10.0),
+        _make_lasting("one", mbps, 1, access=10.0, congestion_control="reno"),
+        _make_lasting("direct", mbps, 1),
     ]
-    yield [_lasting("jumbo", mbps, 1, access=10.0, mtu=9000)]
+    yield [_make_lasting("jumbo", mbps, 1, access=10.0, mtu=9000)]
 
 
-def _lasting(kind: str, mbps: float, senders: int, *, seed: int = 1, **more: object) -> Scene:
+def _make_lasting(kind: str, mbps: float, senders: int, *, seed: int = 1, **more: object) -> Scene:
     length = LENGTH_S[mbps]
     draw = np.random.default_rng([seed, senders])
     starts = draw.uniform(0, 0.05 * length, senders) if senders > 1 else [0.0]
@@ -101,7 +101,7 @@ def _lasting(kind: str, mbps: float, senders: int, *, seed: int = 1, **more: obj
     )
 
 
-def _incast(mbps: float, senders: int, rto_min_ms: int | None, queue_packets: int) -> Scene:
+def _make_incast(mbps: float, senders: int, rto_min_ms: int | None, queue_packets: int) -> Scene:
     draw = np.random.default_rng([senders])
     flows = tuple(
         Flow(n, APART_S * time + float(draw.uniform(0, 1e-4)), BLOCK_BYTES)
@@ -120,17 +120,17 @@ def _incast(mbps: float, senders: int, rto_min_ms: int | None, queue_packets: in
     )
 
 
-def kind(seen: Observed) -> str:
+def find_kind(seen: Observed) -> str:
     return seen.scene.name.partition("-")[0]
 
 
-def lasting(seen: Observed) -> dict[str, Any]:
+def describe_lasting(seen: Observed) -> dict[str, Any]:
     """A scene of flows that last. Queues and round trips in ms; ``full_ms``: the queue full of full frames."""
     scene, rates = seen.scene, seen.goodput
     queue = seen.queue_packets * scene.frame_ms
     rtt = np.array([rtt for look in seen.counted for rtt in look.rtt_ms.values()])
     return {
-        "kind": kind(seen), "mbps": scene.mbps, "mtu": scene.mtu, "queue_packets": scene.queue_packets,
+        "kind": find_kind(seen), "mbps": scene.mbps, "mtu": scene.mtu, "queue_packets": scene.queue_packets,
         "congestion_control": scene.congestion_control, "flows": len(scene.flows), "seed": scene.seed,
         "payload_mbps": scene.payload_mbps, "goodput_mbps": float(rates.sum()),
         "least_flow_mbps": float(rates.min()), "most_flow_mbps": float(rates.max()),
@@ -144,7 +144,7 @@ def lasting(seen: Observed) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def incasts(seen: Observed) -> list[dict[str, Any]]:
+def list_incasts(seen: Observed) -> list[dict[str, Any]]:
     """A row for each incast of a scene: all senders' blocks at once. ``ideal_ms``: all bytes at the payload rate, and
     a frame's time on a sender's link before. ``timeouts``: of all of the scene."""
     scene, results = seen.scene, []
@@ -192,7 +192,7 @@ Times = dict[tuple[int, int], float]
 """Completion times in seconds, or sizes in bytes, by sending host and source port."""
 
 
-def in_guest(mbps: float, seconds: float, kept: Path) -> Run:
+def run_in_guest(mbps: float, seconds: float, kept: Path) -> Run:
     """The run of a workload, from ``kept`` or now."""
     name = f"ns3-{mbps:g}-{seconds:g}-{TCP}"
     folder, flows = kept / name, (kept / f"{name}.csv").resolve()
@@ -208,7 +208,7 @@ def in_guest(mbps: float, seconds: float, kept: Path) -> Run:
     return read(folder / "run.json")
 
 
-def scenario(run: Run, topo: Network, drain_s: float = DRAIN_S) -> tuple[list[int], dict[str, Any]]:
+def make_scenario(run: Run, topo: Network, drain_s: float = DRAIN_S) -> tuple[list[int], dict[str, Any]]:
     """The engine's, and which of the run's flows it has: those whose path is known, by their start. Flows without an
     end have more to send than their links carry."""
     endless_bytes = round(run.spec.link_mbps * 125e3 * run.spec.seconds)
@@ -250,10 +250,10 @@ def scenario(run: Run, topo: Network, drain_s: float = DRAIN_S) -> tuple[list[in
     }
 
 
-def times(run: Run) -> tuple[dict[str, Times], Times]:
+def find_times(run: Run) -> tuple[dict[str, Times], Times]:
     """Completion times from the connection on, in the guest, in ns-3, and there with other random numbers and a
     switch that takes up to half a frame's time more for a packet; and sizes."""
-    flows, asked = scenario(run, FatTree(run.spec.k))
+    flows, asked = make_scenario(run, FatTree(run.spec.k))
     keys = {n: (run.flows[n].src, int(run.flows[n].src_port or 0)) for n in flows}
     guest = {
         keys[n]: float(run.flows[n].completion_s or 0.0) - float(run.flows[n].connect_s or 0.0)
@@ -271,17 +271,17 @@ def times(run: Run) -> tuple[dict[str, Times], Times]:
     return of_each, {keys[n]: float(run.flows[n].size_bytes or 0) for n in flows}
 
 
-def flow_rows(run: Run, backends: Mapping[str, Times], size_bytes: Times) -> list[Row]:
+def make_flow_rows(run: Run, backends: Mapping[str, Times], size_bytes: Times) -> list[Row]:
     """A row for each flow: its completion times where it ended, seconds."""
     columns = dict(zip(("guest_s", "ns3_s", "ns3_shaken_s"), backends.values(), strict=True))
     return [
-        {**_where(run), "src": key[0], "src_port": key[1], "size_bytes": size}
+        {**_describe_links(run), "src": key[0], "src_port": key[1], "size_bytes": size}
         | {name: took.get(key) for name, took in columns.items()}
         for key, size in size_bytes.items()
     ]
 
 
-def _where(run: Run) -> Row:
+def _describe_links(run: Run) -> Row:
     return {"mbps": run.spec.link_mbps, "congestion_control": run.spec.congestion_control}
 
 
@@ -301,14 +301,21 @@ def compare(run: Run, backends: Mapping[str, Times], size_bytes: Times) -> list[
             alone = [len(ours & one.keys() - other.keys()) for one, other in ((a, b), (b, a))]
             if both or any(alone):
                 ended = {"both": len(both), "first_alone": alone[0], "second_alone": alone[1]}
-                statistics = _statistics(np.array([(a[flow], b[flow]) for flow in both]).reshape(-1, 2))
+                statistics = _compute_statistics(np.array([(a[flow], b[flow]) for flow in both]).reshape(-1, 2))
                 rows.append(
-                    {**_where(run), "first": first, "second": second, "size_class": name, **ended, **statistics}
+                    {
+                        **_describe_links(run),
+                        "first": first,
+                        "second": second,
+                        "size_class": name,
+                        **ended,
+                        **statistics,
+                    }
                 )
     return rows
 
 
-def _statistics(times: Float64) -> dict[str, float | None]:
+def _compute_statistics(times: Float64) -> dict[str, float | None]:
     """Of completion times in two backends, float64 (flows, 2)."""
     names = ("correlation", "median_ratio", "p10_ratio", "p90_ratio", "p90_factor")
     if not len(times):
@@ -323,19 +330,19 @@ def _statistics(times: Float64) -> dict[str, float | None]:
 
 
 def make_theory(kept: Path, out: Path) -> list[Path]:
-    seen = [one for group in scenes() for one in play_scenes(group, kept)]
-    at_once = [row for one in seen if kind(one) == "incast" for row in incasts(one)]
-    alone = [lasting(one) for one in seen if kind(one) != "incast"]
+    seen = [one for group in list_scenes() for one in play_scenes(group, kept)]
+    at_once = [row for one in seen if find_kind(one) == "incast" for row in list_incasts(one)]
+    alone = [describe_lasting(one) for one in seen if find_kind(one) != "incast"]
     return [write_csv(out / "lasting.csv", alone), write_csv(out / "incast.csv", at_once)]
 
 
 def make_ns3(kept: Path, out: Path) -> list[Path]:
     rows, flows = [], []
     for work in WORKLOADS:
-        run = in_guest(*work, kept)
-        completion, sizes = times(run)
+        run = run_in_guest(*work, kept)
+        completion, sizes = find_times(run)
         rows += compare(run, completion, sizes)
-        flows += flow_rows(run, completion, sizes)
+        flows += make_flow_rows(run, completion, sizes)
     return [write_csv(out / "ns3.csv", rows), write_csv(out / "ns3_flows.csv", flows)]
 
 

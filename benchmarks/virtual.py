@@ -92,13 +92,13 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
     with where.prepared_for([*jobs.values()] * rounds):
         for turn in range(rounds):
             for case in cases:
-                run, took = measured(jobs[case], where)
+                run, took = measure(jobs[case], where)
                 if turn:
                     took[COPIED] = took.pop(READY)
                 for of, core_s in took.items():
                     ours[case, of].append(core_s)
                 if beside and case.scheme == "ecmp":
-                    theirs[case].append(in_ns3(run) / case.seconds)
+                    theirs[case].append(run_in_ns3(run) / case.seconds)
     table = make_plain_table(
         "Core seconds in virtual time", "case", "of", "aim", "ours", "ratio", *([beside] if beside else ())
     )
@@ -112,7 +112,7 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
     make_wide_console().print(table)
 
 
-def measured(job: Job, where: guests.Guests) -> tuple[Run, dict[str, float]]:
+def measure(job: Job, where: guests.Guests) -> tuple[Run, dict[str, float]]:
     """A run, and its core seconds: per simulated second, until traffic flows, afterwards."""
     meter = Meter()
     with tempfile.TemporaryDirectory() as folder:
@@ -126,9 +126,9 @@ def measured(job: Job, where: guests.Guests) -> tuple[Run, dict[str, float]]:
     }
 
 
-def in_ns3(run: Run) -> float:
+def run_in_ns3(run: Run) -> float:
     """Core seconds of the packet simulator for the flows of a run."""
-    _, asked = truth.scenario(run, FatTree(run.spec.k), drain_s=0.0)
+    _, asked = truth.make_scenario(run, FatTree(run.spec.k), drain_s=0.0)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     packets.run_scenario(asked)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -141,21 +141,21 @@ class Meter:
     def __init__(self) -> None:
         self.core_s: defaultdict[str, float] = defaultdict(float)
         self.simulated_s: defaultdict[str, float] = defaultdict(float)
-        self._before = (used_s(), 0.0)  # of guests that wait
+        self._before = (measure_used_s(), 0.0)  # of guests that wait
 
     def __call__(self, stage: str, progress: guest.Progress | None) -> None:
         """The stage it is at, and its clock: None when its guest has ended."""
         if progress is None:
             return
-        now = (max(used_s(), self._before[0]), progress.simulated_s)
+        now = (max(measure_used_s(), self._before[0]), progress.simulated_s)
         self.core_s[stage] += now[0] - self._before[0]
         self.simulated_s[stage] += now[1] - self._before[1]
         self._before = now
 
 
-def used_s() -> float:
+def measure_used_s() -> float:
     """Processor seconds of the guests that this process has started and not waited for yet; each is a session."""
-    return sum(sum(guest.used_s(child).values()) for child in guest.used_s(os.getpid(), 1))
+    return sum(sum(guest.measure_used_s(child).values()) for child in guest.measure_used_s(os.getpid(), 1))
 
 
 if __name__ == "__main__":

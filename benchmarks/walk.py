@@ -39,7 +39,7 @@ class Walk:
         self._last = ""
 
     def __enter__(self) -> Walk:
-        sys.setprofile(self._called)
+        sys.setprofile(self._note_call)
         return self
 
     def __exit__(
@@ -48,7 +48,7 @@ class Walk:
         sys.setprofile(None)
         return isinstance(error, Booted)
 
-    def _called(self, frame: FrameType, event: str, _: object) -> None:
+    def _note_call(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
         function = code.co_flags & inspect.CO_OPTIMIZED  # a module's or a class's own lines are no function
         if event != "call" or not function or not code.co_filename.startswith(f"{ROOT}/"):
@@ -65,20 +65,20 @@ class Walk:
         return sorted({module for module, _ in self.functions})
 
 
-def walked(words: list[str]) -> Walk:
+def walk_through(words: list[str]) -> Walk:
     with Walk() as walk:
         cli.main(words, standalone_mode=False)
     return walk
 
 
-def _boots(guest: Guest) -> Guest:
+def _stop_at_boot(guest: Guest) -> Guest:
     sys.setprofile(None)
     raise Booted
 
 
 def count(command: str) -> None:
-    Guest.__enter__ = _boots  # type: ignore[method-assign]
-    walk = walked(COMMANDS[command])
+    Guest.__enter__ = _stop_at_boot  # type: ignore[method-assign]
+    walk = walk_through(COMMANDS[command])
     print(f"{command}: {len(walk.modules)} modules, {walk.changes} changes, {len(walk.functions)} functions")
     print("  " + " ".join(walk.modules))
 

@@ -121,18 +121,18 @@ def answer(request: Message, tell: Tell) -> None:
         submitted = getattr(load_module("submission", code["file"], code["source"]), code["attribute"], None)
         tell({} if callable(submitted) else {"odd": f"a {type(submitted).__name__}"})
     except BaseException as error:  # noqa: BLE001, the code may raise anything, SystemExit too
-        return tell(_raised(error))
+        return tell(_describe_error(error))
     for number, question in enumerate(request["questions"]):
         tell({"begins": number})
         try:
             (_estimate if "hosts" in question else _place)(submitted, question, tell)
         except BaseException as error:  # noqa: BLE001
-            tell(_raised(error))
+            tell(_describe_error(error))
 
 
 def _estimate(function: Any, question: Message, tell: Tell) -> None:
     inputs = {name: np.array(question[name], dtype=np.int32) for name in ("src", "dst")}
-    message = _numbers("demand", function(inputs["src"], inputs["dst"], question["hosts"]))
+    message = _encode_numbers("demand", function(inputs["src"], inputs["dst"], question["hosts"]))
     tell({**message, "changed_inputs": [name for name in inputs if inputs[name].tolist() != question[name]]})
 
 
@@ -146,7 +146,7 @@ def _place(scheduler: Any, question: Message, tell: Tell) -> None:
         inputs = {name: getattr(flows, name).copy() for name in LargeFlows.__dataclass_fields__}
         up = links.up.copy()
         placed = placement.place(LargeFlows(**inputs), links)
-        message = _numbers("core", placed)
+        message = _encode_numbers("core", placed)
         changed = [name for name in inputs if not np.array_equal(inputs[name], getattr(flows, name))]
         message["changed_inputs"] = changed + ["links.up"] * (not np.array_equal(links.up, up))
         message["numbers"] = {}
@@ -162,7 +162,7 @@ def _place(scheduler: Any, question: Message, tell: Tell) -> None:
     walk(history, place)
 
 
-def _numbers(name: str, answer: Any) -> Message:
+def _encode_numbers(name: str, answer: Any) -> Message:
     values = np.asarray(answer)
     # The answer travels as a line of JSON, which has plain numbers alone, and of which only so much is read.
     if answer is None or values.dtype.kind not in "biuf" or values.dtype.itemsize > 8 or values.size > _MOST:
@@ -170,7 +170,7 @@ def _numbers(name: str, answer: Any) -> Message:
     return {"values": {name: values.tolist()}}
 
 
-def _raised(error: BaseException) -> Message:
+def _describe_error(error: BaseException) -> Message:
     """The exception, and the last line of the user's code in its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename.startswith("/submission/")]

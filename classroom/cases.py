@@ -49,15 +49,21 @@ SHORT, HOT = 150, 8
 Flows = tuple[HistoryFlow, ...]
 
 
-def cases(seed: int) -> dict[str, list[Case]]:
+def make_cases(seed: int) -> dict[str, list[Case]]:
     """The checks of each file, in the order of the milestones; last those of a scheduler of one's own."""
-    histories = _random_histories(Random(f"{seed} contract"), DRAWN // 2, failures=True)
+    histories = _draw_histories(Random(f"{seed} contract"), DRAWN // 2, failures=True)
     # A second process answers some of them again, to see whether the seed alone decides. The last ones have the most
     # flows, and so the most that chance could decide otherwise.
     again = [history.question(seed=3) for history in histories if not history.cables][-TWICE:]
-    cases_of_contract = [_history(history) for history in histories]
+    cases_of_contract = [_make_history_case(history) for history in histories]
     contract = [_check(10, "contract", CONTRACT, "contract", "", *cases_of_contract, {"questions": again})]
-    return dict(zip(NAMES, (_demand(seed), _first_fit(seed), _annealing(seed), contract), strict=True))
+    return dict(
+        zip(
+            NAMES,
+            (_make_demand_cases(seed), _make_first_fit_cases(seed), _make_annealing_cases(seed), contract),
+            strict=True,
+        )
+    )
 
 
 def _check(worth: int, name: str, section: str, kind: str, words: str, *cases: Case) -> Case:
@@ -68,11 +74,11 @@ def _check(worth: int, name: str, section: str, kind: str, words: str, *cases: C
 # --- demands ------------------------------------------------------------------------------------------------
 
 
-def _demand(seed: int) -> list[Case]:
+def _make_demand_cases(seed: int) -> list[Case]:
     rng = Random(f"{seed} demand")
-    pairs = sorted((_pairs(rng, 6, rng.randint(1, 12)) for _ in range(DRAWN)), key=len)
-    decided = [_estimate(flows, 6) for flows in pairs if _one_pass_decides(flows, 6)]
-    many, few = _pairs(rng, 128, 600), _pairs(rng, 8, 20)
+    pairs = sorted((_draw_pairs(rng, 6, rng.randint(1, 12)) for _ in range(DRAWN)), key=len)
+    decided = [_estimate(flows, 6) for flows in pairs if _is_decided_in_one_pass(flows, 6)]
+    many, few = _draw_pairs(rng, 128, 600), _draw_pairs(rng, 8, 20)
     permutation = rng.sample(range(20), 20)
     questions = [_estimate(pairs, 8)["questions"][0] for pairs in (few, [few[n] for n in permutation])]
     order = {"questions": questions, "permutation": permutation, "setting": f"flows {few}, 8 hosts"}
@@ -94,7 +100,7 @@ def _demand(seed: int) -> list[Case]:
     ]
 
 
-def _one_pass_decides(pairs: list[tuple[int, int]], hosts: int) -> bool:
+def _is_decided_in_one_pass(pairs: list[tuple[int, int]], hosts: int) -> bool:
     """Whether senders that share evenly, and receivers that then limit their largest flows, are all that there is."""
     src, dst = np.array(pairs).T
     demand = 1.0 / np.bincount(src)[src]
@@ -107,7 +113,7 @@ def _one_pass_decides(pairs: list[tuple[int, int]], hosts: int) -> bool:
     return bool(np.allclose(demand, estimate_demands(src, dst, hosts)))
 
 
-def _pairs(rng: Random, hosts: int, count: int) -> list[tuple[int, int]]:
+def _draw_pairs(rng: Random, hosts: int, count: int) -> list[tuple[int, int]]:
     return [(s, (s + rng.randrange(1, hosts)) % hosts) for s in (rng.randrange(hosts) for _ in range(count))]
 
 
@@ -122,11 +128,11 @@ def _estimate(pairs: list[tuple[int, int]], hosts: int) -> Case:
 # --- histories ----------------------------------------------------------------------------------------------
 
 
-def _history(history: History, **right: Any) -> Case:
+def _make_history_case(history: History, **right: Any) -> Case:
     return {"questions": [history.question()], **right, "setting": str(history)}
 
 
-def _random_histories(rng: Random, count: int, failures: bool, sizes: Sequence[float] = (0.0,)) -> list[History]:
+def _draw_histories(rng: Random, count: int, failures: bool, sizes: Sequence[float] = (0.0,)) -> list[History]:
     """Small ones first. ``sizes``: demands to draw from, so that no host's link is asked for more than it has."""
     histories = [History(4, ())]
     for _ in range(count):
@@ -157,15 +163,15 @@ stay the same while a flow lives: how a reservation follows a changing demand is
 k = 4, hosts 0 and 1 share an edge switch, hosts 0 to 3 a pod, and four cores lead to each pod."""
 
 
-def _first_fit(seed: int) -> list[Case]:
+def _make_first_fit_cases(seed: int) -> list[Case]:
     cases, scenes = [], []
     for scene in SCENES:
         history = History.read({"k": 4, "cables": (), **scene})
-        case = _history(history, cores=scene["cores"], together=scene["together"])
+        case = _make_history_case(history, cores=scene["cores"], together=scene["together"])
         scenes.append(_check(scene["worth"], scene["name"], scene["section"], "history", scene["words"], case))
-    for history in _random_histories(Random(f"{seed} first fit"), DRAWN, failures=False, sizes=(0.9, 0.45, 0.225)):
+    for history in _draw_histories(Random(f"{seed} first fit"), DRAWN, failures=False, sizes=(0.9, 0.45, 0.225)):
         cores = walk(history, GlobalFirstFit(FatTree(history.k)).place)
-        cases.append(_history(history, cores=[list(period.items()) for period in cores], together=[]))
+        cases.append(_make_history_case(history, cores=[list(period.items()) for period in cores], together=[]))
     first = (
         "is that the first path, in the order of tree.path_cores, on which every link has room beside what the flows "
         "before it hold? Or, if no path has, its hashed one?"
@@ -179,22 +185,22 @@ def _first_fit(seed: int) -> list[Case]:
 # --- annealing ----------------------------------------------------------------------------------------------
 
 
-def _hashed_flows(rng: Random, born: int = 0, gone: int = 9, pattern: str = "random", each: int = 2) -> Flows:
+def _draw_hashed_flows(rng: Random, born: int = 0, gone: int = 9, pattern: str = "random", each: int = 2) -> Flows:
     """Random traffic on hashed paths; by default two flows from ``each`` host."""
     matrix = draw(pattern, TREE, rng.randrange(1 << 30), flows_per_host=each)
     hashed = np.array([rng.randrange(4) for _ in matrix.src], np.int32)
     hashed = find_canonical_cores(TREE, matrix.src, matrix.dst, hashed)
-    return _estimated(TREE, matrix.src, matrix.dst, hashed, born, gone)
+    return _estimate_flows(TREE, matrix.src, matrix.dst, hashed, born, gone)
 
 
-def _estimated(tree: FatTree, src: Int32, dst: Int32, hashed: Int32, born: int = 0, gone: int = 9) -> Flows:
+def _estimate_flows(tree: FatTree, src: Int32, dst: Int32, hashed: Int32, born: int = 0, gone: int = 9) -> Flows:
     """Flows with the demands that they are estimated to have together."""
     demand = np.asarray(estimate_demands(src, dst, tree.num_hosts))
     each = zip(src.tolist(), dst.tolist(), hashed.tolist(), demand.tolist(), strict=True)
     return tuple(HistoryFlow(*flow)._replace(born=born, gone=gone) for flow in each)
 
 
-def _annealing(seed: int) -> list[Case]:
+def _make_annealing_cases(seed: int) -> list[Case]:
     rng = Random(f"{seed} annealing")
 
     def search(number: int, iterations: int, periods: int, *flows: HistoryFlow) -> Question:
@@ -204,7 +210,7 @@ def _annealing(seed: int) -> list[Case]:
         case = {"rule": rule, "questions": list(questions), "setting": "k = 4, two flows from each host", **more}
         return _check(worth, name, f"section 4.4, {where}", "searches", words, case)
 
-    bijections = [_hashed_flows(rng, pattern="randbij", each=1) for _ in range(SEARCHES)]
+    bijections = [_draw_hashed_flows(rng, pattern="randbij", each=1) for _ in range(SEARCHES)]
     # What a good search leaves is not a number of the paper: the project's own search of the same inputs tells it.
     ours = []
     for number, flows in enumerate(bijections):
@@ -215,24 +221,24 @@ def _annealing(seed: int) -> list[Case]:
         check(
             3, "the hosts of a pod share no core", "State and Initial state", "one to one",
             "as many cores as a pod has hosts, and each is to be used by one of them; a move swaps two",
-            search(1, SHORT, 4, *(flow for n in (1, 2, 3) for flow in _hashed_flows(rng, n, n + 1))),
+            search(1, SHORT, 4, *(flow for n in (1, 2, 3) for flow in _draw_hashed_flows(rng, n, n + 1))),
         ),
         check(
             5, "energies are those of their states", "Energy", "energies",
             "a difference that is kept move by move must cover all links of both hosts' flows, up and down, and be "
             "undone when a move is refused; links between hosts and edge switches do not count",
-            *(search(n, SHORT, 2, *_hashed_flows(rng, 1)) for n in range(5)),
+            *(search(n, SHORT, 2, *_draw_hashed_flows(rng, 1)) for n in range(5)),
         ),
         check(
             4, "never worse than its start", "Figure 6", "not worse",
             "Figure 6 returns the best state seen, s_B, and not the last one",
-            *(search(n, SHORT, 2, *_hashed_flows(rng, 1)) for n in range(5)),
-            *(search(n, HOT, 9, *_hashed_flows(rng, 1)) for n in range(5, 10)),
+            *(search(n, SHORT, 2, *_draw_hashed_flows(rng, 1)) for n in range(5)),
+            *(search(n, HOT, 9, *_draw_hashed_flows(rng, 1)) for n in range(5, 10)),
         ),
         check(
             3, "a period begins with the best state of the last", "Dynamically changing flows", "goes on",
             "of the same flows, it begins with the best state of the last one",
-            *(search(n, SHORT, 3, *_hashed_flows(rng, 1)) for n in range(5)),
+            *(search(n, SHORT, 3, *_draw_hashed_flows(rng, 1)) for n in range(5)),
         ),
         check(
             5, "it finds good states", "Figure 6 and Neighbor generator", "finds",
@@ -252,7 +258,7 @@ PATTERNS = 3
 DRAWS = 1  # of a scheduler's own: the seed of the traffic would reveal future flows
 
 
-def quality_cases(seed: int) -> list[Case]:
+def make_quality_cases(seed: int) -> list[Case]:
     """The traffic on which schedulers are measured, and what ECMP, the baseline and any paths reach under it.
 
     It is random, so that a submission cannot contain prepared answers."""
@@ -263,11 +269,11 @@ def quality_cases(seed: int) -> list[Case]:
             stride = int(rng.integers(cores, k * cores - cores))
             edge, pod = rng.integers(5, 40, 2) / 100
             drawn_traffic = (f"stride:{stride}", f"staggered:{edge:.2f},{pod:.2f}", "randbij", "random")
-            cases += [_quality_case(k, traffic, drawn) for traffic in drawn_traffic]
+            cases += [_make_quality_case(k, traffic, drawn) for traffic in drawn_traffic]
     return cases
 
 
-def _quality_case(k: int, traffic: str, seed: int) -> Case:
+def _make_quality_case(k: int, traffic: str, seed: int) -> Case:
     """Of flows that last: ``bound``, in links, is what no paths can exceed; shares are of that. Only hosts' links limit
     it, as on one switch: a fat-tree is a folded Clos network, and flows may be split."""
     from simulator.driver import Simulation
@@ -276,7 +282,7 @@ def _quality_case(k: int, traffic: str, seed: int) -> Case:
     runs = {name: Simulation(replace(config, scheme=name)) for name in ("ecmp", BASELINE)}
     work, switch = runs["ecmp"].work, NonBlocking(config.tree.num_hosts)
     bound = round(bound_total(switch, work.src, work.dst, np.ones(num_links(switch))) or 0.0)
-    history = History(k, _estimated(FatTree(k), work.src, work.dst, runs["ecmp"].paths.hashed), ROUNDS)
+    history = History(k, _estimate_flows(FatTree(k), work.src, work.dst, runs["ecmp"].paths.hashed), ROUNDS)
     shares = {name: run.run().bisection_mbps / config.link_mbps / bound for name, run in runs.items()}
     return {
         "questions": [history.question(DRAWS, config.iterations)],

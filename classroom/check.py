@@ -25,27 +25,27 @@ if find_spec("numpy") is None:
         "env/bin/pip install numpy && env/bin/python check.py"
     )
 
-from classroom.checks import listed, measurable, measured, run_checks
-from classroom.submission import NAMES, SCHEDULER, Budget, Submission, own_process, read_code
+from classroom.checks import is_measurable, list_findings, measure_quality, run_checks
+from classroom.submission import NAMES, SCHEDULER, Budget, Submission, read_code, start_own_process
 
 PATIENCE_S = 60.0
 """Seconds for all checks of a file; for a correct file they take a few."""
 
 
-def held(path: Path) -> bool:
+def check_file(path: Path) -> bool:
     """Whether all checks of this file hold, which are printed."""
     all_cases = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
     print(f"\n{path.resolve()}", flush=True)
     try:
-        submission = Submission(own_process, read_code(path, NAMES[path.name]), budget=Budget(PATIENCE_S))
+        submission = Submission(start_own_process, read_code(path, NAMES[path.name]), budget=Budget(PATIENCE_S))
     except ValueError as error:
         print(f"NO   {error}")
         return False
     checks = run_checks(submission, all_cases[path.name])
     good = sum(check.passed for check in checks)
-    print(listed(checks), f"{path.name}: {good} of {len(checks)} checks hold", sep="\n", flush=True)
-    if path.name == SCHEDULER and measurable(checks):
-        part, _, feedback = measured(submission, all_cases["quality"])
+    print(list_findings(checks), f"{path.name}: {good} of {len(checks)} checks hold", sep="\n", flush=True)
+    if path.name == SCHEDULER and is_measurable(checks):
+        part, _, feedback = measure_quality(submission, all_cases["quality"])
         print(f"{feedback}\nbandwidth: some {100 * (part or 0.0):.0f} % of its points, by traffic of this check's own")
     return good == len(checks)
 
@@ -56,7 +56,7 @@ def main(words: list[str]) -> int:
     if not paths or not all(path.name in NAMES and path.is_file() for path in paths):
         print(f"the files to check are {', '.join(NAMES)}; there is no {' '.join(words) or 'such file here'}")
         return 2
-    done = [held(path) for path in paths]
+    done = [check_file(path) for path in paths]
     print("\nGrading draws other examples: what fails here loses points there; what holds here may still.")
     return 0 if all(done) else 1
 

@@ -96,19 +96,19 @@ def with_first(checks: Sequence[Check]) -> list[tuple[Check, Check, int]]:
     ]
 
 
-def listed(checks: Sequence[Check]) -> str:
+def list_findings(checks: Sequence[Check]) -> str:
     """The findings as text: what is wrong with several checks is said once, with their number."""
     texts = []
     for check, before, more in with_first(checks):
         if before is check:
-            texts.append(f"{check}\n       {_so_fail(more)}" if more else str(check))
+            texts.append(f"{check}\n       {_count_others(more)}" if more else str(check))
         else:
             label = "weak" if check.weakness else "NO  "
             texts.append(f"{label} {check.name} ({check.section})\n       as for: {before.name}")
     return "\n".join(texts)
 
 
-def _so_fail(more: int) -> str:
+def _count_others(more: int) -> str:
     return f"({more} more check{'s fail' if more > 1 else ' fails'} so)"
 
 
@@ -128,22 +128,22 @@ def run_checks(submission: Submission, checks: Sequence[Case]) -> list[Check]:
     questions = [[question for case in check["cases"] for question in case["questions"]] for check in checks]
     for check, replies in zip(checks, submission.ask(questions), strict=True):
         contract = check["kind"] == "contract"
-        results += _contract(submission, replies, check) if contract else [_checked(replies, check)]
+        results += _check_contract(submission, replies, check) if contract else [_check(replies, check)]
     return results
 
 
-def earned(checks: Sequence[Check], free: Collection[str] = (), beside: Collection[str] = ()) -> list[float]:
+def compute_earned(checks: Sequence[Check], free: Collection[str] = (), beside: Collection[str] = ()) -> list[float]:
     """The points of each check; those in ``free``, which doing nothing passes, count only if one of ``beside`` does."""
     counts = any(check.name in beside and check.passed for check in checks)
     return [check.worth if check.passed and (counts or check.name not in free) else 0.0 for check in checks]
 
 
-def measurable(checks: Sequence[Check]) -> bool:
+def is_measurable(checks: Sequence[Check]) -> bool:
     """Whether a scheduler answers, so that its bandwidth can be measured."""
     return all(check.passed for check in checks if check.name in (RAISES, ANSWER, INPUTS))
 
 
-def _checked(replies: Replies, check: Case) -> Check:
+def _check(replies: Replies, check: Case) -> Check:
     for case in check["cases"]:
         try:
             _JUDGES[check["kind"]](replies, case, check["words"])
@@ -156,7 +156,7 @@ def _checked(replies: Replies, check: Case) -> Check:
 # --- demands ------------------------------------------------------------------------------------------------
 
 
-def _array(answer: Answer, name: str, count: int) -> NDArray[Any]:
+def _to_array(answer: Answer, name: str, count: int) -> NDArray[Any]:
     """What was answered, with a number for each flow; raises Wrong if it was not, or inputs were written to."""
     values = answer.values.get(name)
     if values is None:
@@ -169,18 +169,18 @@ def _array(answer: Answer, name: str, count: int) -> NDArray[Any]:
     return values
 
 
-def _demands_of(replies: Replies, count: int) -> Float64:
+def _read_demands(replies: Replies, count: int) -> Float64:
     replies.begin()
-    demand = _array(replies.next(), "demand", count)
+    demand = _to_array(replies.next(), "demand", count)
     if not np.isfinite(demand).all():
         raise Wrong("some of the demands are no finite numbers")
     return demand.astype(np.float64)
 
 
-def _demands(replies: Replies, case: Case, words: str) -> None:
+def _judge_demands(replies: Replies, case: Case, words: str) -> None:
     """A wrong estimate is shown flow by flow."""
     src, dst = case["questions"][0]["src"], case["questions"][0]["dst"]
-    demands, right = _demands_of(replies, len(src)), np.array(case["demand"])
+    demands, right = _read_demands(replies, len(src)), np.array(case["demand"])
     if np.allclose(demands, right, atol=CLOSE):
         return
     if not demands.any():
@@ -197,7 +197,7 @@ def _demands(replies: Replies, case: Case, words: str) -> None:
 
 
 def _order(replies: Replies, case: Case, words: str) -> None:
-    in_order, permuted = (_demands_of(replies, len(question["src"])) for question in case["questions"])
+    in_order, permuted = (_read_demands(replies, len(question["src"])) for question in case["questions"])
     if not in_order.any():
         raise Wrong("all demands are 0, in whatever order")
     if not np.allclose(in_order[case["permutation"]], permuted, atol=CLOSE):
@@ -207,9 +207,9 @@ def _order(replies: Replies, case: Case, words: str) -> None:
 # --- schedulers ---------------------------------------------------------------------------------------------
 
 
-def valid(flows: LargeFlows, links: LinkState, answer: Answer) -> Int32:
+def validate_cores(flows: LargeFlows, links: LinkState, answer: Answer) -> Int32:
     """The cores of an answer. Raises Wrong if they are no cores for these flows, or inputs were written to."""
-    core, cores = _array(answer, "core", flows.key.size), links.tree.num_cores
+    core, cores = _to_array(answer, "core", flows.key.size), links.tree.num_cores
     if core.dtype.kind not in "iu" and core.size:
         raise Wrong(f"it answers with {core.dtype}, not with whole numbers", rule=ANSWER)
     if core.size and not 0 <= core.min() <= core.max() < cores:
@@ -217,13 +217,13 @@ def valid(flows: LargeFlows, links: LinkState, answer: Answer) -> Int32:
     return core.astype(np.int32)
 
 
-def _walked(replies: Replies, question: Question, judge: Judge | None = None) -> list[dict[int, int]]:
+def _walk(replies: Replies, question: Question, judge: Judge | None = None) -> list[dict[int, int]]:
     """The cores of flows by key, period by period."""
     replies.begin()
 
     def place(flows: LargeFlows, links: LinkState) -> Int32:
         answer = replies.next()
-        core = valid(flows, links, answer)
+        core = validate_cores(flows, links, answer)
         if judge is not None:
             judge(flows, links, core, answer)
         return core
@@ -231,7 +231,7 @@ def _walked(replies: Replies, question: Question, judge: Judge | None = None) ->
     return walk(History.read(question["history"]), place)
 
 
-def _contract(submission: Submission, replies: Replies, check: Case) -> list[Check]:
+def _check_contract(submission: Submission, replies: Replies, check: Case) -> list[Check]:
     """Every rule of the contract except the one on time, on histories, small ones first; the last case is of those that
     another process must answer alike."""
     broken, moved, answered = dict[str, Check](), False, False
@@ -252,7 +252,7 @@ def _contract(submission: Submission, replies: Replies, check: Case) -> list[Che
 
     for case in cases:
         try:
-            _walked(replies, case["questions"][0], judge)
+            _walk(replies, case["questions"][0], judge)
         except (Wrong, Misbehaved) as error:
             rule = getattr(error, "rule", RAISES)
             note(rule, str(error), case["setting"], weakness=rule == FAILED)
@@ -268,27 +268,27 @@ def _contract(submission: Submission, replies: Replies, check: Case) -> list[Che
         note(MOVES, "every flow stays where its hash put it: this is ECMP", weakness=True)
     if RAISES in broken:
         note(SAME, "not tried, because it does not always answer")
-    elif example := _unlike(again["questions"], replies, *submission.another().ask([again["questions"]])):
+    elif example := _find_unlike(again["questions"], replies, *submission.another().ask([again["questions"]])):
         draw = "draw from the rng that the class is given and from nothing else, and go through sets in a sorted order"
         note(SAME, f"two processes with the same seed answer differently: {draw}", example)
     return [broken.get(rule) or Check(rule, check["section"], worth=worth) for rule, worth in RULES.items()]
 
 
-def _unlike(questions: Sequence[Question], *processes: Replies) -> str:
+def _find_unlike(questions: Sequence[Question], *processes: Replies) -> str:
     """The first history that two processes answer differently."""
     for question in questions:
         walked = []
         for replies in processes:
             with suppress(Misbehaved, Wrong):  # reported elsewhere
-                walked.append(_walked(replies, question))
+                walked.append(_walk(replies, question))
         if len(walked) == 2 and walked[0] != walked[1]:
             return str(History.read(question["history"]))
     return ""
 
 
-def _history(replies: Replies, case: Case, words: str) -> None:
+def _judge_history(replies: Replies, case: Case, words: str) -> None:
     """Which flows are on which cores, period by period, and which share a core in the last one."""
-    placed = _walked(replies, case["questions"][0])
+    placed = _walk(replies, case["questions"][0])
     for period, right in enumerate(case["cores"]):
         for flow, core in right:
             if (mine := placed[period][flow]) != core:
@@ -310,7 +310,7 @@ class _State(NamedTuple):
     true: float
 
 
-def _state(flows: LargeFlows, core: Int32, answer: Answer) -> _State:
+def _read_state(flows: LargeFlows, core: Int32, answer: Answer) -> _State:
     """One period; raises Wrong if its report cannot be read, or its answer does not match its state."""
     core_of = answer.values.get("core_of", np.zeros(0))
     whole = core_of.shape == (TREE.num_hosts,) and core_of.dtype.kind in "iu"
@@ -325,27 +325,27 @@ def _state(flows: LargeFlows, core: Int32, answer: Answer) -> _State:
         to = flows.dst[n]
         goes = f"flow {flows.key[n]} to host {to} goes by core {core[n]}, the state has {core_of[to]} for that host"
         raise Wrong(f"{goes}: the state is a core for each destination, and place answers with the best state seen")
-    return _State(core_of.astype(np.int64), energy, initial, _energy(flows, core_of))
+    return _State(core_of.astype(np.int64), energy, initial, _compute_energy(flows, core_of))
 
 
-def _energy(flows: LargeFlows, core_of: NDArray[Any]) -> float:
+def _compute_energy(flows: LargeFlows, core_of: NDArray[Any]) -> float:
     core = core_of[flows.dst].astype(np.int64)
     return exceeded_capacity(TREE, flows.src, flows.dst, flows.demand, core, LinkState(TREE))
 
 
-def _searches(replies: Replies, case: Case, words: str) -> None:
+def _judge_searches(replies: Replies, case: Case, words: str) -> None:
     """Searches must proceed as in Figure 6. Energies are computed from their states, and what they say is compared; the
     first period of each only shows the state that it begins with."""
     moved, ends, rule, states = False, [], case["rule"], list[_State]()
 
     def judge(flows: LargeFlows, links: LinkState, core: Int32, answer: Answer) -> None:
-        states.append(_state(flows, core, answer))
-        if len(states) > 1 and (wrong := _against(rule, flows, *states[-2:])):
+        states.append(_read_state(flows, core, answer))
+        if len(states) > 1 and (wrong := _find_breach(rule, flows, *states[-2:])):
             raise Wrong(f"{wrong}: {words}", "seed {}, {} iterations, k = 4".format(*question["search"]))
 
     for question in case["questions"]:
         states.clear()
-        _walked(replies, question, judge)
+        _walk(replies, question, judge)
         moved |= any((state.core_of != states[0].core_of).any() for state in states)
         ends.append(states[-1].true)
     if rule == "finds" and np.mean(ends) > case["enough"]:
@@ -356,9 +356,9 @@ def _searches(replies: Replies, case: Case, words: str) -> None:
         raise Wrong("no search ended in another state than it began with, although links carried too much")
 
 
-def _against(rule: str, flows: LargeFlows, before: _State, state: _State) -> str:
+def _find_breach(rule: str, flows: LargeFlows, before: _State, state: _State) -> str:
     """What is wrong with a period by a rule of Figure 6, after the state of the one before it."""
-    began, ended = _energy(flows, before.core_of), state.true
+    began, ended = _compute_energy(flows, before.core_of), state.true
     if rule == "one to one":
         for pod, cores in enumerate(state.core_of.reshape(TREE.k, -1).tolist()):
             if len(set(cores)) < len(cores):
@@ -374,7 +374,7 @@ def _against(rule: str, flows: LargeFlows, before: _State, state: _State) -> str
     return ""
 
 
-_JUDGES = {"demands": _demands, "order": _order, "history": _history, "searches": _searches}
+_JUDGES = {"demands": _judge_demands, "order": _order, "history": _judge_history, "searches": _judge_searches}
 
 
 # --- bandwidth ----------------------------------------------------------------------------------------------
@@ -387,7 +387,7 @@ AS_GOOD = 0.5
 _T = 2.069  # Student's, for 95 % of 24 simulations
 
 
-def reached(replies: Replies, case: Case) -> float:
+def measure_reached(replies: Replies, case: Case) -> float:
     """The share of the bound that is reached under a case's traffic, a mean over its periods."""
     carried = []
 
@@ -395,17 +395,17 @@ def reached(replies: Replies, case: Case) -> float:
         paths = path_links(links.tree, flows.src, flows.dst, core)
         carried.append(compute_max_min_rates(paths, np.ones(num_links(links.tree)), calls=1).sum())
 
-    _walked(replies, case["questions"][0], judge)
+    _walk(replies, case["questions"][0], judge)
     return float(mean(carried) / case["bound"])
 
 
-def measured(submission: Submission, cases: Sequence[Case]) -> tuple[float | None, float | None, Check]:
+def measure_quality(submission: Submission, cases: Sequence[Case]) -> tuple[float | None, float | None, Check]:
     """The part of the points for quality, the mean share of the bound in percent, and what is to be said of them."""
     name, shares = f"scheduler.py: more bandwidth than {BASELINE}", list[float]()
     (replies,) = submission.ask([[question for case in cases for question in case["questions"]]])
     for case in cases:
         try:
-            shares.append(reached(replies, case))
+            shares.append(measure_reached(replies, case))
         except (Misbehaved, Wrong) as error:
             return None, None, Check(name, "section 5.5", str(error), case["setting"])
     of_ecmp, of_baseline = (mean(case[scheme] for case in cases) for scheme in ("ecmp", BASELINE))

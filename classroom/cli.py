@@ -56,25 +56,25 @@ def check(name: str, seed: int, quick: bool, as_json: bool) -> None:
 
     Shows a small input that breaks the contract; the exit status is then 1. Needs no root.
     """
-    from classroom.cases import cases, quality_cases
-    from classroom.checks import listed, measurable, measured, run_checks
-    from classroom.submission import SCHEDULER, Misbehaved, Submission, own_process, read_code
+    from classroom.cases import make_cases, make_quality_cases
+    from classroom.checks import is_measurable, list_findings, measure_quality, run_checks
+    from classroom.submission import SCHEDULER, Misbehaved, Submission, read_code, start_own_process
 
     where, _, attribute = name.rpartition(":")
     if not where.endswith(".py") or not attribute.isidentifier():
         raise ValueError(f"give FILE.py:CLASS, not {name!r}")
-    submission, percent = Submission(own_process, read_code(Path(where), attribute)), None
+    submission, percent = Submission(start_own_process, read_code(Path(where), attribute)), None
     try:
         submission.load()
     except Misbehaved as error:
         if error.kind == "absent":  # the checks report any other mistake
             raise ValueError(str(error)) from None
-    checks = run_checks(submission, cases(seed)[SCHEDULER])
-    click.echo(listed(checks), err=True)
-    if not measurable(checks):
+    checks = run_checks(submission, make_cases(seed)[SCHEDULER])
+    click.echo(list_findings(checks), err=True)
+    if not is_measurable(checks):
         click.echo("its bandwidth will be measured once these are fixed", err=True)
     elif not quick:
-        _, percent, result = measured(submission, quality_cases(seed))
+        _, percent, result = measure_quality(submission, make_quality_cases(seed))
         click.echo(result.words or result.measured, err=as_json)
     if as_json:
         each = [check.as_json() for check in checks]
@@ -154,7 +154,7 @@ def grade(
     Example: hedera grade submissions/ --out grades
     """
     from classroom.cases import KNOWN, PUBLIC
-    from classroom.grading import FORMATS, Class, Table, failures, feedback, graded
+    from classroom.grading import FORMATS, Class, Table, count_failures, format_feedback, grade_all
     from classroom.intake import hand_ins
     from classroom.sandbox import prepared, require_closed, require_reachable
     from classroom.submission import Unfit
@@ -191,15 +191,17 @@ def grade(
                 require_closed(place := stack.enter_context(prepared([*hidden, out])))
             click.echo(f"{len(handed_in)} submissions to grade, {jobs} at once", err=True)
             done = stack.enter_context(progress_bar("grading", len(handed_in)))
-            for n, student_grade in stack.enter_context(closing(graded(Class(seed, seconds, place), jobs, handed_in))):
+            for n, student_grade in stack.enter_context(
+                closing(grade_all(Class(seed, seconds, place), jobs, handed_in))
+            ):
                 made[n] = student_grade
                 # The table is written after each, so that an interruption loses no grade: a class takes hours.
                 table.write([made[n] for n in sorted(made)])
-                write_whole(out / "feedback" / f"{names[n]}.txt", feedback(student_grade))
+                write_whole(out / "feedback" / f"{names[n]}.txt", format_feedback(student_grade))
                 done(len(made))
         except Unfit as error:
             raise Unfit(f"{error}{'' if unprotected else '; or use --unprotected, if you trust them'}") from None
-    failed, kept = failures(list(made.values())), table.kept(list(made.values()))
+    failed, kept = count_failures(list(made.values())), table.kept(list(made.values()))
     if failed and not kept:
         write_csv(out / "checks.csv", failed)
     for n, student_grade in made.items() if form != "csv" else ():

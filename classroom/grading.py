@@ -14,10 +14,10 @@ from pathlib import Path
 from textwrap import indent
 from typing import Any, NamedTuple
 
-from classroom.cases import FIGURE, NO_FLOWS, ONE_PASS, ORDER, cases, quality_cases
-from classroom.checks import MOVES, RULES, Check, earned, measurable, measured, run_checks, with_first
+from classroom.cases import FIGURE, NO_FLOWS, ONE_PASS, ORDER, make_cases, make_quality_cases
+from classroom.checks import MOVES, RULES, Check, compute_earned, is_measurable, measure_quality, run_checks, with_first
 from classroom.intake import HandIn
-from classroom.sandbox import Place, closed, unclosed
+from classroom.sandbox import Place, start_closed, start_unclosed
 from classroom.submission import NAMES, SCHEDULER, Budget, Code, Start, Submission, Unfit
 from record.errors import to_one_line
 from record.output import read_csv, write_csv
@@ -83,10 +83,10 @@ class Grade:
                 shown.append(Line(part, file, 0.0, POINTS[part], f"{file} was not handed in."))
                 continue
             each = POINTS[part] / sum(check.worth for check in checks)
-            worth = earned(checks, *UNTOUCHED.get(part, ()))
+            worth = compute_earned(checks, *UNTOUCHED.get(part, ()))
             for (check, before, more), points in zip(with_first(checks), worth, strict=True):
                 if before is check:
-                    feedback = _feedback(check, points > 0, also=more)
+                    feedback = _describe_check(check, points > 0, also=more)
                 else:
                     feedback = f"As for {file}: {before.name}."
                     feedback += "" if check.section == before.section else f"\nRead again: {check.section}."
@@ -94,23 +94,29 @@ class Grade:
         words = "Not measured: scheduler.py has to keep its contract first."
         for check in self.checks.get("quality", ()):
             # A bandwidth below the best is no mistake about a section of the paper, which one could read again.
-            words = _feedback(check, counts=True) if self.quality is None else check.words or check.measured
+            words = _describe_check(check, counts=True) if self.quality is None else check.words or check.measured
         most, name = POINTS["quality"], "scheduler.py: bandwidth in the simulator"
         return [*shown, Line("quality", name, most * (self.quality or 0.0), most, words)]
 
     def row(self) -> dict[str, Any]:
         """A line of grades.csv: points, also by part, empty for what was not handed in."""
         row = {"submission": self.submission, "points": round(self.points, 2)}
-        for part, share in self._parts().items():
+        for part, share in self._collect_parts().items():
             row[f"{part}_points"] = None if share is None else round(POINTS[part] * share, 2)
-        return row | self._rest()
+        return row | self._collect_rest()
 
     def as_json(self) -> dict[str, Any]:
         """Parts as fractions of their points, and every check."""
         checks = {part: [check.as_json() for check in each] for part, each in self.checks.items()}
-        return {"submission": self.submission, "points": self.points, **self._parts(), **self._rest(), "checks": checks}
+        return {
+            "submission": self.submission,
+            "points": self.points,
+            **self._collect_parts(),
+            **self._collect_rest(),
+            "checks": checks,
+        }
 
-    def _parts(self) -> dict[str, float | None]:
+    def _collect_parts(self) -> dict[str, float | None]:
         """The fractions of the parts' points; None for what was not handed in, or not measured."""
         got = defaultdict[str, float](float)
         for line in self.lines():
@@ -118,7 +124,7 @@ class Grade:
         parts = {part: got[part] / POINTS[part] if part in self.checks else None for part in PARTS}
         return {**parts, "quality": self.quality}
 
-    def _rest(self) -> dict[str, Any]:
+    def _collect_rest(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("percent_of_bound", "seconds", "files", "remarks")}
 
 
@@ -136,13 +142,13 @@ class Class:
 
     def start(self, hash_seed: int = 0) -> Start:
         cpu_s = max(1, round(self.budget_s))
-        return unclosed(cpu_s, hash_seed) if self.place is None else closed(self.place, cpu_s, hash_seed)
+        return start_unclosed(cpu_s, hash_seed) if self.place is None else start_closed(self.place, cpu_s, hash_seed)
 
 
-_cases, _quality = cache(cases), cache(quality_cases)
+_cases, _quality = cache(make_cases), cache(make_quality_cases)
 
 
-def graded(course: Class, jobs: int, made: Sequence[HandIn]) -> Generator[tuple[int, Grade]]:
+def grade_all(course: Class, jobs: int, made: Sequence[HandIn]) -> Generator[tuple[int, Grade]]:
     """The number of each submission with its grade, as soon as it is graded. Raises Unfit.
 
     The processes that grade end with this generator, and with this process, however it ends; with them end the
@@ -175,8 +181,8 @@ def grade(made: HandIn, course: Class) -> Grade:
         try:
             submission = Submission(course.start, held, CALL_S, Budget(CLOCK * course.budget_s))
             checks[part] = run_checks(submission, _cases(course.seed)[file])
-            if file == SCHEDULER and measurable(checks[part]):
-                quality, percent, bandwidth = measured(submission, _quality(course.seed))
+            if file == SCHEDULER and is_measurable(checks[part]):
+                quality, percent, bandwidth = measure_quality(submission, _quality(course.seed))
                 checks["quality"] = [bandwidth]
         except Unfit:
             raise
@@ -192,11 +198,11 @@ def grade(made: HandIn, course: Class) -> Grade:
         remarks += notes
     remarks += made.remarks
     notes += made.remarks
-    texts = _cell(files, 500), _cell("; ".join(remarks), 2000), _cell("; ".join(notes), 2000)
-    return Grade(_cell(made.name, 300), checks, quality, percent, time.monotonic() - clock, *texts)
+    texts = _make_cell(files, 500), _make_cell("; ".join(remarks), 2000), _make_cell("; ".join(notes), 2000)
+    return Grade(_make_cell(made.name, 300), checks, quality, percent, time.monotonic() - clock, *texts)
 
 
-def _cell(text: str, most: int) -> str:
+def _make_cell(text: str, most: int) -> str:
     """One line that is no formula for a spreadsheet."""
     line = to_one_line(text, most=most)
     return f"'{line}" if line[:1] in ("=", "+", "-", "@") else line
@@ -205,7 +211,7 @@ def _cell(text: str, most: int) -> str:
 # --- what students and services are shown ----------------------------------------------------------------------
 
 
-def _feedback(check: Check, counts: bool, also: int = 0) -> str:
+def _describe_check(check: Check, counts: bool, also: int = 0) -> str:
     """What a student reads of a check. ``counts``: whether it gives points; ``also``: how many others of its file fail
     in the same way, of which only that is said."""
     if check.passed:
@@ -219,7 +225,7 @@ def _feedback(check: Check, counts: bool, also: int = 0) -> str:
     return f"{text}\nAn input that shows it:\n{check.example}" if check.example else text
 
 
-def gradescope(grade: Grade) -> dict[str, Any]:
+def format_gradescope(grade: Grade) -> dict[str, Any]:
     tests = [
         {
             "name": name, "number": str(number), "score": round(points, 4), "max_score": round(most, 4),
@@ -228,11 +234,11 @@ def gradescope(grade: Grade) -> dict[str, Any]:
         for number, (part, name, points, most, feedback) in enumerate(grade.lines(), 1)
     ]  # fmt: skip
     texts = dict.fromkeys(("output_format", "test_output_format", "test_name_format"), "text")
-    shown = {"visibility": "visible", "stdout_visibility": "hidden", "output": _summary(grade), **texts}
+    shown = {"visibility": "visible", "stdout_visibility": "hidden", "output": _summarise(grade), **texts}
     return {"score": round(grade.points, 2), "execution_time": round(grade.seconds), "tests": tests, **shown}
 
 
-def prairielearn(grade: Grade) -> dict[str, Any]:
+def format_prairielearn(grade: Grade) -> dict[str, Any]:
     tests = [
         {
             "name": name, "description": f"part: {part}", "points": round(points, 4), "max_points": round(most, 4),
@@ -241,18 +247,18 @@ def prairielearn(grade: Grade) -> dict[str, Any]:
         for part, name, points, most, feedback in grade.lines()
     ]  # fmt: skip
     score = round(min(1.0, grade.points / 100), 6)
-    return {"gradable": True, "score": score, "message": _summary(grade), "tests": tests}
+    return {"gradable": True, "score": score, "message": _summarise(grade), "tests": tests}
 
 
-def feedback(grade: Grade) -> str:
+def format_feedback(grade: Grade) -> str:
     """For a student, where there is no service."""
-    paragraphs = [grade.submission, _summary(grade)]
+    paragraphs = [grade.submission, _summarise(grade)]
     for _, name, points, most, words in grade.lines():
         paragraphs.append(f"\n{points:.2f} of {most:.2f}  {name}\n" + indent(words, "    "))
     return "\n".join(paragraphs).rstrip() + "\n"
 
 
-def failures(graded: Sequence[Grade]) -> list[dict[str, Any]]:
+def count_failures(graded: Sequence[Grade]) -> list[dict[str, Any]]:
     """By check: how many handed its file in, and how many of these do not have all of its points; most first."""
     handed_in, failed = Counter[str](), Counter[str]()
     for grade in graded:
@@ -294,10 +300,10 @@ class Table:
         write_csv(self.path, [*lines.values()])
 
 
-FORMATS = {"gradescope": gradescope, "prairielearn": prairielearn}
+FORMATS = {"gradescope": format_gradescope, "prairielearn": format_prairielearn}
 
 
-def _summary(grade: Grade) -> str:
+def _summarise(grade: Grade) -> str:
     failed = any(line.points < line.most - 1e-9 for line in grade.lines())
     sentence = " Tests that fail say what is wrong and what to read again." if failed else ""
     # The mistakes themselves stand with the tests: here they would be said twice.

@@ -82,12 +82,12 @@ def hand_ins(folders: Sequence[Path], single: bool = False) -> tuple[list[HandIn
     for folder in folders:
         if not folder.is_dir():
             raise ValueError(f"{folder} is not a folder with submissions (unpack an archive first)")
-        if single or any(_expected(path.name) for path in folder.iterdir()):
+        if single or any(_find_expected(path.name) for path in folder.iterdir()):
             parts.append(_Part(folder, folder.resolve().name))
             continue
-        known = _gradescope(folder)
+        known = _read_gradescope(folder)
         for path in sorted(folder.iterdir()):
-            if part := _part(path, known):
+            if part := _find_part(path, known):
                 parts.append(part)
             elif path.name[0] not in "._" and path.name != "submission_metadata.yml":
                 others.append(path.name)
@@ -101,7 +101,7 @@ def hand_ins(folders: Sequence[Path], single: bool = False) -> tuple[list[HandIn
             raise ValueError(f"two submissions have the same name: grade {who} separately, each with its own --out")
         counted = [part for part in theirs if part.attempt == attempts[-1]]
         remarks = [f"of {len(attempts)} attempts the last counts: {counted[0].place.name}"] if len(attempts) > 1 else []
-        made.append(_apart(f"{who}_{number}" if number and names.count(who) > 1 else who, counted, remarks))
+        made.append(_take_apart(f"{who}_{number}" if number and names.count(who) > 1 else who, counted, remarks))
     if not single and not any(hand_in.files or hand_in.forbidden for hand_in in made):
         here = [
             name
@@ -113,7 +113,7 @@ def hand_ins(folders: Sequence[Path], single: bool = False) -> tuple[list[HandIn
     return made, others
 
 
-def _part(path: Path, known: dict[str, tuple[str, str]]) -> _Part | None:
+def _find_part(path: Path, known: dict[str, tuple[str, str]]) -> _Part | None:
     """Whose this is, by its name; None for what is nobody's."""
     if path.name[0] in "._" or path.is_symlink() or not (path.is_dir() or path.is_file()):
         return None
@@ -131,7 +131,7 @@ def _part(path: Path, known: dict[str, tuple[str, str]]) -> _Part | None:
     return _Part(path, name)
 
 
-def _gradescope(folder: Path) -> dict[str, tuple[str, str]]:
+def _read_gradescope(folder: Path) -> dict[str, tuple[str, str]]:
     """The submitters' names and addresses for each folder of an export of Gradescope's, by its metadata."""
     try:
         text = read_regular(folder / "submission_metadata.yml", MAX_UNPACKED).decode(errors="replace")
@@ -144,13 +144,13 @@ def _gradescope(folder: Path) -> dict[str, tuple[str, str]]:
     return known
 
 
-def _apart(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
-    """`_taken` in a process of its own."""
+def _take_apart(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
+    """`_take` in a process of its own."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of threads, as NumPy has: none of them holds a lock of ours
         try:
-            with ProcessPoolExecutor(1, get_context("fork"), _limit) as child:
-                return child.submit(_taken, name, parts, remarks).result()
+            with ProcessPoolExecutor(1, get_context("fork"), _set_limit) as child:
+                return child.submit(_take, name, parts, remarks).result()
         except PermissionError as error:
             return HandIn(name, {}, (), tuple(remarks), forbidden=to_one_line(str(error.filename)))
         except Exception:  # noqa: BLE001, whatever it is that it ended of
@@ -158,20 +158,20 @@ def _apart(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
             return HandIn(name, {}, (), (*remarks, f"what it holds cannot be read within {limits}"))
 
 
-def _limit() -> None:
+def _set_limit() -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (READ_S, READ_S))
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + READ_BYTES,) * 2)
 
 
-def _taken(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
-    handed_in = list(islice((file for part in parts for file in _files(part, remarks)), MAX_FILES + 1))
+def _take(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
+    handed_in = list(islice((file for part in parts for file in _list_files(part, remarks)), MAX_FILES + 1))
     if len(handed_in) > MAX_FILES:
         remarks.append(f"it has more than {MAX_FILES} files, of which no more were looked at")
     files = dict[str, Code | str]()
     for file in NAMES:
         versions = [
-            version for version in handed_in[:MAX_FILES] if _expected(PurePosixPath(version.shown).name) == file
+            version for version in handed_in[:MAX_FILES] if _find_expected(PurePosixPath(version.shown).name) == file
         ]
         if not versions:
             continue
@@ -187,7 +187,7 @@ def _taken(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
         except Unreadable as error:
             files[file] = f"{file} {error}"
     for each in handed_in[:MAX_FILES]:
-        meant = _resembled(PurePosixPath(each.shown).name)
+        meant = _find_resembled(PurePosixPath(each.shown).name)
         if meant is not None and meant not in files:
             remarks.append(
                 f"{each.shown} looks like {meant}, but only a file called {meant} is graded: hand it in again "
@@ -197,7 +197,7 @@ def _taken(name: str, parts: Sequence[_Part], remarks: list[str]) -> HandIn:
     return HandIn(name, files, names, tuple(map(to_one_line, remarks)))
 
 
-def _expected(name: str) -> str | None:
+def _find_expected(name: str) -> str | None:
     """The file that is meant by a name: case, numbers and what stands between the words do not count."""
     path = PurePosixPath(name)
     plain = re.sub(r"[^a-z]", "", path.stem.lower())
@@ -205,12 +205,12 @@ def _expected(name: str) -> str | None:
     return means.get(plain) if path.suffix.lower() == ".py" and name[0] not in "._" else None
 
 
-def _resembled(name: str) -> str | None:
+def _find_resembled(name: str) -> str | None:
     """The expected file that a name like scheduler_final.py or scheduler.py.txt has in it, and yet does not mean.
 
     It is not graded: a folder may hold several of them, and nobody but its author knows which one counts."""
     plain = re.sub(r"[^a-z]", "", name.lower())
-    if name[0] in "._" or _expected(name) is not None:
+    if name[0] in "._" or _find_expected(name) is not None:
         return None
     return next((file for file in NAMES if file.removesuffix(".py").replace("_", "") in plain), None)
 
@@ -227,17 +227,17 @@ def _rank(file: str, version: _HandedInFile) -> tuple[int, int, bool, list[int],
     )
 
 
-def _files(part: _Part, remarks: list[str]) -> Iterator[_HandedInFile]:
+def _list_files(part: _Part, remarks: list[str]) -> Iterator[_HandedInFile]:
     """Everything in a part that is no folder. Of archives it says why one is not read."""
     if not part.place.is_dir():
-        yield from _opened(part.place, part.name or part.place.name, remarks, part.order)
+        yield from _open(part.place, part.name or part.place.name, remarks, part.order)
     for folder, inside, names in os.walk(part.place, onerror=lambda error: _require_readable(Path(error.filename))):
         below = Path(folder).relative_to(part.place)
-        odd = [name for name in inside if _expected(name)]
+        odd = [name for name in inside if _find_expected(name)]
         inside[:] = [n for n in sorted(inside) if n[0] not in "._" and n not in odd and len(below.parts) < DEEPEST]
         for name in sorted([*odd, *names]):
             if name[0] not in "._":
-                yield from _opened(Path(folder, name), str(below / name), remarks)
+                yield from _open(Path(folder, name), str(below / name), remarks)
 
 
 def _require_readable(path: Path) -> None:
@@ -246,13 +246,13 @@ def _require_readable(path: Path) -> None:
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
 
 
-def _opened(path: Path, shown: str, remarks: list[str], order: int = 0) -> Iterator[_HandedInFile]:
+def _open(path: Path, shown: str, remarks: list[str], order: int = 0) -> Iterator[_HandedInFile]:
     _require_readable(path)
     yield _HandedInFile(shown, path, order)
     if not shown.lower().endswith(_PACKED):
         return
     try:
-        for name, content in list(_unpacked(_read(path, MAX_ARCHIVE))):  # all of it, or nothing
+        for name, content in list(_unpack(_read(path, MAX_ARCHIVE))):  # all of it, or nothing
             parts = PurePosixPath(name).parts
             if parts and not any(part[0] in "._" for part in parts):
                 yield _HandedInFile(f"{shown}/{'/'.join(parts)}", content, order)
@@ -266,21 +266,21 @@ def _read(held: Path | bytes | None, most: int) -> bytes:
     return held if isinstance(held, bytes) else read_regular(held, most)
 
 
-def _unpacked(data: bytes) -> Iterator[tuple[str, bytes | None]]:
+def _unpack(data: bytes) -> Iterator[tuple[str, bytes | None]]:
     """The files of an archive, None for links; what is not expected is not read. Raises Unreadable."""
     room = MAX_UNPACKED
     try:
-        for name, size, opened in _members(io.BytesIO(data)):
+        for name, size, opened in _list_members(io.BytesIO(data)):
             room -= size
             if size < 0 or room < 0:
                 raise ValueError
-            wanted = opened() if opened and _expected(PurePosixPath(name).name) else None
+            wanted = opened() if opened and _find_expected(PurePosixPath(name).name) else None
             yield name, wanted.read(MAX_FILE + 1) if wanted else None
     except Exception:  # noqa: BLE001, whatever the standard library stumbles over
         raise Unreadable("is no archive that can be read, or too large") from None
 
 
-def _members(file: io.BytesIO) -> Iterator[tuple[str, int, Callable[[], IO[bytes] | None] | None]]:
+def _list_members(file: io.BytesIO) -> Iterator[tuple[str, int, Callable[[], IO[bytes] | None] | None]]:
     """Of an archive: name, size, and what opens it if it is a regular file; no folders."""
     if file.getvalue()[:2] == b"PK":
         with zipfile.ZipFile(file) as archive:

@@ -11,8 +11,8 @@ import zipfile
 from pathlib import Path
 from string import Template
 
-from classroom.cases import PUBLIC, cases, quality_cases
-from classroom.sandbox import expose, packages
+from classroom.cases import PUBLIC, make_cases, make_quality_cases
+from classroom.sandbox import expose, list_packages
 from classroom.submission import NAMES, ROOT, SCHEDULER
 from record.files import write_whole
 
@@ -51,7 +51,7 @@ def write_template(path: Path, check: str | None = None) -> str:
 
 def pack_handout(folder: Path) -> None:
     """Write templates, documents, modules to import, and checks with their cases, but no solution."""
-    cases_json = json.dumps(cases(PUBLIC) | {"quality": quality_cases(PUBLIC)}, allow_nan=False)
+    cases_json = json.dumps(make_cases(PUBLIC) | {"quality": make_quality_cases(PUBLIC)}, allow_nan=False)
     for file in NAMES:
         if file != SCHEDULER:
             write_whole(folder / file, (TEMPLATES / file.replace(".py", ".txt")).read_bytes())
@@ -80,19 +80,19 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
     words |= {"service": service, "seed": seed, "seconds": SECONDS, "timeout": TIMEOUT_S, "uuid": uuid.uuid4()}
     words |= {"names": ", ".join(NAMES), "failed": json.dumps(FORMATS[service](nothing))}
 
-    def filled(name: str) -> str:
+    def fill(name: str) -> str:
         return Template((TEMPLATES / "grader" / f"{name}.txt").read_text(encoding="utf-8")).substitute(words)
 
-    scripts = {name: filled(name.removesuffix(".sh")) for name in ("setup.sh", "run_autograder")}
+    scripts = {name: fill(name.removesuffix(".sh")) for name in ("setup.sh", "run_autograder")}
     if service == "gradescope":
-        return _zip(folder / "autograder.zip", scripts)
+        return _write_zip(folder / "autograder.zip", scripts)
     for name in ("info.json", "question.html"):
-        write_whole(folder / name, filled(name.partition(".")[0]))
-    _zip(folder / "image.zip", {**scripts, "Dockerfile": filled("Dockerfile")})
+        write_whole(folder / name, fill(name.partition(".")[0]))
+    _write_zip(folder / "image.zip", {**scripts, "Dockerfile": fill("Dockerfile")})
     return folder
 
 
-def _zip(path: Path, scripts: dict[str, str]) -> Path:
+def _write_zip(path: Path, scripts: dict[str, str]) -> Path:
     """An archive of the project below ``project/``, with executable scripts at the root."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -100,7 +100,7 @@ def _zip(path: Path, scripts: dict[str, str]) -> Path:
             entry = zipfile.ZipInfo(name)
             entry.external_attr = 0o100700 << 16  # the seed is in one of them
             archive.writestr(entry, text)
-        for package in packages():
+        for package in list_packages():
             for file in sorted((ROOT / package).rglob("*.*")):
                 if file.suffix in (".py", ".txt", ".csv", ".json") and file.is_file() and not file.is_symlink():
                     archive.write(file, "project" / file.relative_to(ROOT))

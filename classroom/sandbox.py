@@ -1,9 +1,9 @@
 """How somebody else's code is isolated for grading, by bubblewrap.
 
 It sees a file system of its own with the system's programs, Python and the modules that schedulers may import
-(`allowed_modules`), read-only, and an empty /tmp; no network; if root grades, it runs as a user of its own, without
-capabilities; all its processes end with the first one. A filter forbids system calls that are dangerous even so. The
-answering process sets limits before it reads anything; what all take together, `classroom.submission` watches.
+(`find_allowed_modules`), read-only, and an empty /tmp; no network; if root grades, it runs as a user of its own,
+without capabilities; all its processes end with the first one. A filter forbids system calls that are dangerous even
+so. The answering process sets limits before it reads anything; what all take together, `classroom.submission` watches.
 """
 
 from __future__ import annotations
@@ -27,7 +27,16 @@ from importlib.util import module_from_spec
 from pathlib import Path
 from typing import Any
 
-from classroom.submission import ONE_THREAD, READY, ROOT, START_S, Start, Unfit, answering, own_process
+from classroom.submission import (
+    ONE_THREAD,
+    READY,
+    ROOT,
+    START_S,
+    Start,
+    Unfit,
+    make_answering_command,
+    start_own_process,
+)
 from record.errors import to_one_line
 from record.files import temporary_folder, write_whole
 
@@ -84,17 +93,17 @@ def prepared(hidden: Sequence[Path] = ()) -> Iterator[Place]:
         yield place
 
 
-def unclosed(cpu_s: int, hash_seed: int = 0) -> Start:
+def start_unclosed(cpu_s: int, hash_seed: int = 0) -> Start:
     """Others' code with limits, but without isolation from files, network and other processes."""
     drop = _become(_NOBODY) if os.geteuid() == 0 else []
     alive = ("setpriv", "--pdeathsig", "KILL", "--")
-    command = (*drop, *alive, *answering(sys.executable, ROOT, {**LIMITS, "CPU": cpu_s}))
-    return Start(command, own_process(hash_seed).environment)
+    command = (*drop, *alive, *make_answering_command(sys.executable, ROOT, {**LIMITS, "CPU": cpu_s}))
+    return Start(command, start_own_process(hash_seed).environment)
 
 
 def require_reachable() -> None:
-    """Raises Unfit, one sentence, where `unclosed` would run as a user who cannot reach Python or the project: it names
-    the first folder that keeps that user out."""
+    """Raises Unfit, one sentence, where `start_unclosed` would run as a user who cannot reach Python or the project: it
+    names the first folder that keeps that user out."""
     if os.geteuid() != 0:
         return
     python = Path(sys.executable)
@@ -117,7 +126,7 @@ def _become(uid: int) -> list[str]:
     return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *gone, "--"]
 
 
-def closed(place: Place, cpu_s: int, hash_seed: int = 0) -> Start:
+def start_closed(place: Place, cpu_s: int, hash_seed: int = 0) -> Start:
     """Others' code, isolated: see the module. ``cpu_s``: its processor time, seconds.
 
     Raises Unfit, one sentence, if there is no bubblewrap; `require_closed` finds out whether it works.
@@ -139,9 +148,9 @@ def closed(place: Place, cpu_s: int, hash_seed: int = 0) -> Start:
         **ONE_THREAD,
     }
     environment = [word for name, value in variables.items() for word in ("--setenv", name, value)]
-    walls = [bwrap, "--seccomp", "9", *rights, *environment, *_walls(place), "--", *drop]
+    walls = [bwrap, "--seccomp", "9", *rights, *environment, *_list_walls(place), "--", *drop]
     limits = {**LIMITS, "CPU": cpu_s, "NPROC": PROCESSES}
-    python = answering(Path(sys.prefix).resolve() / "bin" / "python", "/code", limits)
+    python = make_answering_command(Path(sys.prefix).resolve() / "bin" / "python", "/code", limits)
     command = ("sh", "-c", _JOIN, "sh", str(place.filter), *walls, *python)
     return Start(command, {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}, closed=True)
 
@@ -155,31 +164,31 @@ def _free_uid() -> int:
     return random.SystemRandom().choice([uid for uid in _UIDS if uid not in taken])
 
 
-def _walls(place: Place) -> list[str]:
+def _list_walls(place: Place) -> list[str]:
     """Everything that an isolated process sees, as bubblewrap's options.
 
     A folder comes before its contents: an environment may be anywhere, below /tmp or in a hidden folder.
     """
 
-    def empty(size: int, rights: str = "1777") -> list[str]:
+    def make_empty(size: int, rights: str = "1777") -> list[str]:
         return ["--perms", rights, "--size", str(size), "--tmpfs"]
 
-    def shown(path: Path) -> list[str]:
+    def show(path: Path) -> list[str]:
         return ["--ro-bind-try", str(path)]
 
     folder = ["--perms", "0755", "--dir"]  # otherwise only root could read it
     prefixes = {Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve()} - {Path("/usr")}
     mounts = {path: folder for prefix in prefixes for path in prefix.parents[:-1]}
-    mounts |= {Path(name): shown(Path(name)) for name in ("/usr", "/etc/ld.so.cache", "/etc/alternatives")}
+    mounts |= {Path(name): show(Path(name)) for name in ("/usr", "/etc/ld.so.cache", "/etc/alternatives")}
     for path in (Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")):
-        mounts[path] = ["--symlink", os.readlink(path)] if path.is_symlink() else shown(path)
+        mounts[path] = ["--symlink", os.readlink(path)] if path.is_symlink() else show(path)
     masks = [path.resolve() for path in (ROOT, *place.hidden)]
     masks = [path for path in masks if any(path.is_relative_to(tree) for tree in (Path("/usr"), *prefixes))]
-    mounts |= {Path("/etc"): folder} | {path: empty(4096, "0755") for path in masks}
-    mounts |= {prefix: shown(prefix) for prefix in prefixes}
-    mounts |= {Path("/tmp"): empty(TMP), Path("/dev/shm"): empty(TMP // 4), Path("/code"): shown(place.code)}
+    mounts |= {Path("/etc"): folder} | {path: make_empty(4096, "0755") for path in masks}
+    mounts |= {prefix: show(prefix) for prefix in prefixes}
+    mounts |= {Path("/tmp"): make_empty(TMP), Path("/dev/shm"): make_empty(TMP // 4), Path("/code"): show(place.code)}
     # Terminals are counted for the whole machine.
-    mounts |= {Path("/proc"): ["--proc"], Path("/dev"): ["--dev"], Path("/dev/pts"): empty(4096)}
+    mounts |= {Path("/proc"): ["--proc"], Path("/dev"): ["--dev"], Path("/dev/pts"): make_empty(4096)}
     walls = ["--die-with-parent", "--new-session", "--clearenv", "--hostname", "grading"]
     walls += [f"--unshare-{kind}" for kind in ("ipc", "pid", "net", "uts", "cgroup-try")]
     for path, option in sorted(mounts.items()):
@@ -227,7 +236,7 @@ def _filter() -> bytes:
 
 def require_closed(place: Place) -> None:
     """Start the answering process as for a submission. Raises Unfit if it does not say that it is ready."""
-    start = closed(place, 5)
+    start = start_closed(place, 5)
     try:
         done = subprocess.run(
             start.command, env=start.environment, cwd="/", input=b"", capture_output=True, timeout=START_S, check=False
@@ -246,23 +255,23 @@ def require_closed(place: Place) -> None:
 
 
 @cache
-def packages() -> tuple[str, ...]:
+def list_packages() -> tuple[str, ...]:
     return tuple(sorted({path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}))
 
 
 @cache
-def allowed_modules(*more: str) -> frozenset[str]:
+def find_allowed_modules(*more: str) -> frozenset[str]:
     """The names of our modules that a submission can import; ``more``: with these and what they need."""
     code = "import importlib, sys; sys.path.insert(0, sys.argv.pop(1)); "
     code += "list(map(importlib.import_module, sys.argv[1:])); print(*sys.modules)"
     command = [sys.executable, "-I", "-c", code, str(ROOT), *_ALWAYS, *more]  # -I: the current folder has hand-ins
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return frozenset(name for name in done.stdout.split() if name.split(".")[0] in packages())
+    return frozenset(name for name in done.stdout.split() if name.split(".")[0] in list_packages())
 
 
 def expose(place: Path, *more: str, compiled: bool = False) -> None:
     """Copy these modules to ``place``; ``compiled``: with what Python makes of them, for any user to read."""
-    for module in sorted(allowed_modules(*more)):
+    for module in sorted(find_allowed_modules(*more)):
         path = ROOT.joinpath(*module.split("."))
         path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         write_whole(place / path.relative_to(ROOT), path.read_bytes())

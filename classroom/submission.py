@@ -100,15 +100,15 @@ class Start:
     closed: bool = False
 
 
-def answering(python: Path | str, code: Path | str, limits: dict[str, int]) -> tuple[str, ...]:
+def make_answering_command(python: Path | str, code: Path | str, limits: dict[str, int]) -> tuple[str, ...]:
     """The command of the answering process. ``limits``: those of `resource`, which it sets before it reads anything."""
     return (str(python), "-s", "-c", _ANSWER, str(code), json.dumps(limits))
 
 
-def own_process(hash_seed: int = 0) -> Start:
+def start_own_process(hash_seed: int = 0) -> Start:
     """The user's own code, run as the user. Another ``hash_seed`` gives sets of strings another order."""
     environment = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": str(hash_seed), "PYTHONDONTWRITEBYTECODE": "1"}
-    return Start(answering(sys.executable, ROOT, {}), environment, others=False)
+    return Start(make_answering_command(sys.executable, ROOT, {}), environment, others=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +153,7 @@ def _started(start: Start, request: bytes) -> Iterator[tuple[subprocess.Popen[by
             process.wait()
 
 
-def _threads(pid: int, file: str) -> Iterator[str]:
+def _read_threads(pid: int, file: str) -> Iterator[str]:
     """What the kernel says in ``file`` of each thread of a process; each may end while it is looked at."""
     with contextlib.suppress(OSError):
         for thread in os.listdir(f"/proc/{pid}/task"):
@@ -161,19 +161,19 @@ def _threads(pid: int, file: str) -> Iterator[str]:
                 yield Path(f"/proc/{pid}/task/{thread}/{file}").read_text()
 
 
-def _family(pid: int) -> Iterator[int]:
+def _list_family(pid: int) -> Iterator[int]:
     yield pid
-    for children in _threads(pid, "children"):
+    for children in _read_threads(pid, "children"):
         for child in children.split():
-            yield from _family(int(child))
+            yield from _list_family(int(child))
 
 
-def _asleep(pid: int) -> bool:
+def _is_asleep(pid: int) -> bool:
     """Whether none of its threads computes, can, or waits for a disk."""
-    return all(stat.rpartition(")")[2].split()[0] not in "RD" for stat in _threads(pid, "stat"))
+    return all(stat.rpartition(")")[2].split()[0] not in "RD" for stat in _read_threads(pid, "stat"))
 
 
-def _memory(pid: int) -> int:
+def _measure_memory(pid: int) -> int:
     """Bytes that are a process's own, in memory or swapped out, and of its page tables."""
     with contextlib.suppress(OSError):
         status = Path(f"/proc/{pid}/status").read_text()
@@ -181,7 +181,7 @@ def _memory(pid: int) -> int:
     return 0
 
 
-def _inodes(family: Sequence[int]) -> int:
+def _count_inodes(family: Sequence[int]) -> int:
     """Files in the folders that isolated processes can write to, seen through whichever of them shows these."""
     most = 0
     for place in (Path(f"/proc/{pid}/root/{folder}") for pid in family for folder in ("tmp", "dev/shm")):
@@ -314,7 +314,7 @@ class Submission:
                         cause = _SIGNALS.get(number, f"signal {number}" if 0 < number < 65 else f"status {status}")
                         raise Misbehaved("ended", f"its process ended ({cause})")
                     if watched:
-                        self._watch(list(_family(process.pid)), start.closed)
+                        self._watch(list(_list_family(process.pid)), start.closed)
                     if time.monotonic() > min(due_s, ends_s):
                         late = f"it did not answer within {seconds:g} s"
                         raise Misbehaved("slow", self.budget.over if ends_s < due_s else late)
@@ -334,13 +334,13 @@ class Submission:
     def _watch(self, family: Sequence[int], closed: bool) -> None:
         """Raise Misbehaved when processes take too much together: the kernel's limits are for each of them."""
         over = ""
-        if sum(map(_memory, family)) > MEMORY:
+        if sum(map(_measure_memory, family)) > MEMORY:
             over = f"its processes took more than {MEMORY >> 30} GiB of memory"
         elif len(family) > MOST_PROCESSES:
             over = f"it started more than {MOST_PROCESSES} processes"
-        elif closed and _inodes(family) > MOST_INODES:
+        elif closed and _count_inodes(family) > MOST_INODES:
             over = f"it made more than {MOST_INODES} files"
-        elif all(map(_asleep, family)):
+        elif all(map(_is_asleep, family)):
             self.budget.asleep_s += WATCH_S
             if self.budget.asleep_s > ASLEEP_S:
                 over = self.budget.over = f"it slept for more than {ASLEEP_S:g} s in all"

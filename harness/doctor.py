@@ -12,7 +12,7 @@ from harness.network import cpulimit, machine, run_program
 from harness.network.cleanup import list_leftovers
 from record.errors import RunFailed, UnfitMachine, WorkerFailed
 from virtual import kernel, limits
-from virtual.guest import Guest, memory_folder
+from virtual.guest import Guest, find_memory_folder
 
 SMALLEST = limits.Needs(processes=48, memory_mib=1024)
 """What the guest of a run with k = 4 takes (`harness.run.job.Job.needs`)."""
@@ -128,7 +128,7 @@ def _check_guests() -> list[Finding]:
     # Both rows say what is wrong where the kernel cannot be had, because without it no guest can be tried.
     item, size = "kernel for virtual time", "a guest of that size"
     try:
-        booted = kernel.kernel(lambda sentence: None)
+        booted = kernel.find_kernel(lambda sentence: None)
     except UnfitMachine as reason:
         return [_require_item(name, False, str(reason)) for name in (item, size)]
     tested = make_optional(item, f"Linux {booted.release}, {booted.mode} mode", "yes", booted.slow or "")
@@ -150,14 +150,16 @@ def _check_guests() -> list[Finding]:
 def _check_limits() -> list[Finding]:
     """What a guest of k = 4 takes of the shell and of the machine. What it raises by itself is good."""
     findings = []
-    for limit in limits.limits(SMALLEST):
+    for limit in limits.list_limits(SMALLEST):
         raised = f", raised to {limit.needs:,} for each guest" if limit.has < limit.needs <= limit.may else ""
         most = "no limit" if min(limit.has, limit.may) == limits.UNLIMITED else f"{limit.has:,}"
         fix = "" if limit.enough else limit.sentence()
         findings.append(Finding(f"{limit.name} (guests)", most + raised, f"{limit.needs:,}", limit.enough, fix))
     return [
         *findings,
-        make_optional("memory file of guests", str(memory_folder(SMALLEST.memory_mib) or "the user's cache"), "any"),
+        make_optional(
+            "memory file of guests", str(find_memory_folder(SMALLEST.memory_mib) or "the user's cache"), "any"
+        ),
     ]
 
 

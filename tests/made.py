@@ -12,7 +12,7 @@ from virtual import cache
 
 def machine_code(place: Path, uid: int | None = None) -> Path:
     """A user's folder ``place`` of compiled loops, with all that has been compiled on this machine by now."""
-    return _copied([find_code_folder(), cache.folder("compiled")], "*", place, uid)
+    return _copied([find_code_folder(), cache.make_folder("compiled")], "*", place, uid)
 
 
 def fonts(place: Path, uid: int | None = None) -> Path:

@@ -1,7 +1,7 @@
 """Packages of the distribution, fetched and unpacked by an ordinary user, with apt's signatures.
 
 apt-get changes the system only to install packages; to find, check and download them it needs only a folder of its
-own. ``options`` below are none for the machine's own lists of packages, or those of `lists`.
+own. ``options`` below are none for the machine's own lists of packages, or those of `list_options`.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _MERGED = ("bin", "sbin", "lib", "lib64")
 """Folders in older packages that are links into /usr on a merged system (Debian's usrmerge)."""
 
 
-def lists(suite: str = "") -> list[str]:
+def list_options(suite: str = "") -> list[str]:
     """Options for new lists of our own: from the machine's sources, or of one suite of Debian, such as sid."""
-    place = cache.folder("apt") / (suite or "machine")
+    place = cache.make_folder("apt") / (suite or "machine")
     for name in ("lists/partial", "archives/partial"):
         (place / name).mkdir(parents=True, exist_ok=True)
     options = [
@@ -48,7 +48,7 @@ def lists(suite: str = "") -> list[str]:
     return options
 
 
-def missing_with(packages: Sequence[str], options: Sequence[str] = ()) -> list[str]:
+def find_missing(packages: Sequence[str], options: Sequence[str] = ()) -> list[str]:
     """The packages, of which something is missing even where apt has them installed, and those of their dependencies
     that are not installed, as ``NAME=VERSION``."""
     plan = _run(["apt-get", *_SIGNED, *options, "-s", "--no-install-recommends", "--reinstall", "install", *packages])
@@ -82,16 +82,16 @@ def _run(command: list[str], folder: Path | None = None) -> str:
     return done.stdout
 
 
-def layer(packages: Sequence[str]) -> Path | None:
+def make_layer(packages: Sequence[str]) -> Path | None:
     """A folder with the packages and their dependencies that are not installed, unpacked once; None if nothing is
     missing.
 
     Raises UnfitMachine, with the command for an administrator, if apt cannot get them.
     """
     reasons = []
-    for options in (list, lists):  # the machine's own lists (no options) may be outdated, or not be there
+    for options in (list, list_options):  # the machine's own lists (no options) may be outdated, or not be there
         try:
-            return _layer(packages, options())
+            return _make_layer(packages, options())
         except UnfitMachine as reason:
             reasons.append(str(reason))
     names = " ".join(packages)
@@ -99,11 +99,11 @@ def layer(packages: Sequence[str]) -> Path | None:
     raise UnfitMachine(f"{names} missing, and cannot be fetched without root ({why}): apt-get install {names}")
 
 
-def _layer(packages: Sequence[str], options: Sequence[str]) -> Path | None:
-    wanted = missing_with(packages, options)
+def _make_layer(packages: Sequence[str], options: Sequence[str]) -> Path | None:
+    wanted = find_missing(packages, options)
     if not wanted:
         return None
-    layers = cache.folder("layers")
+    layers = cache.make_folder("layers")
     whole = layers / hashlib.sha256(" ".join(sorted(wanted)).encode()).hexdigest()[:16]
     with cache.locked(layers / "lock"):
         if not whole.exists():
@@ -114,7 +114,7 @@ def _layer(packages: Sequence[str], options: Sequence[str]) -> Path | None:
                 for package in download(wanted, fetched, options):
                     unpack(package, root)
                 merge(root, Path("/"))
-                _alternatives(root)
+                _link_alternatives(root)
                 root.chmod(0o755)
                 root.rename(whole)
     return whole
@@ -134,7 +134,7 @@ def merge(root: Path, system: Path) -> None:
         shutil.rmtree(folder)
 
 
-def _alternatives(root: Path) -> None:
+def _link_alternatives(root: Path) -> None:
     """Make the links that a package's own script would have made: ovs-vswitchd and iptables are among Debian's
     alternatives."""
     for program in root.glob("usr/lib/openvswitch-*/ovs-vswitchd"):

@@ -19,7 +19,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9/._+@~-]+")
 """The characters allowed in a path on a kernel's command line, and in the options of an overlay."""
 
 
-def folder(name: str = "") -> Path:
+def make_folder(name: str = "") -> Path:
     """``~/.cache/hedera/virtual/NAME``, created if needed.
 
     Raises UnfitMachine if others could write to it, because programs in it are run.
@@ -38,7 +38,7 @@ def folder(name: str = "") -> Path:
             raise UnfitMachine(
                 f"cannot create {path} ({error.strerror}): set XDG_CACHE_HOME to a folder of yours"
             ) from None
-        if not _ours(status):
+        if not _is_ours(status):
             raise UnfitMachine(f"{path} has programs that are run, but others can write to it: remove it")
     return whole / name
 
@@ -64,7 +64,7 @@ def settle() -> None:
     place = Path(f"/var/tmp/hedera-{os.geteuid()}")
     try:
         place.mkdir(mode=0o700, exist_ok=True)
-        if not _ours(place.lstat()):
+        if not _is_ours(place.lstat()):
             return
     except OSError:
         return
@@ -72,7 +72,7 @@ def settle() -> None:
     moved = f"this user's home {why}: what is made once is kept in {place}"
 
 
-def _ours(status: os.stat_result) -> bool:
+def _is_ours(status: os.stat_result) -> bool:
     """Whether it is a folder, no link to one, that is ours and that nobody else can write to."""
     ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
     return ours and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -84,16 +84,16 @@ def locked(path: Path, wait: Callable[[str], object] = lambda holder: None) -> I
     since when, and waits."""
     # Opened for appending: what the holder has written there must be left for others to read.
     with path.open("a+", encoding="utf-8") as lock:
-        if not taken(lock):
-            wait(holder_of(lock))
+        if not take_lock(lock):
+            wait(describe_holder(lock))
             fcntl.flock(lock, fcntl.LOCK_EX)
         lock.truncate(0)
-        lock.write(f"process {os.getpid()} of {_user()}, since {time.strftime('%H:%M:%S')}")
+        lock.write(f"process {os.getpid()} of {_find_user()}, since {time.strftime('%H:%M:%S')}")
         lock.flush()
         yield
 
 
-def holder_of(lock: TextIO) -> str:
+def describe_holder(lock: TextIO) -> str:
     """Who holds a lock that is not ours, and since when."""
     lock.seek(0)
     words = lock.read(200)
@@ -101,21 +101,21 @@ def holder_of(lock: TextIO) -> str:
     return words if words.isprintable() and words else "another process"
 
 
-def waiting_for(holder: str, made: str) -> str:
+def describe_wait(holder: str, made: str) -> str:
     """What is told of a lock behind which ``made`` is compiled: who has it, and what one can do."""
     pid = re.match(r"process (\d+)", holder)
     end = f" (if it hangs: kill {pid[1]}; this one then goes on)" if pid else ""
     return f"{holder} is compiling {made}; waiting for it{end} ..."
 
 
-def _user() -> str:
+def _find_user() -> str:
     try:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         return f"user {os.geteuid()}"
 
 
-def taken(lock: TextIO | int) -> bool:
+def take_lock(lock: TextIO | int) -> bool:
     """Whether the lock of an open file, or of its descriptor, is ours now."""
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

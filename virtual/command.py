@@ -13,9 +13,9 @@ from tempfile import TemporaryFile
 from typing import BinaryIO
 
 from record.errors import WorkerFailed
-from virtual.apt import layer
+from virtual.apt import make_layer
 from virtual.guest import MEMORY_MIB, PATH, VIRTUAL, Ended, Guest
-from virtual.kernel import kernel
+from virtual.kernel import find_kernel
 from virtual.kernel.shipped import PROGRAMS as PROGRAMS_KERNEL
 from virtual.results import copy_results, read_small
 
@@ -111,7 +111,7 @@ def run(
         if not re.fullmatch("[a-z0-9][a-z0-9+.-]+", package):
             raise ValueError(f"{package!r} is no name of a package")
     missing = {package for program, package in PROGRAMS.items() if shutil.which(program, path=PATH) is None}
-    over = layer(sorted({*missing, *packages})) if missing or packages else None
+    over = make_layer(sorted({*missing, *packages})) if missing or packages else None
     given = dict(os.environ if environment is None else environment)
     shown = {name: value for name, value in given.items() if not name.startswith(PRIVATE)}
     path = ":".join(dict.fromkeys([*filter(None, given.get("PATH", "").split(":")), *PATH.split(":")]))
@@ -134,7 +134,7 @@ def run(
                 to.flush()
 
         with Guest(
-            kernel(say, PROGRAMS_KERNEL).linux,
+            find_kernel(say, PROGRAMS_KERNEL).linux,
             ["bash", str(SCRIPT), f"{until_s:g}", *keep, "--", *command],
             environment={**shown, "PATH": path},
             layers=[over] if over else (),
@@ -165,11 +165,14 @@ def run(
             told = read_small(facts, 200).split("\n") if facts.exists() else []
             unheard = guest.results / "missing"
             absent = read_small(unheard, 10_000).split() if unheard.exists() else []
-        notes = [*_of_links(told, link_mbps, offload), *_missing(absent, _ends(moaned), _ends(printed))]
+        notes = [
+            *_describe_links(told, link_mbps, offload),
+            *_find_missing(absent, _read_end(moaned), _read_end(printed)),
+        ]
     return replace(ended, simulated_s=ended.simulated_s - (0 if terminal else SETTLED_S), notes=tuple(notes))
 
 
-def _of_links(told: Sequence[str], link_mbps: float, offload: bool) -> Iterator[str]:
+def _describe_links(told: Sequence[str], link_mbps: float, offload: bool) -> Iterator[str]:
     """What is to be said of links and limits, by what the guest has counted (command.sh)."""
     matches = (re.fullmatch("([a-z_]{1,20})=([0-9]{1,20})", line) for line in told)
     counts = {match[1]: int(match[2]) for match in matches if match}
@@ -185,13 +188,13 @@ def _of_links(told: Sequence[str], link_mbps: float, offload: bool) -> Iterator[
         )
 
 
-def _ends(stream: BinaryIO) -> str:
+def _read_end(stream: BinaryIO) -> str:
     """The end of what was written to a file."""
     stream.seek(max(0, stream.seek(0, os.SEEK_END) - READ))
     return stream.read().decode(errors="replace")
 
 
-def _missing(names: Sequence[str], *texts: str) -> Iterator[str]:
+def _find_missing(names: Sequence[str], *texts: str) -> Iterator[str]:
     """The programs that shells of a command, or by what it has written it itself, did not find."""
     said = (next(filter(None, match.groups())) for text in texts for match in MISSING.finditer(text))
     for name in dict.fromkeys([*names, *said]):

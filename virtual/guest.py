@@ -174,7 +174,7 @@ class Guest:
     original: Original | None = None
 
     def __enter__(self) -> Guest:
-        self._allowed = limits.raised(limits.Needs(self.processes, self.memory_mib))
+        self._allowed = limits.raise_limits(limits.Needs(self.processes, self.memory_mib))
         with contextlib.ExitStack() as undo:
             self.job = undo.enter_context(_job())
             self.results = self.job / "out" / "results"
@@ -228,7 +228,7 @@ class Guest:
         report(now)
         if ended:
             _end(self._process)
-            return self._ended(now)
+            return self._describe_end(now)
         if now.real_s > self.real_s:
             at = f"within {self.real_s:g} s, in which its clock came to {now.simulated_s:.0f} s"
             raise WorkerFailed(f"the guest did not finish {at}")
@@ -236,17 +236,17 @@ class Guest:
             raise WorkerFailed(hangs)
         return None
 
-    def _ended(self, last: Progress) -> Ended:
+    def _describe_end(self, last: Progress) -> Ended:
         out = self.job / "out"
         if (out / "unwritten").exists():
-            raise WorkerFailed(f"what the guest wrote did not all come out{self._why()}")
+            raise WorkerFailed(f"what the guest wrote did not all come out{self._find_cause()}")
         try:
             status = int(read_small(out / "status", 10))
             facts = re.fullmatch(r"(\d{1,12}) (\S{1,40}) (\S{1,80})\n", read_small(out / "facts", 200))
             if facts is None:
                 raise ValueError("no facts")
         except (OSError, ValueError):
-            raise WorkerFailed(f"the guest ended without a result{self._why()}") from None
+            raise WorkerFailed(f"the guest ended without a result{self._find_cause()}") from None
         return Ended(
             status,
             last.simulated_s,
@@ -258,12 +258,12 @@ class Guest:
             read_small(out / "stderr"),
         )
 
-    def _why(self) -> str:
+    def _find_cause(self) -> str:
         """The cause of a failure as the end of a sentence: by what ended it, or by its console. If that does not tell,
         the console's last words, and where all of it is kept."""
         status = -(self._process.returncode or 0)
         if status == signal.SIGKILL:
-            if limits.killed_for_memory() > self._killed_before:
+            if limits.count_killed_for_memory() > self._killed_before:
                 return ": the kernel killed it, as the memory of this control group (a container's) was used up"
             return ": it was killed, perhaps because this machine has no memory left"
         if status in SIGNALS:
@@ -278,7 +278,7 @@ class Guest:
 
     def _keep(self, console: str) -> Path:
         """Keep a console; the oldest of many go."""
-        folder = cache.folder("consoles")
+        folder = cache.make_folder("consoles")
         kept = folder / f"{self.job.name}.txt"
         kept.write_text(console, encoding="utf-8")
         for old in sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime)[:-CONSOLES]:
@@ -311,7 +311,7 @@ class Guest:
             self._place = held.enter_context(contextlib.ExitStack())
             processor = self._place.enter_context(_processor())
             console = held.enter_context((self.job / "console").open("wb"))
-            self.memory_in = memory_folder(self.memory_mib) or self.job
+            self.memory_in = find_memory_folder(self.memory_mib) or self.job
             process = subprocess.Popen(
                 [*self._allowed, *TIED, str(os.getpid()), "taskset", "-c", str(processor), *self._boot_line()],
                 env={"PATH": PATH, "HOME": str(self.job), "TMPDIR": str(self.memory_in)},
@@ -342,7 +342,7 @@ class Guest:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         self._began, self._seen = time.monotonic(), 0.0
-        self._killed_before = limits.killed_for_memory()
+        self._killed_before = limits.count_killed_for_memory()
 
     def _boot_line(self) -> list[str]:
         ends = ((f"fd:{given}" if given is not None else "null", taken) for given, taken in self.lines)
@@ -416,7 +416,7 @@ def has_room(folder: Path, memory_mib: int) -> bool:
     return filesystem.f_bavail * filesystem.f_frsize >= memory_mib << 20
 
 
-def memory_folder(memory_mib: int) -> Path | None:
+def find_memory_folder(memory_mib: int) -> Path | None:
     """The folder for the file that is a guest's memory, in RAM; None where there is none with room that lets programs
     run from it. The file has no name any more when the guest boots."""
     shared = Path("/dev/shm")
@@ -441,13 +441,13 @@ def _end(process: subprocess.Popen[bytes] | Copy) -> None:
 @contextlib.contextmanager
 def _job() -> Iterator[Path]:
     """A folder for one guest, locked while this process lives; folders of killed processes are removed."""
-    jobs = cache.folder("jobs")
+    jobs = cache.make_folder("jobs")
     with contextlib.ExitStack() as held:
         # So that nobody removes a folder that was made but is not locked yet.
         with cache.locked(jobs.with_name("jobs.lock")):
             for old in jobs.iterdir():
                 with contextlib.suppress(OSError), (old / "lock").open() as lock:
-                    if cache.taken(lock):
+                    if cache.take_lock(lock):
                         shutil.rmtree(old, ignore_errors=True)
             job = Path(tempfile.mkdtemp(dir=jobs))
             fcntl.flock(held.enter_context((job / "lock").open("w")), fcntl.LOCK_EX)
@@ -463,10 +463,10 @@ def _job() -> Iterator[Path]:
 def _processor() -> Iterator[int]:
     """One of the processors we may use; if possible one that no other guest of ours has."""
     ours = sorted(os.sched_getaffinity(0))
-    locks = cache.folder("processors")
+    locks = cache.make_folder("processors")
     for number in ours:
         with (locks / str(number)).open("w") as lock:
-            if cache.taken(lock):
+            if cache.take_lock(lock):
                 yield number
                 return
     yield ours[threading.get_native_id() % len(ours)]  # guests of one process are in threads of their own
@@ -501,7 +501,7 @@ class Stall:
         if now - self._looked_s < min(LOOK_EVERY_S, self.stalled_s / 2):
             return None
         self._looked_s = now
-        used = used_s(self.session)
+        used = measure_used_s(self.session)
         if simulated_s > self._simulated_s:
             self._simulated_s, self._moved_s, self._used_s = simulated_s, now, used
             return None
@@ -516,12 +516,16 @@ class Stall:
 
     def where(self) -> str:
         """The process, but for the first, that has computed most since the clock moved; empty if that is not known."""
-        grown = {pid: s - self._used_s.get(pid, 0.0) for pid, s in used_s(self.session).items() if pid != self.session}
-        command = command_line(max(grown, key=grown.__getitem__)) if grown else ""
+        grown = {
+            pid: s - self._used_s.get(pid, 0.0)
+            for pid, s in measure_used_s(self.session).items()
+            if pid != self.session
+        }
+        command = read_command_line(max(grown, key=grown.__getitem__)) if grown else ""
         return f" in {command!r}" if command else ""
 
 
-def used_s(number: int, field: int = 3) -> dict[int, float]:
+def measure_used_s(number: int, field: int = 3) -> dict[int, float]:
     """Processor seconds, with those of ended children, of a session's running processes (``field`` 1: a parent's)."""
     used = {}
     for stat in Path("/proc").glob("[0-9]*/stat"):
@@ -542,7 +546,7 @@ def _is_runnable(pid: int) -> bool:
         return False  # the process has ended meanwhile
 
 
-def command_line(pid: int) -> str:
+def read_command_line(pid: int) -> str:
     """What a guest's process was started as, from the top of its stack (its name is that of all); empty if not told."""
     top, below = b"", 0
     with contextlib.suppress(OSError), open(f"/proc/{pid}/mem", "rb", 0) as memory:

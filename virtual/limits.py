@@ -1,7 +1,7 @@
 """What a guest takes of the limits on a process, a user and a machine.
 
 A login has lower limits than a machine could give: 1,024 open files, of 524,288 that it may ask for. So a guest asks
-for what it takes (`raised`); where the machine does not give it, one sentence says so before anything is built.
+for what it takes (`raise_limits`); where the machine does not give it, one sentence says so before anything is built.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Limit:
         return f"a guest of this size takes {self.needs:,} {self.name}, and there are {self.may:,} at most: {self.mend}"
 
 
-def _of_a_process(guest: Needs) -> Iterator[Limit]:
+def _list_of_process(guest: Needs) -> Iterator[Limit]:
     docker, less = ", or docker run --ulimit {}=65536", ", or less memory (hedera guest --memory)"
-    files, processes = round(SPARE * (FILES + guest.processes)), round(SPARE * guest.processes) + _running()
+    files, processes = round(SPARE * (FILES + guest.processes)), round(SPARE * guest.processes) + _count_running()
     for option, letter, name, needs, unit, other in (
         ("nofile", "n", "open files", files, 1, docker),
         ("nproc", "u", "processes beside this user's others", processes, 1, docker),
@@ -76,51 +76,51 @@ def _of_a_process(guest: Needs) -> Iterator[Limit]:
         yield Limit(name, needs, may, has, mend, option, unit)
 
 
-def limits(guest: Needs) -> Iterator[Limit]:
+def list_limits(guest: Needs) -> Iterator[Limit]:
     """Every limit on a guest here."""
-    for limit in _of_a_process(guest):
+    for limit in _list_of_process(guest):
         # Root has as many processes as there are, but where it is root of a container alone.
         if limit.option != "nproc" or os.geteuid() != 0:
             yield limit
     mappings = int(Path("/proc/sys/vm/max_map_count").read_text())
     yield Limit("mappings of a process", MAPPINGS, mappings, mappings, f"sysctl vm.max_map_count={MAPPINGS}")
-    memory = memory_mib()
+    memory = measure_memory_mib()
     mend = "docker run --memory, a larger virtual machine, or less memory (hedera guest --memory)"
     yield Limit("MiB of memory", guest.memory_mib, memory, memory, mend)
 
 
 def require(guest: Needs) -> None:
     """UnfitMachine names the first limit that is too low, what it takes, and what to do."""
-    for limit in limits(guest):
+    for limit in list_limits(guest):
         if not limit.enough:
             raise UnfitMachine(limit.sentence())
 
 
-def raised(guest: Needs) -> list[str]:
+def raise_limits(guest: Needs) -> list[str]:
     """A prefix for a guest's command: it raises what is too low, where it may. Raises UnfitMachine as `require`."""
     require(guest)
     options = []
-    for limit in _of_a_process(guest):
+    for limit in _list_of_process(guest):
         if limit.has < limit.needs:
             hard = "unlimited" if limit.may == UNLIMITED else limit.may * limit.unit
             options.append(f"--{limit.option}={limit.needs * limit.unit}:{hard}")
     return ["prlimit", *options, "--"] if options else []
 
 
-def memory_mib() -> int:
+def measure_memory_mib() -> int:
     """The memory of the machine, or of the control group that we are in, whichever is less."""
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    texts = [_read(path / file) for path in _groups() for file in ("memory.max", "memory.limit_in_bytes")]
+    texts = [_read(path / file) for path in _list_groups() for file in ("memory.max", "memory.limit_in_bytes")]
     return min([machine, *(int(text) for text in texts if text.isdecimal())]) >> 20
 
 
-def killed_for_memory() -> int:
+def count_killed_for_memory() -> int:
     """How often the kernel has killed a process of our control group for want of memory; 0 where it does not say."""
-    texts = (_read(path / "memory.events") for path in _groups())
+    texts = (_read(path / "memory.events") for path in _list_groups())
     return sum(int(count) for text in texts for count in re.findall(r"^oom_kill (\d+)$", text, re.MULTILINE))
 
 
-def _groups() -> Iterator[Path]:
+def _list_groups() -> Iterator[Path]:
     """The control groups that limit our memory, from our own up to the one that we see as the root."""
     for line in _read(Path("/proc/self/cgroup")).splitlines():
         _, controllers, group = line.split(":", 2)
@@ -136,7 +136,7 @@ def _read(path: Path) -> str:
         return ""
 
 
-def _running() -> int:
+def _count_running() -> int:
     """Processes of this user, threads too."""
     texts = map(_read, Path("/proc").glob("[0-9]*/status"))
     pattern = rf"\nUid:\t{os.getuid()}\t.*?\nThreads:\t(\d+)"

@@ -200,11 +200,11 @@ def build(kernel_name: str, ship: bool) -> None:
 @quiet_option
 def verify(kernel_name: str) -> None:
     """Compile the shipped kernels again from their source: are they the same, byte for byte? Exits with 1 if not."""
-    from virtual.kernel.build import differences
+    from virtual.kernel.build import find_differences
 
     status = 0
     for name in shipped.KERNELS if kernel_name == "both" else (kernel_name,):
-        lines = differences(tell_user, name)
-        click.echo("\n".join(lines) or f"{name}: the same, byte for byte: {shipped.manifest(name)['sha256']}")
+        lines = find_differences(tell_user, name)
+        click.echo("\n".join(lines) or f"{name}: the same, byte for byte: {shipped.read_manifest(name)['sha256']}")
         status |= bool(lines)
     raise SystemExit(status)

@@ -29,7 +29,7 @@ from record.errors import RunFailed, UserMistake, WorkerFailed, is_full, to_one_
 from record.files import describe_full_disk, make_folder, make_partial_name, require_room
 from record.run import OLDER, Run
 from record.spec import RunSpec, list_options
-from virtual.cache import taken
+from virtual.cache import take_lock
 
 if TYPE_CHECKING:
     from virtual.guest import Progress
@@ -66,7 +66,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     # Whoever can open a lock can take it and never give it back, so nobody but this user can open this one.
     descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
-        if not taken(descriptor):
+        if not take_lock(descriptor):
             holder = os.pread(descriptor, 200, 0).decode(errors="replace")
             by = f" ({to_one_line(holder)})" if holder else ""
             raise UserMistake(f"another sweep is at work in {folder}{by}: wait for its end, or use another --name")

@@ -154,7 +154,7 @@ def _find_path_in_guest(path: Path, folders: Mapping[str, Path]) -> str:
 
 def _link_folder(targets: Mapping[str, str]) -> Path:
     """A folder of links, made once for these."""
-    parent = cache.folder("packages")
+    parent = cache.make_folder("packages")
     place = parent / sha256(repr(sorted(targets.items())).encode()).hexdigest()[:16]
     if not place.is_dir():
         with TemporaryDirectory(dir=parent) as name:
@@ -173,14 +173,14 @@ def copy_code(say: Callable[[str], None]) -> Path:
     """The folder of the copy. Raises UnfitMachine where this user can keep nothing."""
     from llvmlite.binding import get_host_cpu_name
 
-    parent = cache.folder("code")
+    parent = cache.make_folder("code")
     files = {path.relative_to(ROOT): path.read_bytes() for package in OURS for path in _list_files(ROOT / package)}
     contents = "".join(f"{path} {sha256(content).hexdigest()}\n" for path, content in sorted(files.items()))
     # Machine code is for one Python, one Numba and one processor. These are asked for without importing Numba, which
     # takes a third of a second at the start of every command that makes a run.
     made_for = (sys.version, machine.find_library_version("numba"), get_host_cpu_name())
     place = parent / sha256(f"{contents}{made_for}".encode()).hexdigest()[:16]
-    with cache.locked(parent.with_name("code.lock"), lambda holder: say(cache.waiting_for(holder, "what runs need"))):
+    with cache.locked(parent.with_name("code.lock"), lambda holder: say(cache.describe_wait(holder, "what runs need"))):
         if not place.is_dir():
             from hedera.compiled import make_room
 

@@ -26,9 +26,9 @@ from record.files import require_room
 from record.run import Fact
 from record.tasks import errors_of_workers, require_fit, submit
 from virtual import cache, limits
-from virtual.apt import layer
+from virtual.apt import make_layer
 from virtual.guest import Guest, Original
-from virtual.kernel import kernel as booted_kernel
+from virtual.kernel import find_kernel as booted_kernel
 from virtual.kernel.shipped import Kernel
 from virtual.limits import Needs
 from virtual.results import copy_results, read_small
@@ -59,7 +59,7 @@ def prepare(say: Callable[[str], None], job: Job | None = None) -> GuestImage:
     kernel = booted_kernel(say)
     versions = {tool.name: version for tool in machine.TOOLS if (version := machine.find_version(tool))}
     missing = [tool.package for tool in machine.TOOLS if tool.name not in versions]
-    over = layer(list(dict.fromkeys(missing))) if missing else None
+    over = make_layer(list(dict.fromkeys(missing))) if missing else None
     code = copy_code(say)
     if kernel.slow is not None:
         say(kernel.slow)
@@ -95,7 +95,7 @@ class Originals:
         """While the block runs, these jobs are carried out."""
         self._left = Counter(map(_make_key, jobs))
         used_mib = max((needs.memory_mib // 2 for _, needs in self._left), default=1)
-        self._most = limits.memory_mib() // MEMORY_SHARE // used_mib
+        self._most = limits.measure_memory_mib() // MEMORY_SHARE // used_mib
         try:
             yield
         finally:
@@ -159,7 +159,7 @@ class Guests:
         """Put a run's files into the folder ``place``. WorkerFailed where the guest fails, UnfitMachine where none
         can be booted, and what ``on_stage`` raises."""
         image = self.image
-        require_room(cache.folder("jobs"))
+        require_room(cache.make_folder("jobs"))
         guest_folders, command = image.world.of_run(job.spec), image.world.command(job.spec)
         # This is what all guests of one network have in common. It boots as the original of copies, or, with the run's
         # own job besides, as the guest of a run that has no original.
@@ -200,7 +200,7 @@ class Guests:
                 copy_results(guest.results / "run", place)
         except WorkerFailed as reason:
             # A guest fails as well where the disk is full. That is no result of the run: it is said instead.
-            require_room(cache.folder("jobs"))
+            require_room(cache.make_folder("jobs"))
             raise WorkerFailed(f"the guest's run is lost: {reason}") from None
         facts: dict[str, Fact] = {
             "time": "virtual",

@@ -21,7 +21,7 @@ from pathlib import Path
 from harness.network import cpulimit, host_setup
 from record.errors import UnfitMachine
 from record.files import find_left_by, is_alive, is_owner, name_owner, remove_tree
-from virtual.cache import taken
+from virtual.cache import take_lock
 
 HOME = Path("/run/hedera")
 # The tear-down of a run takes a quarter of a second, and nobody need be told that the next one waits for it.
@@ -120,7 +120,7 @@ def sole_use(doing: str = "a run", say: Callable[[str], object] = lambda sentenc
     try:
         os.fchmod(lock, 0o600)
         began, announced = time.monotonic(), False
-        while not taken(lock):
+        while not take_lock(lock):
             if not announced and time.monotonic() - began >= TELL_S:
                 holder = os.pread(lock, 200, 0).decode(errors="replace") or "another process"
                 say(f"waiting for {holder}: two runs at once would disturb each other")

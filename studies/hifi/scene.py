@@ -205,7 +205,7 @@ def _place(scene: Scene, kept: Path) -> Path:
     from virtual.kernel import shipped
 
     # The same scene on another kernel is another measurement, and gets a file of its own.
-    digest = hashlib.sha256(msgspec.json.encode(scene) + shipped.identity().encode()).hexdigest()
+    digest = hashlib.sha256(msgspec.json.encode(scene) + shipped.identify().encode()).hexdigest()
     return kept / f"{scene.name}-{digest[:12]}.json"
 
 

@@ -64,7 +64,7 @@ def fingerprint() -> str:
     from virtual.kernel import shipped
 
     code = (Path(__file__).with_name("lab.py")).read_bytes()
-    return f"{NAME}-{hashlib.sha256(shipped.identity().encode() + code).hexdigest()[:16]}"
+    return f"{NAME}-{hashlib.sha256(shipped.identify().encode() + code).hexdigest()[:16]}"
 
 
 def run_scenario(built: dict[str, Any]) -> bytes:

@@ -34,7 +34,7 @@ from record.progress import is_quiet, tell_user
 from studies.hull import linux
 from studies.hull.scenario import FAN_OUTS, LARGE, QUERY, SMALL, Experiment, Traffic, scenario
 from topos.arrays import Bool, Float64
-from virtual.cache import locked, waiting_for
+from virtual.cache import describe_wait, locked
 
 SOURCES = Path(__file__).parent / "engine"
 OLDEST, NEWEST = Version("3.37"), Version("3.49")
@@ -69,7 +69,7 @@ def engine(target: str = "engine") -> Path:
         os.utime(folder)
         if not program.exists():
             # Two processes may ask at once.
-            with locked(folder / "lock", lambda holder: tell_user(waiting_for(holder, "the packet simulator"))):
+            with locked(folder / "lock", lambda holder: tell_user(describe_wait(holder, "the packet simulator"))):
                 if not program.exists():
                     _compile(folder, target)
             _remove_old(folder.parent)

@@ -5,7 +5,7 @@ from benchmarks import simulator
 
 def test_a_simulation_is_measured_in_a_process_of_its_own():
     case = simulator.Case(4, 0.3, "ecmp")
-    found = simulator.measured(simulator.ROOT, case, columns=True)
+    found = simulator.measure(simulator.ROOT, case, columns=True)
     flows, ended = found["flows"], [end for end in found["columns"][4] if end >= 0]
     assert all(len(column) == flows for column in found["columns"])
     assert flows < found["events"] == flows + len(ended)
@@ -16,4 +16,4 @@ def test_a_simulation_is_measured_in_a_process_of_its_own():
 def test_the_growth_is_that_of_networks_with_the_same_seconds_of_traffic():
     small, large, other = (simulator.Case(k, s, "ecmp") for k, s in ((4, 0.5), (8, 0.5), (8, 3.0)))
     times = {small: [{"s": 1.0}], large: [{"s": 32.0}], other: [{"s": 9.0}]}
-    assert simulator.grown({small: 100, large: 800, other: 5000}, times).endswith("to the 1.67")
+    assert simulator.describe_growth({small: 100, large: 800, other: 5000}, times).endswith("to the 1.67")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from classroom.cases import NO_FLOWS, cases
-from classroom.checks import Check, earned, run_checks
+from classroom.cases import NO_FLOWS, make_cases
+from classroom.checks import Check, compute_earned, run_checks
 from classroom.grading import UNTOUCHED
 from classroom.packing import TEMPLATES
 from classroom.submission import NAMES, SCHEDULER, Code
@@ -18,7 +18,7 @@ from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 from tests.commands import PATIENCE_S
 
 SEED = 1
-ASKED = cases(SEED)
+ASKED = make_cases(SEED)
 MILESTONES = list(NAMES)[:3]
 
 
@@ -97,8 +97,8 @@ def test_an_annealing_that_never_searches_earns_nothing(reported):
 def test_one_pass_of_the_estimate_earns_what_is_right_in_it():
     """Three of the seven points are for what doing nothing passes, and count beside what one pass decides."""
     (one_pass,) = [mistake for mistake in MISTAKES if "stops after one pass" in mistake.name]
-    assert sum(earned(told("demand.py", seeded(one_pass)), *UNTOUCHED["demand"])) == 7
-    assert sum(earned(told("demand.py", (TEMPLATES / "demand.txt").read_text()), *UNTOUCHED["demand"])) == 0
+    assert sum(compute_earned(told("demand.py", seeded(one_pass)), *UNTOUCHED["demand"])) == 7
+    assert sum(compute_earned(told("demand.py", (TEMPLATES / "demand.txt").read_text()), *UNTOUCHED["demand"])) == 0
 
 
 def test_what_is_measured_stands_below_a_check_that_holds():
@@ -108,11 +108,11 @@ def test_what_is_measured_stands_below_a_check_that_holds():
 
 
 def test_other_seeds_ask_other_things_in_the_same_checks():
-    other = cases(SEED + 1)
+    other = make_cases(SEED + 1)
     assert {file: len(checks) for file, checks in other.items()} == {file: len(c) for file, c in ASKED.items()}
     assert other["demand.py"][2] != ASKED["demand.py"][2]
     assert other[SCHEDULER] != ASKED[SCHEDULER]
-    assert cases(SEED) == ASKED
+    assert make_cases(SEED) == ASKED
 
 
 # --- the handout --------------------------------------------------------------------------------------------

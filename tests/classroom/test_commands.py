@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from classroom.cases import PUBLIC, cases
+from classroom.cases import PUBLIC, make_cases
 from classroom.grading import POINTS
 from classroom.submission import NAMES, SCHEDULER
 from harness.cli import cli
@@ -118,7 +118,7 @@ def test_bad_use_is_one_sentence(tmp_path):
 
 def test_the_rubric_counts_the_checks():
     page = (DOCS / "rubric.md").read_text()
-    asked = cases(1)
+    asked = make_cases(1)
     for file in MILESTONES:
         row = next(line for line in page.splitlines() if f"`{file}`" in line)
         assert f"| {POINTS[file.removesuffix('.py')]:g} |" in row

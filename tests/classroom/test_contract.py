@@ -6,15 +6,15 @@ import pytest
 
 from classroom import checks as contract
 from classroom.answering import History
-from classroom.cases import cases
-from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, _started, own_process
+from classroom.cases import make_cases
+from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, _started, start_own_process
 from record.files import find_left_by, name_owner
 
-ASKED = cases(1)[SCHEDULER]
+ASKED = make_cases(1)[SCHEDULER]
 
 
 def checked(code, call_s=60.0):
-    return {one.name: one for one in contract.run_checks(Submission(own_process, code, call_s), ASKED)}
+    return {one.name: one for one in contract.run_checks(Submission(start_own_process, code, call_s), ASKED)}
 
 
 def placing(*lines):
@@ -74,7 +74,7 @@ def test_what_is_wrong_with_loading_a_file_is_told_every_time(monkeypatch):
         ("Mine = 4", "absent", "there is no Mine in theirs.py"),
         ("import os\nos._exit(7)", "ended", "its process ended (status 7)"),
     ):
-        submission = Submission(own_process, Code("theirs.py", text, "Mine"), call_s=60)
+        submission = Submission(start_own_process, Code("theirs.py", text, "Mine"), call_s=60)
         for replies in submission.ask([[History(4, ()).question()]] * 2) + submission.ask(
             [[History(4, ()).question()]]
         ):
@@ -91,7 +91,9 @@ def test_what_hangs_or_dies_costs_its_own_check_alone():
     dies = "import os\ndef f(src, dst, hosts):\n    if hosts == 5: os._exit(7)\n    return [hosts] * len(src)\n"
     asked = [[{"src": [0], "dst": [1], "hosts": hosts} for hosts in each] for each in ((2, 3), (4, 5, 6), (7,))]
     found = []
-    for replies, questions in zip(Submission(own_process, Code("theirs.py", dies, "f")).ask(asked), asked, strict=True):
+    for replies, questions in zip(
+        Submission(start_own_process, Code("theirs.py", dies, "f")).ask(asked), asked, strict=True
+    ):
         for _ in questions:
             replies.begin()
             try:
@@ -102,6 +104,6 @@ def test_what_hangs_or_dies_costs_its_own_check_alone():
 
 
 def test_what_a_killed_grader_leaves_is_known_to_hedera_clean():
-    with _started(own_process(), b""):
+    with _started(start_own_process(), b""):
         (folder,) = (each for each in find_left_by({os.geteuid()})[name_owner()] if "-answers-" in each.name)
     assert not folder.exists()

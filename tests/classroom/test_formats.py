@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from classroom.cases import NO_FLOWS, ONE_PASS
-from classroom.checks import MOVES, RULES, Check, listed
-from classroom.grading import FORMATS, PARTS, Grade, feedback
+from classroom.checks import MOVES, RULES, Check, list_findings
+from classroom.grading import FORMATS, PARTS, Grade, format_feedback
 
 jsonschema = pytest.importorskip(
     "jsonschema", reason="python3-jsonschema is not installed (setup/apt-packages-check.txt)"
@@ -58,8 +58,8 @@ def test_what_is_wrong_with_several_checks_is_said_once_with_their_number():
     lines = replace(FULL, checks={"demand": checks}).lines()[:3]
     assert lines[0].feedback.startswith("it raises (2 more checks fail so.)\nRead again: 4.2.\nAn input")
     assert [line.feedback for line in lines[1:]] == ["As for demand.py: a.", "As for demand.py: a.\nRead again: 4.3."]
-    assert listed(checks).count("it raises") == 1
-    assert "(2 more checks fail so)" in listed(checks)
+    assert list_findings(checks).count("it raises") == 1
+    assert "(2 more checks fail so)" in list_findings(checks)
 
 
 def test_what_is_passed_or_measured_names_nothing_to_read_again():
@@ -67,7 +67,7 @@ def test_what_is_passed_or_measured_names_nothing_to_read_again():
     *_, quality = replace(FULL, checks={"quality": [below]}, quality=0.5).lines()
     assert quality.feedback == "it reaches 90 %"
     best = {part: [Check("right", "4")] for part in PARTS}
-    told = feedback(replace(FULL, checks=best | {"quality": [Check("b", "5.5", measured="100 %")]}, quality=1.0))
+    told = format_feedback(replace(FULL, checks=best | {"quality": [Check("b", "5.5", measured="100 %")]}, quality=1.0))
     assert "100.0 of 100 points." in told
     assert "again" not in told
 

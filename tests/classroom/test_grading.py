@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from classroom.sandbox import allowed_modules, packages
+from classroom.sandbox import find_allowed_modules, list_packages
 from harness.network.processes import wait_until
 from tests.classroom.mistakes import SOLUTIONS
 from tests.commands import HEDERA, PATIENCE_S
@@ -26,10 +26,10 @@ def solution(name):
 
 
 def test_no_solution_is_among_the_modules_that_can_be_imported():
-    assert {"topos.links", "hedera.placement", "hedera.compiled"} <= allowed_modules()
+    assert {"topos.links", "hedera.placement", "hedera.compiled"} <= find_allowed_modules()
     answers = {"demand", "global_first_fit", "simulated_annealing", "clos", "edge_colouring"}
-    assert not {f"hedera.{name}" for name in answers} & allowed_modules("classroom.checks")
-    assert "classroom" in packages()
+    assert not {f"hedera.{name}" for name in answers} & find_allowed_modules("classroom.checks")
+    assert "classroom" in list_packages()
 
 
 # --- several at once ----------------------------------------------------------------------------------------

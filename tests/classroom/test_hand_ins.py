@@ -127,7 +127,7 @@ def rows(tmp_path_factory):
     words = ["grade", str(place / "all"), "--seed", "7", "--jobs", "1", "--unprotected", "--format", "gradescope"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(grading, "Submission", lambda start, code, *_: Direct(code))
-        patch.setattr(grading, "graded", lambda course, _, made: iter_grades(made, course))
+        patch.setattr(grading, "grade_all", lambda course, _, made: iter_grades(made, course))
         done = CliRunner().invoke(cli, [*words, "--out", str(place / "out")], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     with (place / "out/grades.csv").open() as file:
@@ -178,7 +178,7 @@ def test_a_file_with_nearly_the_name_is_told_what_is_expected(tmp_path):
 @pytest.fixture
 def four(tmp_path, monkeypatch, direct):
     """A class of four, each with a right demand.py, and a command that grades folders of it."""
-    monkeypatch.setattr(grading, "graded", lambda course, _, made: iter_grades(made, course))
+    monkeypatch.setattr(grading, "grade_all", lambda course, _, made: iter_grades(made, course))
     for who in ("s0", "s1", "s2", "s3"):
         (tmp_path / "all" / who).mkdir(parents=True)
         (tmp_path / "all" / who / "demand.py").write_text((SOLUTIONS / "demand.py").read_text())

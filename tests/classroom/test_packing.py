@@ -12,14 +12,14 @@ from click.testing import CliRunner
 
 from classroom import checks as judging
 from classroom import grading
-from classroom.cases import PUBLIC, cases
+from classroom.cases import PUBLIC, make_cases
 from classroom.checks import Wrong
 from classroom.cli import SEED as VARIABLE
 from classroom.cli import SERVICES, assignment
 from classroom.grading import FORMATS
 from classroom.intake import hand_ins
 from classroom.packing import SECONDS, pack_grader
-from classroom.sandbox import allowed_modules
+from classroom.sandbox import find_allowed_modules
 from classroom.submission import NAMES, ROOT
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 from tests.commands import PATIENCE_S, ran
@@ -27,13 +27,13 @@ from tests.commands import PATIENCE_S, ran
 
 def test_it_has_what_students_get_and_no_solution(handout):
     asked = json.loads((handout / "cases.json").read_text())
-    assert (len(asked.pop("quality")), asked) == (24, json.loads(json.dumps(cases(PUBLIC))))
+    assert (len(asked.pop("quality")), asked) == (24, json.loads(json.dumps(make_cases(PUBLIC))))
     files = {str(path.relative_to(handout)) for path in handout.rglob("*") if path.is_file()}
     modules = {name for name in files if name.startswith("project/")}
     documents = {"handout.md", "rubric.md", "own-scheduler.md", "random_paths.py"}
     assert files - modules == {"cases.json", "check.py", *documents, *NAMES}
     named = {name.removeprefix("project/").removesuffix(".py").removesuffix("/__init__") for name in modules}
-    assert {name.replace("/", ".") for name in named} == allowed_modules("classroom.checks")
+    assert {name.replace("/", ".") for name in named} == find_allowed_modules("classroom.checks")
 
 
 @pytest.mark.parametrize("service", SERVICES)
@@ -110,7 +110,7 @@ def silent(text):
 @pytest.mark.usefixtures("direct")
 def test_no_failed_check_tells_it(tmp_path, monkeypatch):
     """Templates, a mistake for each part, and a scheduler that fails in the simulator."""
-    monkeypatch.setattr(judging, "reached", Mock(side_effect=Wrong("late")))
+    monkeypatch.setattr(judging, "measure_reached", Mock(side_effect=Wrong("late")))
     for mistake in reversed(MISTAKES):
         (tmp_path / mistake.file).write_text(seeded(mistake))
     least = (ROOT / "docs/examples/least_loaded.py").read_text().replace("LeastLoaded", "Scheduler")

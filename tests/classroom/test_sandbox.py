@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy
 import pytest
 
-from classroom.sandbox import closed, require_closed
-from classroom.submission import Budget, Code, Misbehaved, Start, Submission, Unfit, _asleep, _family
+from classroom.sandbox import require_closed, start_closed
+from classroom.submission import Budget, Code, Misbehaved, Start, Submission, Unfit, _is_asleep, _list_family
 from tests.commands import HEDERA
 from tests.fakes import machine_with
 
@@ -23,7 +23,7 @@ def told(place, body, call_s=20.0, budget=None):
     """What a function of a submission gives, as numbers; it has ``src`` and ``num_hosts``."""
     lines = "\n    ".join(body.strip().splitlines())
     code = Code("theirs.py", f"import os, sys\ndef f(src, dst, num_hosts):\n    {lines}\n", "f")
-    submission = Submission(lambda hash_seed: closed(place, 20, hash_seed), code, call_s, budget or Budget())
+    submission = Submission(lambda hash_seed: start_closed(place, 20, hash_seed), code, call_s, budget or Budget())
     (replies,) = submission.ask([[{"src": [0], "dst": [1], "hosts": 4}]])
     replies.begin()
     answer = replies.next()
@@ -121,8 +121,8 @@ def test_processes_that_end_while_they_are_looked_at_are_no_answer_of_the_submis
     shell = subprocess.Popen(["sh", "-c", "while :; do /bin/true & /bin/true & wait; done"])
     try:
         for _ in range(2000):  # of which some come just as one ends
-            for process in _family(shell.pid):
-                _asleep(process)
+            for process in _list_family(shell.pid):
+                _is_asleep(process)
     finally:
         shell.kill()
         shell.wait()

@@ -32,7 +32,7 @@ def payloads(path):
 @pytest.mark.root
 def test_root_s_test_sh_makes_a_table_and_a_picture_in_a_minute_or_two(tmp_path):
     try:
-        kernel.kernel(print)
+        kernel.find_kernel(print)
     except UnfitMachine as reason:
         pytest.skip(str(reason))
     done = hedera("demo", "--time", "virtual", "--results", tmp_path / "runs", cwd=ROOT)

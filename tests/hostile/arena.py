@@ -165,7 +165,7 @@ def _serve() -> None:
     """Answer the other side of `Arena`."""
     from classroom import grading
     from classroom.intake import hand_ins
-    from classroom.sandbox import closed, prepared, require_closed
+    from classroom.sandbox import prepared, require_closed, start_closed
     from classroom.submission import Code, Misbehaved, Submission, Unfit
 
     grading.CALL_S = CALL_S
@@ -187,7 +187,7 @@ def _serve() -> None:
             request = json.loads(line)
             if request["op"] == "ask":
                 words, code = None, Code("theirs.py", request["source"], "estimate_demands")
-                start = lambda hash_seed: closed(place, round(PROCESSOR_S), hash_seed)  # noqa: E731
+                start = lambda hash_seed: start_closed(place, round(PROCESSOR_S), hash_seed)  # noqa: E731
                 (replies,) = Submission(start, code, request["call_s"]).ask([[ESTIMATE]])
                 try:
                     replies.begin()

@@ -7,7 +7,7 @@ import yaml
 
 from harness.network.machine import RIGHTS, find_lacking_rights
 from tests.commands import HEDERA, ROOT, ran
-from virtual.guest import memory_folder
+from virtual.guest import find_memory_folder
 
 
 def test_compose_gives_virtual_time_no_privilege():
@@ -54,4 +54,4 @@ def test_memory_of_a_guest_is_never_where_no_code_runs(monkeypatch):
     """/dev/shm of a container: its processes could not run from it."""
     forbidden = type("Found", (), {"f_bavail": 1 << 30, "f_frsize": 4096, "f_flag": os.ST_NOEXEC})
     monkeypatch.setattr(os, "statvfs", lambda path: forbidden)
-    assert memory_folder(1) is None
+    assert find_memory_folder(1) is None

@@ -8,7 +8,7 @@ from virtual.kernel import shipped
 @pytest.fixture(scope="session")
 def linux():
     try:
-        return kernel.kernel(print).linux
+        return kernel.find_kernel(print).linux
     except UnfitMachine as reason:
         pytest.skip(str(reason))
 

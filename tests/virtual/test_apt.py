@@ -1,7 +1,7 @@
 import pytest
 
 from tests.commands import ran
-from virtual.apt import merge, missing_with
+from virtual.apt import find_missing, merge
 
 
 @pytest.mark.parametrize(("linked", "found"), [(True, "usr/sbin/tc"), (False, "sbin/tc")])
@@ -26,4 +26,4 @@ def test_a_package_is_fetched_where_its_files_are_gone_though_apt_has_it_install
     installed = ran(*asked, check=True).stdout
     if f" {installed} " not in ran("apt-cache", "madison", "util-linux").stdout:
         pytest.skip("this machine's lists of packages do not have what is installed")
-    assert missing_with(["util-linux"]) == [f"util-linux={installed}"]
+    assert find_missing(["util-linux"]) == [f"util-linux={installed}"]

@@ -21,14 +21,14 @@ with cache.locked(Path(sys.argv[1])):
 
 
 def test_folders_are_made_for_us_alone_and_others_are_not_believed(home, tmp_path):
-    made = cache.folder("kernels")
+    made = cache.make_folder("kernels")
     assert made == home / "hedera" / "virtual" / "kernels"
     assert made.stat().st_mode & 0o777 == made.parent.stat().st_mode & 0o777 == 0o700
     made.chmod(0o777)
     (home / "hedera/virtual/link").symlink_to(tmp_path)
     for name in ("kernels", "link"):
         with pytest.raises(UnfitMachine, match=name):
-            cache.folder(name)
+            cache.make_folder(name)
 
 
 @pytest.mark.parametrize(("name", "said"), [("my files", "set XDG_CACHE_HOME"), ("file", "Not a directory")])
@@ -36,7 +36,7 @@ def test_a_place_that_no_kernel_s_command_line_can_hold_or_that_cannot_be_writte
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
     with pytest.raises(UnfitMachine, match=said):
-        cache.folder()
+        cache.make_folder()
 
 
 def test_who_waits_for_a_lock_is_told_who_has_it_and_how_to_go_on(tmp_path):
@@ -48,7 +48,7 @@ def test_who_waits_for_a_lock_is_told_who_has_it_and_how_to_go_on(tmp_path):
         assert holder.stdout.readline() == "held\n"
 
         def wait(words):
-            heard.append(cache.waiting_for(words, "a kernel"))
+            heard.append(cache.describe_wait(words, "a kernel"))
             holder.stdin.close()
 
         with cache.locked(path, wait):

@@ -68,7 +68,7 @@ def test_what_is_no_package_s_name_is_refused(name):
 
 
 def test_ctrl_c_leaves_nothing(place):
-    left = ["grep", "-rqs", "--include=told", str(place), cache.folder("jobs")]
+    left = ["grep", "-rqs", "--include=told", str(place), cache.make_folder("jobs")]
     script = "echo on; while :; do sleep 1; done"
     closed = ("sh", "-c", 'exec "$@" <&-', "sh")  # without standard input
     with subprocess.Popen([*closed, HEDERA, "guest", "--", "sh", "-c", script], stdout=subprocess.PIPE) as process:

@@ -119,7 +119,7 @@ def test_a_process_reads_the_clock_from_a_page_as_the_kernel_would_tell_it(linux
 
 
 def test_the_host_s_files_are_seen_below_layers_and_stay_as_they_are_and_results_come_out(linux, tmp_path):
-    file, layer = tmp_path / "file", cache.folder("layers") / f"test-{os.getpid()}"
+    file, layer = tmp_path / "file", cache.make_folder("layers") / f"test-{os.getpid()}"
     file.write_text("host")
     script = f"cat {file}; echo guest >{file} && cat {file}; rm -r {tmp_path}; test ! -e {file} && hedera-layer-test"
     program = layer / "usr/local/bin/hedera-layer-test"
@@ -316,7 +316,7 @@ def test_the_cause_of_what_did_not_come_out_is_read_and_not_guessed(tmp_path, mo
     linux.chmod(0o755)
     with Guest(linux, ["true"], **SMALL) as guest, pytest.raises(WorkerFailed, match=cause) as failed:
         guest.wait()
-    kept = list(cache.folder("consoles").iterdir())
+    kept = list(cache.make_folder("consoles").iterdir())
     assert [str(path) in str(failed.value) for path in kept] == [True] * (cause == line)
 
 

@@ -19,11 +19,11 @@ def tested(home, monkeypatch):
 
 @pytest.mark.parametrize("which", shipped.KERNELS)
 def test_what_is_shipped_is_what_its_manifest_says_needs_no_library_and_tells_no_path(which):
-    told, packed = shipped.manifest(which), shipped.packed_file(which).read_bytes()
+    told, packed = shipped.read_manifest(which), shipped.name_packed_file(which).read_bytes()
     linux = lzma.decompress(packed)
-    assert shipped.sha256(packed) == told["xz_sha256"]
-    assert shipped.sha256(linux) == told["sha256"]
-    assert told["changes_sha256"] == shipped.ours(which), (
+    assert shipped.compute_sha256(packed) == told["xz_sha256"]
+    assert shipped.compute_sha256(linux) == told["sha256"]
+    assert told["changes_sha256"] == shipped.hash_ours(which), (
         "hedera kernel build --ship, after a change of what we compile"
     )
     assert told["package"] == f"{build.PACKAGE} {build.VERSION}"
@@ -32,23 +32,23 @@ def test_what_is_shipped_is_what_its_manifest_says_needs_no_library_and_tells_no
 
 
 def test_it_is_unpacked_and_tested_once_and_again_if_its_file_has_changed(tested):
-    first = kernel.kernel(print)
-    assert first == kernel.kernel(print)
+    first = kernel.find_kernel(print)
+    assert first == kernel.find_kernel(print)
     assert tested == [first.linux]
-    assert shipped.sha256(first.linux.read_bytes()) == shipped.manifest()["sha256"] == first.sha256
+    assert shipped.compute_sha256(first.linux.read_bytes()) == shipped.read_manifest()["sha256"] == first.sha256
     assert first.slow is None
     assert dataclasses.replace(first, mode="ptrace").slow
     first.linux.write_bytes(b"cut off")
-    assert shipped.built() is None
-    assert kernel.kernel(print).linux.read_bytes() != b"cut off"
+    assert shipped.find_built() is None
+    assert kernel.find_kernel(print).linux.read_bytes() != b"cut off"
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "1", '{"linux": 1}'])
 def test_a_record_that_is_none(tested, content):
-    kernel.kernel(print)
-    [record] = cache.folder("kernels").glob("*.json")
+    kernel.find_kernel(print)
+    [record] = cache.make_folder("kernels").glob("*.json")
     record.write_text(content)
-    assert shipped.built() is None
+    assert shipped.find_built() is None
 
 
 def test_a_kernel_that_fails_its_test_is_not_used(home, monkeypatch):
@@ -57,36 +57,36 @@ def test_a_kernel_that_fails_its_test_is_not_used(home, monkeypatch):
 
     monkeypatch.setattr(shipped, "test", fails)
     with pytest.raises(UnfitMachine, match="it does not boot"):
-        kernel.kernel(print)
-    assert shipped.built() is None
+        kernel.find_kernel(print)
+    assert shipped.find_built() is None
 
 
 def test_a_damaged_file_is_not_run(tested, monkeypatch, tmp_path):
     for content in (b"not xz", lzma.compress(b"another program")):
         damaged = tmp_path / "linux.xz"
         damaged.write_bytes(content)
-        monkeypatch.setattr(shipped, "packed_file", lambda which, file=damaged: file)
+        monkeypatch.setattr(shipped, "name_packed_file", lambda which, file=damaged: file)
         with pytest.raises(UnfitMachine, match="git checkout"):
-            kernel.kernel(print)
+            kernel.find_kernel(print)
     assert tested == []
 
 
 def test_another_source_is_another_kernel(tested, monkeypatch):
-    first = kernel.kernel(print)
+    first = kernel.find_kernel(print)
     monkeypatch.setenv(shipped.NAMED, "/usr/src/linux")
-    assert shipped.built() is None
+    assert shipped.find_built() is None
     mine = shipped.keep(b"mine", "6.12.1", "linux", print, use=shipped.RUNS)
-    assert shipped.built() == mine
+    assert shipped.find_built() == mine
     monkeypatch.delenv(shipped.NAMED)
-    assert shipped.built() == first
+    assert shipped.find_built() == first
 
 
 def test_the_kernel_of_programs_is_another_one(tested):
-    of_runs, of_programs = kernel.kernel(print), kernel.kernel(print, shipped.PROGRAMS)
+    of_runs, of_programs = kernel.find_kernel(print), kernel.find_kernel(print, shipped.PROGRAMS)
     assert of_runs.sha256 != of_programs.sha256
-    assert kernel.kernel(print) == of_runs
+    assert kernel.find_kernel(print) == of_runs
     assert tested == [of_runs.linux, of_programs.linux]
-    runs, programs = (set(shipped.config_file(which).read_text().split()) for which in shipped.KERNELS)
+    runs, programs = (set(shipped.name_config_file(which).read_text().split()) for which in shipped.KERNELS)
     of_runs_alone = {line for line in runs - programs if line.startswith("CONFIG")}
     assert of_runs_alone == {"CONFIG_EPORT=y", "CONFIG_NET_SCH_HULL_PACER=y"}, "ports of runs, and their pacer"
 
@@ -109,8 +109,8 @@ def test_a_source_of_the_user_s(tmp_path, monkeypatch):
     (tmp_path / "work").mkdir()
     monkeypatch.setenv(shipped.NAMED, str(tmp_path / "l.tar.gz"))
     laid, name, digest = build.lay(tmp_path / "work", print)
-    assert (build.version(laid), name) == ((6, 12, 117), "l.tar.gz")
-    assert digest == shipped.sha256((tmp_path / "l.tar.gz").read_bytes())
+    assert (build.read_version(laid), name) == ((6, 12, 117), "l.tar.gz")
+    assert digest == shipped.compute_sha256((tmp_path / "l.tar.gz").read_bytes())
 
 
 PATCH = "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-{before}\n+{after}\n"
@@ -138,7 +138,7 @@ def test_older_sources_get_patches_of_their_own_besides_and_in_place_of_others(t
 def test_what_makes_runs_faster_is_not_in_the_kernel_of_programs():
     late, own = shipped.PATCHES / "12-x.patch", shipped.PATCHES / "guest" / "20-x.patch"
     of_both = shipped.PATCHES / "11-x.patch"
-    assert [[shipped.applies(one, which) for one in (of_both, late, own)] for which in shipped.KERNELS] == [
+    assert [[shipped.is_applied(one, which) for one in (of_both, late, own)] for which in shipped.KERNELS] == [
         [True, True, False],
         [True, False, True],
     ]
@@ -151,11 +151,11 @@ def test_a_source_that_we_do_not_know_how_to_change(tmp_path):
 
 
 def test_what_an_interrupted_compilation_left_is_removed_and_kernels_are_not(tested, monkeypatch):
-    kept = kernel.kernel(print).linux
-    left = cache.folder("kernels") / "building.killed" / "tree"
+    kept = kernel.find_kernel(print).linux
+    left = cache.make_folder("kernels") / "building.killed" / "tree"
     left.mkdir(parents=True)
-    monkeypatch.setattr(build, "tools", dict)
+    monkeypatch.setattr(build, "find_tools", dict)
     monkeypatch.setenv(shipped.NAMED, "/nonexistent")
     with pytest.raises(UnfitMachine, match="/nonexistent"):
-        build.compiled(print)
+        build.compile_kernel(print)
     assert (left.parent.exists(), kept.exists()) == (False, True)

@@ -59,7 +59,7 @@ def test_one_that_others_leave_no_processor_does_not(session, monkeypatch):
     """It is ready to run all the time. That it has had no processor is pretended: how to take it all depends on the
     machine's scheduler."""
     pid = session(COMPUTES)
-    while sum(guest.used_s(pid).values()) < 0.1:  # it has begun
+    while sum(guest.measure_used_s(pid).values()) < 0.1:  # it has begun
         time.sleep(0.05)
-    monkeypatch.setattr(guest, "used_s", lambda number: {number: 0.0})
+    monkeypatch.setattr(guest, "measure_used_s", lambda number: {number: 0.0})
     assert looked(Stall(pid, 1.5), 4) is None

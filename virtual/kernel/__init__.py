@@ -7,20 +7,20 @@ the source that HEDERA_KERNEL_SOURCE names. Other modules call `kernel()`.
 import os
 
 from virtual.guest import require_programs
-from virtual.kernel.shipped import NAMED, RUNS, Kernel, Say, built, unpacked
+from virtual.kernel.shipped import NAMED, RUNS, Kernel, Say, find_built, unpack
 
 
-def kernel(say: Say, which: str = RUNS) -> Kernel:
+def find_kernel(say: Say, which: str = RUNS) -> Kernel:
     """The kernel of runs, or ``which``, unpacked and tested (or, with HEDERA_KERNEL_SOURCE, compiled) now if it is not
     there yet.
 
     Raises UnfitMachine with the reason if that fails.
     """
     require_programs()
-    if (of_user := built(which)) is not None:
+    if (of_user := find_built(which)) is not None:
         return of_user
     if os.environ.get(NAMED):
         from virtual.kernel.build import build
 
         return build(say, which)
-    return unpacked(say, which)
+    return unpack(say, which)

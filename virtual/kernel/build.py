@@ -20,7 +20,7 @@ from pathlib import Path
 from record.errors import UnfitMachine
 from virtual import apt, cache
 from virtual.kernel import shipped
-from virtual.kernel.shipped import NAMED, Kernel, Say, sha256
+from virtual.kernel.shipped import NAMED, Kernel, Say, compute_sha256
 
 SUITE, PACKAGE, VERSION = "sid", "linux-source-7.2", "7.2.13-1"
 """What is shipped was made of. Debian keeps every version at snapshot.debian.org, when its suite has a newer one."""
@@ -44,49 +44,49 @@ def build(say: Say, which: str = shipped.RUNS, *, ship: bool = False) -> Kernel:
     Guests use it if HEDERA_KERNEL_SOURCE asks for it. ``ship``: write it where the shipped one lies.
     Raises UnfitMachine when it fails.
     """
-    content, facts = compiled(say, which)
+    content, facts = compile_kernel(say, which)
     named = which if os.environ.get(NAMED) and not ship else ""
     kept = shipped.keep(content, facts["release"], facts["package"], say, use=named)
     if ship:
-        shipped.packed_file(which).write_bytes(packed(content))
-        shipped.manifest_file(which).write_text(
-            json.dumps(described(content, facts), indent=1) + "\n", encoding="utf-8"
+        shipped.name_packed_file(which).write_bytes(pack(content))
+        shipped.name_manifest_file(which).write_text(
+            json.dumps(describe(content, facts), indent=1) + "\n", encoding="utf-8"
         )
     return kept
 
 
-def differences(say: Say, which: str = shipped.RUNS) -> list[str]:
+def find_differences(say: Say, which: str = shipped.RUNS) -> list[str]:
     """Compile a shipped kernel again; what differs from it, in sentences. None: it is the same, byte for byte."""
-    manifest, file = shipped.manifest(which), shipped.packed_file(which)
-    wrong = sha256(file.read_bytes()) != manifest["xz_sha256"]
-    return [f"{file.name} is not the file that {shipped.manifest_file(which).name} names"] * wrong + [
+    manifest, file = shipped.read_manifest(which), shipped.name_packed_file(which)
+    wrong = compute_sha256(file.read_bytes()) != manifest["xz_sha256"]
+    return [f"{file.name} is not the file that {shipped.name_manifest_file(which).name} names"] * wrong + [
         f"{which} {name}: shipped {manifest.get(name)!r}, here {value!r}"
-        for name, value in described(*compiled(say, which)).items()
+        for name, value in describe(*compile_kernel(say, which)).items()
         if manifest.get(name) != value and name != "package"
     ]
 
 
-def packed(content: bytes) -> bytes:
+def pack(content: bytes) -> bytes:
     """A kernel as it is shipped; the same bytes every time."""
     return lzma.compress(content, check=lzma.CHECK_SHA256, filters=XZ)
 
 
-def described(content: bytes, facts: dict[str, str]) -> dict[str, str]:
+def describe(content: bytes, facts: dict[str, str]) -> dict[str, str]:
     """What is said of a kernel where it is shipped: what its bytes depend on, and their hashes."""
-    return {**facts, "sha256": sha256(content), "xz_sha256": sha256(packed(content))}
+    return {**facts, "sha256": compute_sha256(content), "xz_sha256": compute_sha256(pack(content))}
 
 
-def compiled(say: Say, which: str = shipped.RUNS) -> tuple[bytes, dict[str, str]]:
+def compile_kernel(say: Say, which: str = shipped.RUNS) -> tuple[bytes, dict[str, str]]:
     """Get the source, change it, and compile it: the kernel, and what its bytes depend on."""
-    facts = tools()
-    kernels = cache.folder("kernels")
-    with cache.locked(kernels / "building", lambda holder: say(cache.waiting_for(holder, "a kernel"))):
+    facts = find_tools()
+    kernels = cache.make_folder("kernels")
+    with cache.locked(kernels / "building", lambda holder: say(cache.describe_wait(holder, "a kernel"))):
         for left in kernels.glob("building.*"):  # of a killed process: nobody else compiles while we hold the lock
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix="building.", dir=kernels) as name:
             tree, facts["package"], facts["source_sha256"] = lay(Path(name), say)
-            facts["release"] = ".".join(map(str, version(tree)))
-            facts["changes_sha256"] = shipped.ours(which)
+            facts["release"] = ".".join(map(str, read_version(tree)))
+            facts["changes_sha256"] = shipped.hash_ours(which)
             change(tree, which)
             say("compiling, which takes some minutes ...")
             linux = _compile(tree, Path(name, "build"), kernels / "build.log", which)
@@ -94,7 +94,7 @@ def compiled(say: Say, which: str = shipped.RUNS) -> tuple[bytes, dict[str, str]
             return linux.read_bytes(), facts
 
 
-def tools() -> dict[str, str]:
+def find_tools() -> dict[str, str]:
     """The versions of what makes a kernel's bytes. Raises UnfitMachine with the packages that are missing."""
     missing = [package for tool, package in TOOLS.items() if shutil.which(tool) is None]
     library = "gcc" not in missing and _run(["gcc", "-print-file-name=libc.a"]).strip()
@@ -117,7 +117,7 @@ def lay(folder: Path, say: Say) -> tuple[Path, str, str]:
             raise UnfitMachine(f"{NAMED} names {named}, which is no archive of a kernel's source")
         name = archive.name
     else:
-        archive, name = _packaged(folder, say), f"{PACKAGE} {VERSION}"
+        archive, name = _fetch_package(folder, say), f"{PACKAGE} {VERSION}"
     say(f"unpacking {archive.name} ...")
     tree = folder / "tree"
     tree.mkdir()
@@ -130,12 +130,12 @@ def lay(folder: Path, say: Say) -> tuple[Path, str, str]:
         return tree, name, hashlib.sha256(file.read()).hexdigest()
 
 
-def _packaged(folder: Path, say: Say) -> Path:
+def _fetch_package(folder: Path, say: Say) -> Path:
     say(f"fetching {PACKAGE} {VERSION} of Debian {SUITE} (160 MB) ...")
     fetched = folder / "fetched"
     fetched.mkdir()
     try:
-        [file] = apt.download([f"{PACKAGE}={VERSION}"], fetched, apt.lists(SUITE))
+        [file] = apt.download([f"{PACKAGE}={VERSION}"], fetched, apt.list_options(SUITE))
     except UnfitMachine as reason:
         raise UnfitMachine(
             f"the source cannot be fetched ({reason}): get {PACKAGE} {VERSION} from snapshot.debian.org, "
@@ -146,7 +146,7 @@ def _packaged(folder: Path, say: Say) -> Path:
     return archive
 
 
-def version(tree: Path) -> tuple[int, ...]:
+def read_version(tree: Path) -> tuple[int, ...]:
     """The version of a tree, such as (6, 12, 117)."""
     head = (tree / "Makefile").read_text(encoding="utf-8")[:1000]
     return tuple(map(int, re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", head, re.MULTILINE)))
@@ -155,14 +155,14 @@ def version(tree: Path) -> tuple[int, ...]:
 def change(tree: Path, which: str = shipped.RUNS) -> None:
     """Make our changes in a source. Raises UnfitMachine if they do not fit it."""
     patches = {path.name: path for path in shipped.PATCHES.glob("*.patch")}
-    if version(tree) < OLD:
+    if read_version(tree) < OLD:
         patches |= {path.name: path for path in (shipped.PATCHES / "before-6.13").glob("*.patch")}
     patches |= {path.name: path for path in (shipped.PATCHES / which).glob("*.patch")}
-    fits = {name: version(tree) >= shipped.FROM.get(name, ()) for name in patches}
-    patches = {name: path for name, path in patches.items() if fits[name] and shipped.applies(path, which)}
+    fits = {name: read_version(tree) >= shipped.FROM.get(name, ()) for name in patches}
+    patches = {name: path for name, path in patches.items() if fits[name] and shipped.is_applied(path, which)}
     for name, path in sorted(patches.items()):
         command = ["patch", "-d", str(tree), "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", str(path)]
-        done = subprocess.run(command, env=_environment(), capture_output=True)
+        done = subprocess.run(command, env=_make_environment(), capture_output=True)
         if done.returncode:
             raise UnfitMachine(f"our changes do not fit it: {name}")
 
@@ -170,8 +170,8 @@ def change(tree: Path, which: str = shipped.RUNS) -> None:
 def _compile(tree: Path, build: Path, log: Path, which: str) -> Path:
     build.mkdir()
     config = build / "ours.config"
-    text = shipped.config_file(which).read_text(encoding="utf-8")
-    if version(tree) < OLD:  # linked statically, 6.1.192 did not boot
+    text = shipped.name_config_file(which).read_text(encoding="utf-8")
+    if read_version(tree) < OLD:  # linked statically, 6.1.192 did not boot
         text = text.replace("CONFIG_STATIC_LINK=y\n", "") + shipped.OLD_CONFIG
     config.write_text(text, encoding="utf-8")
     make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={config}", *ABSENT]
@@ -184,7 +184,7 @@ def _compile(tree: Path, build: Path, log: Path, which: str) -> Path:
 def _make(command: list[str], log: Path) -> None:
     with log.open("w", encoding="utf-8") as output:
         done = subprocess.run(
-            command, env=_environment(), stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
+            command, env=_make_environment(), stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False
         )
     if done.returncode:
         match = re.search(r"\b(?:fatal )?error: .*|.*: (?:command )?not found", log.read_text(errors="replace"))
@@ -192,11 +192,11 @@ def _make(command: list[str], log: Path) -> None:
 
 
 def _run(command: list[str]) -> str:
-    done = subprocess.run(command, env=_environment(), capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=_make_environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         raise UnfitMachine(f"{command[0]} failed: {(done.stderr.strip().splitlines() or ['no word'])[-1]}")
     return done.stdout
 
 
-def _environment() -> dict[str, str]:
+def _make_environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ} | shipped.FIXED

@@ -71,7 +71,7 @@ class Kernel:
 
     @property
     def linux(self) -> Path:
-        return cache.folder("kernels") / f"linux-{self.sha256[:16]}"
+        return cache.make_folder("kernels") / f"linux-{self.sha256[:16]}"
 
     @property
     def copies(self) -> bool:
@@ -87,52 +87,54 @@ class Kernel:
         return f"Linux {self.release} traces its processes, which takes some 1.5 times as long as by seccomp: {faster}"
 
 
-def built(which: str = RUNS) -> Kernel | None:
+def find_built(which: str = RUNS) -> Kernel | None:
     try:
         kernel = msgspec.json.decode(_record(which).read_bytes(), type=Kernel)
-        return kernel if sha256(kernel.linux.read_bytes()) == kernel.sha256 else None
+        return kernel if compute_sha256(kernel.linux.read_bytes()) == kernel.sha256 else None
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def identity(which: str = RUNS) -> str:
+def identify(which: str = RUNS) -> str:
     if named := os.environ.get(NAMED):
-        return f"{named}, {ours(which)}"
-    return manifest(which)["sha256"]
+        return f"{named}, {hash_ours(which)}"
+    return read_manifest(which)["sha256"]
 
 
-def ours(which: str = RUNS) -> str:
+def hash_ours(which: str = RUNS) -> str:
     """A hash of our changes and of how we compile."""
-    patches = [path.read_bytes() for path in sorted(PATCHES.rglob("*.patch")) if applies(path, which)]
-    return sha256(b"".join([config_file(which).read_bytes(), *patches, repr((OLD_CONFIG, FLAGS, FIXED)).encode()]))
+    patches = [path.read_bytes() for path in sorted(PATCHES.rglob("*.patch")) if is_applied(path, which)]
+    return compute_sha256(
+        b"".join([name_config_file(which).read_bytes(), *patches, repr((OLD_CONFIG, FLAGS, FIXED)).encode()])
+    )
 
 
-def applies(patch: Path, which: str) -> bool:
+def is_applied(patch: Path, which: str) -> bool:
     """Whether a change is one of this kernel's."""
     if patch.parent.name in KERNELS:
         return patch.parent.name == which
     return which == RUNS or patch.name < OF_RUNS
 
 
-def config_file(which: str) -> Path:
+def name_config_file(which: str) -> Path:
     return FOLDER / f"{which}.config"
 
 
-def packed_file(which: str) -> Path:
+def name_packed_file(which: str) -> Path:
     return FOLDER / f"{which}.xz"
 
 
-def manifest_file(which: str) -> Path:
+def name_manifest_file(which: str) -> Path:
     return FOLDER / f"{which}.json"
 
 
-def manifest(which: str = RUNS) -> dict[str, str]:
-    return msgspec.json.decode(manifest_file(which).read_bytes(), type=dict[str, str])
+def read_manifest(which: str = RUNS) -> dict[str, str]:
+    return msgspec.json.decode(name_manifest_file(which).read_bytes(), type=dict[str, str])
 
 
 def keep(content: bytes, release: str, source: str, say: Say, *, use: str = "") -> Kernel:
     """Put a kernel into the user's cache and test it. ``use``: which of the kernels it is from now on; empty: none."""
-    made = Kernel(release, "", source, sha256(content))
+    made = Kernel(release, "", source, compute_sha256(content))
     new = made.linux.with_suffix(f".{os.getpid()}")
     with cache.locked(new.with_name("lock")):
         try:
@@ -150,21 +152,21 @@ def keep(content: bytes, release: str, source: str, say: Say, *, use: str = "") 
     return made
 
 
-def unpacked(say: Say, which: str = RUNS) -> Kernel:
+def unpack(say: Say, which: str = RUNS) -> Kernel:
     """A shipped kernel, put into the user's cache and tested. Raises UnfitMachine with the reason if that fails."""
     if platform.machine() != "x86_64":
         raise UnfitMachine(f"guests need a processor with x86-64, and this is {platform.machine()}")
-    facts, file = manifest(which), packed_file(which)
+    facts, file = read_manifest(which), name_packed_file(which)
     try:
         content = lzma.decompress(file.read_bytes())
     except (OSError, lzma.LZMAError) as error:
         raise UnfitMachine(f"{file} cannot be unpacked ({error}): git checkout {file.name}") from None
-    if sha256(content) != facts["sha256"]:
-        raise UnfitMachine(f"{file} is not what {manifest_file(which).name} says: git checkout both")
+    if compute_sha256(content) != facts["sha256"]:
+        raise UnfitMachine(f"{file} is not what {name_manifest_file(which).name} says: git checkout both")
     return keep(content, facts["release"], facts["package"], say, use=which)
 
 
-def sha256(content: bytes) -> str:
+def compute_sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
@@ -173,8 +175,8 @@ def _record(which: str) -> Path:
     which may share a home."""
     with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
         processor = next((line for line in file if line.startswith("flags")), "")
-    machine = f"{identity(which)}\0{os.uname().release}\0{processor}"
-    return cache.folder("kernels") / f"{sha256(machine.encode())[:16]}.json"
+    machine = f"{identify(which)}\0{os.uname().release}\0{processor}"
+    return cache.make_folder("kernels") / f"{compute_sha256(machine.encode())[:16]}.json"
 
 
 def test(linux: Path) -> str:

@@ -17,14 +17,14 @@ from record.spec import RunSpec
 from tests.commands import hedera
 from tests.harness.jobs.made import SPEC
 from virtual.guest import Original
-from virtual.kernel.shipped import manifest
+from virtual.kernel.shipped import read_manifest
 
 KERNELS = {5: "f612ce0a9d8a40ecda64ec8bd29726ec4d83cd7fa4298f492f7e1303b9ee4777"}
 """The newest kernel of each version of the emulator: one that may change shares is a new version."""
 
 
 def test_another_kernel_is_another_emulator_unless_it_changes_no_share():
-    assert manifest()["sha256"] == KERNELS[EMULATOR]
+    assert read_manifest()["sha256"] == KERNELS[EMULATOR]
 
 
 def test_a_guest_sees_code_packages_and_the_system_at_fixed_places(tmp_path):

@@ -113,7 +113,7 @@ def test_two_at_once_boot_one_and_ctrl_c_lets_the_other_go_on():
 
 
 def test_they_take_a_part_of_the_memory_at_most(monkeypatch):
-    monkeypatch.setattr(limits, "memory_mib", lambda: MEMORY_SHARE * JOBS[0].needs.memory_mib // 2)
+    monkeypatch.setattr(limits, "measure_memory_mib", lambda: MEMORY_SHARE * JOBS[0].needs.memory_mib // 2)
     others = [make_job(replace(SPEC, scheme="hedera-gff", traffic=job.spec.traffic)) for job in JOBS]
     originals = Originals()
     with (
