@@ -64,7 +64,7 @@ class Controller:
             self._learned = LearnedFlows(self._switches, self._flows, self._move_around_failures)
         if gap_us is not None:
             self._switches = Switches(self._topo, driver, partial(spread_rules, self._topo, gap_us))
-        self._recalls = Polls(self._switches, self._recall, RECALL_S)
+        self._recalls = Polls(self._switches, self._take_recalled, RECALL_S)
         if self._routing is not None:
             self._failures = Failures(self._topo, self._routing.links)
             self._recall = Recall(self._switches, self._flows, log)
@@ -117,7 +117,7 @@ class Controller:
         else:
             self._greet(name)
 
-    def _recall(self, name: str, stats: list[FlowStat], asked_at: float) -> None:
+    def _take_recalled(self, name: str, stats: list[FlowStat], asked_at: float) -> None:
         """A switch has told what is in its table, or has had time enough to."""
         for stat in stats:
             self._recall.know(name, stat)
