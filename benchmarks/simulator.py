@@ -142,13 +142,13 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
     columns = ("peer", "ratio", *(("apart, s",) if beside == "simgrid" else ())) if beside else ()
     table = make_plain_table("Processor seconds", "case", "flows", "changes", "rounds", "GB", "aim", "ours", *columns)
     for case, each in ours.items():
-        seconds, last = statistics.median(one["s"] for one in each), each[-1]
+        seconds, last = statistics.median(run["s"] for run in each), each[-1]
         row = [str(case), f"{last['flows']:,}", f"{last['changes'] / last['events']:.1f}", f"{last['rounds_s']:.2g}"]
         row += [f"{last['gb']:.2f}", f"{case.aim or ''}", f"{seconds:.3g}"]
         if theirs[case]:
-            peer = statistics.median(one["s"] for one in theirs[case])
+            peer = statistics.median(run["s"] for run in theirs[case])
             row += [f"{peer:.3g}", f"{seconds / peer:.3g}"]
-            row += [f"{one['apart_s']:.1g}" for one in theirs[case][-1:] if "apart_s" in one]
+            row += [f"{run['apart_s']:.1g}" for run in theirs[case][-1:] if "apart_s" in run]
         table.add_row(*row, *[""] * (len(table.columns) - len(row)))
     make_wide_console().print(table)
     print(describe_growth({case: each[-1]["flows"] for case, each in ours.items()}, ours))
@@ -158,15 +158,15 @@ def describe_growth(flows: dict[Case, int], ours: dict[Case, list[dict[str, Any]
     """By which power of the flows the time grows, over networks that have the same seconds of traffic."""
     alike = [case for case in ours if case.scheme == "ecmp" and case.seconds == 0.5]
     sizes = [math.log(flows[case]) for case in alike]
-    times = [math.log(statistics.median(one["s"] for one in ours[case])) for case in alike]
+    times = [math.log(statistics.median(run["s"] for run in ours[case])) for case in alike]
     power = float(np.polyfit(sizes, times, 1)[0])
     return f"k = {alike[0].k} to {alike[-1].k}, 0.5 s, ecmp: the time grows as the number of flows to the {power:.2f}"
 
 
 def measure(checkout: Path, case: Case, columns: bool = False) -> dict[str, Any]:
     """What one simulation took, by the environment of a checkout; with ``columns`` its flows and their ends as well."""
-    told = (case.scheme, case.k, case.seconds, case.interval_s, columns)
-    return run_program([str(checkout / ".venv/bin/python"), "-c", _OURS, *map(str, told)], checkout)
+    words = (case.scheme, case.k, case.seconds, case.interval_s, columns)
+    return run_program([str(checkout / ".venv/bin/python"), "-c", _OURS, *map(str, words)], checkout)
 
 
 def run_in_simgrid(columns: list[list[float]], case: Case) -> dict[str, Any]:

@@ -59,14 +59,14 @@ def main(rounds: int) -> None:
         "import of the library": measure_median_s([sys.executable, "-c", LIBRARY]),
         SIMULATION: measure_median_s([HEDERA, *SIMULATION.split()]),
     }
-    told = {" ".join((*words, "--help")): measure_median_s([HEDERA, *words, "--help"]) for words in list_helps(cli)}
-    rows = [*others.items(), *sorted(told.items(), key=lambda one: -one[1])]
+    seconds = {" ".join((*words, "--help")): measure_median_s([HEDERA, *words, "--help"]) for words in list_helps(cli)}
+    rows = [*others.items(), *sorted(seconds.items(), key=lambda row: -row[1])]
     table = make_plain_table("Starting", "what", "processor s")
     for name, spent in rows:
         table.add_row(name, f"{spent:.3f}")
     make_wide_console().print(table)
-    over = sum(spent > 0.1 for spent in told.values())
-    click.echo(f"{len(told)} helps, median {statistics.median(told.values()):.3f} s; {over} take more than 0.1 s")
+    over = sum(spent > 0.1 for spent in seconds.values())
+    click.echo(f"{len(seconds)} helps, median {statistics.median(seconds.values()):.3f} s; {over} take more than 0.1 s")
 
 
 if __name__ == "__main__":

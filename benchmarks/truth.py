@@ -120,17 +120,17 @@ def _make_incast(mbps: float, senders: int, rto_min_ms: int | None, queue_packet
     )
 
 
-def find_kind(seen: Observed) -> str:
-    return seen.scene.name.partition("-")[0]
+def find_kind(observed: Observed) -> str:
+    return observed.scene.name.partition("-")[0]
 
 
-def describe_lasting(seen: Observed) -> dict[str, Any]:
+def describe_lasting(observed: Observed) -> dict[str, Any]:
     """A scene of flows that last. Queues and round trips in ms; ``full_ms``: the queue full of full frames."""
-    scene, rates = seen.scene, seen.goodput
-    queue = seen.queue_packets * scene.frame_ms
-    rtt = np.array([rtt for look in seen.counted for rtt in look.rtt_ms.values()])
+    scene, rates = observed.scene, observed.goodput
+    queue = observed.queue_packets * scene.frame_ms
+    rtt = np.array([rtt for look in observed.counted for rtt in look.rtt_ms.values()])
     return {
-        "kind": find_kind(seen), "mbps": scene.mbps, "mtu": scene.mtu, "queue_packets": scene.queue_packets,
+        "kind": find_kind(observed), "mbps": scene.mbps, "mtu": scene.mtu, "queue_packets": scene.queue_packets,
         "congestion_control": scene.congestion_control, "flows": len(scene.flows), "seed": scene.seed,
         "payload_mbps": scene.payload_mbps, "goodput_mbps": float(rates.sum()),
         "least_flow_mbps": float(rates.min()), "most_flow_mbps": float(rates.max()),
@@ -139,27 +139,27 @@ def describe_lasting(seen: Observed) -> dict[str, Any]:
         "queue_p1_ms": float(np.percentile(queue, 1)), "queue_p99_ms": float(np.percentile(queue, 99)),
         "queue_max_ms": float(queue.max()), "queue_std_ms": float(queue.std()),
         "rtt_mean_ms": float(rtt.mean()), "rtt_max_ms": float(rtt.max()), "frame_ms": scene.frame_ms,
-        "drops": seen.drops, "marked": seen.tcp.get("segments_marked", 0),
-        "timeouts": seen.tcp.get("timeouts", 0), "looks": len(queue),
+        "drops": observed.drops, "marked": observed.tcp.get("segments_marked", 0),
+        "timeouts": observed.tcp.get("timeouts", 0), "looks": len(queue),
     }  # fmt: skip
 
 
-def list_incasts(seen: Observed) -> list[dict[str, Any]]:
+def list_incasts(observed: Observed) -> list[dict[str, Any]]:
     """A row for each incast of a scene: all senders' blocks at once. ``ideal_ms``: all bytes at the payload rate, and
     a frame's time on a sender's link before. ``timeouts``: of all of the scene."""
-    scene, results = seen.scene, []
+    scene, results = observed.scene, []
     ideal = BLOCK_BYTES * scene.senders * 8e-6 / scene.payload_mbps + scene.frame_ms * 1e-3
     for time in range(len(scene.flows) // scene.senders):
-        ours = [flow for flow in seen.flows if time <= flow.start_s / APART_S < time + 1]
-        took = max(flow.last for flow in ours) - min(flow.start_s for flow in ours)
+        ours = [flow for flow in observed.flows if time <= flow.start_s / APART_S < time + 1]
+        duration_s = max(flow.last for flow in ours) - min(flow.start_s for flow in ours)
         results.append(
             {
                 "mbps": scene.mbps, "queue_packets": scene.queue_packets, "senders": scene.senders,
                 "rto_min_ms": scene.rto_min_ms or 200, "time": 1 + time, "ideal_ms": 1e3 * ideal,
-                "took_ms": 1e3 * took, "goodput_share": ideal / took,
+                "took_ms": 1e3 * duration_s, "goodput_share": ideal / duration_s,
                 "median_flow_ms": 1e3 * float(np.median([flow.last - flow.start_s for flow in ours])),
                 "retransmissions": sum(flow.retransmissions for flow in ours),
-                "timeouts": seen.tcp.get("timeouts", 0),
+                "timeouts": observed.tcp.get("timeouts", 0),
             }
         )  # fmt: skip
     return results
@@ -253,7 +253,7 @@ def make_scenario(run: Run, topo: Network, drain_s: float = DRAIN_S) -> tuple[li
 def find_times(run: Run) -> tuple[dict[str, Times], Times]:
     """Completion times from the connection on, in the guest, in ns-3, and there with other random numbers and a
     switch that takes up to half a frame's time more for a packet; and sizes."""
-    flows, asked = make_scenario(run, FatTree(run.spec.k))
+    flows, engine_scenario = make_scenario(run, FatTree(run.spec.k))
     keys = {n: (run.flows[n].src, int(run.flows[n].src_port or 0)) for n in flows}
     guest = {
         keys[n]: float(run.flows[n].completion_s or 0.0) - float(run.flows[n].connect_s or 0.0)
@@ -261,13 +261,13 @@ def find_times(run: Run) -> tuple[dict[str, Times], Times]:
         if run.flows[n].completion_s is not None
     }
     frame_ns = (SEGMENT + BARE_FRAME) * 8e3 / run.spec.link_mbps
-    shaken = {**asked, "seed": asked["seed"] + 1, "jitter_ns": round(frame_ns / 2)}
+    shaken = {**engine_scenario, "seed": engine_scenario["seed"] + 1, "jitter_ns": round(frame_ns / 2)}
     of_each = {"guest": guest}
-    for name, one in (("ns-3", asked), ("ns-3, shaken", shaken)):
-        _, arrays = parse(run_scenario(one))
-        took = (arrays["finished_ns"] - np.array(asked["exchanges"]["start_ns"])) * 1e-9
+    for name, each_scenario in (("ns-3", engine_scenario), ("ns-3, shaken", shaken)):
+        _, arrays = parse(run_scenario(each_scenario))
+        durations_s = (arrays["finished_ns"] - np.array(engine_scenario["exchanges"]["start_ns"])) * 1e-9
         done = arrays["finished_ns"] >= 0
-        of_each[name] = {keys[n]: float(s) for n, s, ok in zip(flows, took, done, strict=True) if ok}
+        of_each[name] = {keys[n]: float(s) for n, s, ok in zip(flows, durations_s, done, strict=True) if ok}
     return of_each, {keys[n]: float(run.flows[n].size_bytes or 0) for n in flows}
 
 
@@ -276,7 +276,7 @@ def make_flow_rows(run: Run, backends: Mapping[str, Times], size_bytes: Times) -
     columns = dict(zip(("guest_s", "ns3_s", "ns3_shaken_s"), backends.values(), strict=True))
     return [
         {**_describe_links(run), "src": key[0], "src_port": key[1], "size_bytes": size}
-        | {name: took.get(key) for name, took in columns.items()}
+        | {name: times.get(key) for name, times in columns.items()}
         for key, size in size_bytes.items()
     ]
 
@@ -295,10 +295,10 @@ def compare(run: Run, backends: Mapping[str, Times], size_bytes: Times) -> list[
     rows = []
     classes = select_members(np.array(list(size_bytes.values()), dtype=np.float64))
     for (first, a), (second, b) in itertools.combinations(backends.items(), 2):
-        for name, which in classes.items():
-            ours = set(itertools.compress(size_bytes, which))
+        for name, is_member in classes.items():
+            ours = set(itertools.compress(size_bytes, is_member))
             both = sorted(ours & a.keys() & b.keys())
-            alone = [len(ours & one.keys() - other.keys()) for one, other in ((a, b), (b, a))]
+            alone = [len(ours & completed.keys() - other.keys()) for completed, other in ((a, b), (b, a))]
             if both or any(alone):
                 ended = {"both": len(both), "first_alone": alone[0], "second_alone": alone[1]}
                 statistics = _compute_statistics(np.array([(a[flow], b[flow]) for flow in both]).reshape(-1, 2))
@@ -330,9 +330,11 @@ def _compute_statistics(times: Float64) -> dict[str, float | None]:
 
 
 def make_theory(kept: Path, out: Path) -> list[Path]:
-    seen = [one for group in list_scenes() for one in play_scenes(group, kept)]
-    at_once = [row for one in seen if find_kind(one) == "incast" for row in list_incasts(one)]
-    alone = [describe_lasting(one) for one in seen if find_kind(one) != "incast"]
+    observed = [scene_played for group in list_scenes() for scene_played in play_scenes(group, kept)]
+    at_once = [
+        row for scene_played in observed if find_kind(scene_played) == "incast" for row in list_incasts(scene_played)
+    ]
+    alone = [describe_lasting(scene_played) for scene_played in observed if find_kind(scene_played) != "incast"]
     return [write_csv(out / "lasting.csv", alone), write_csv(out / "incast.csv", at_once)]
 
 

@@ -92,10 +92,10 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
     with where.prepared_for([*jobs.values()] * rounds):
         for turn in range(rounds):
             for case in cases:
-                run, took = measure(jobs[case], where)
+                run, core_seconds = measure(jobs[case], where)
                 if turn:
-                    took[COPIED] = took.pop(READY)
-                for of, core_s in took.items():
+                    core_seconds[COPIED] = core_seconds.pop(READY)
+                for of, core_s in core_seconds.items():
                     ours[case, of].append(core_s)
                 if beside and case.scheme == "ecmp":
                     theirs[case].append(run_in_ns3(run) / case.seconds)
@@ -128,9 +128,9 @@ def measure(job: Job, where: guests.Guests) -> tuple[Run, dict[str, float]]:
 
 def run_in_ns3(run: Run) -> float:
     """Core seconds of the packet simulator for the flows of a run."""
-    _, asked = truth.make_scenario(run, FatTree(run.spec.k), drain_s=0.0)
+    _, engine_scenario = truth.make_scenario(run, FatTree(run.spec.k), drain_s=0.0)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    packets.run_scenario(asked)
+    packets.run_scenario(engine_scenario)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 

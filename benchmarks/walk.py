@@ -83,9 +83,9 @@ def count(command: str) -> None:
     print("  " + " ".join(walk.modules))
 
 
-def main(*asked: str) -> None:
-    if asked:
-        return count(*asked)
+def main(*commands: str) -> None:
+    if commands:
+        return count(*commands)
     for command in COMMANDS:
         counting = [sys.executable, "-m", "benchmarks.walk", command]
         subprocess.run(counting, cwd=ROOT, check=True, capture_output=True)  # makes what is made once

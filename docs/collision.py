@@ -50,9 +50,9 @@ def draw() -> PrintableFigure:
             axes.plot([x + 0.06 * (i - 1.5) for x in xs], ys, color=COLOURS[flow], linewidth=2, zorder=2)
             for x, word in ((xs[0], flow), (xs[-1], f"{flow}'")):
                 axes.text(x, -0.45, word, ha="center", color=INK)
-        for (one, other), flows in shared.items():
+        for (core, other), flows in shared.items():
             if flows > 1:
-                (a, b), (c, d) = at[one], at[other]
+                (a, b), (c, d) = at[core], at[other]
                 axes.plot((a + c) / 2, (b + d) / 2, "o", markersize=17, markerfacecolor="none", color=INVALID, zorder=4)
         for x, y in at.values():
             axes.plot(x, y, "s" if y else "o", color=MUTED if y else INK, markersize=8 if y else 3, zorder=3)

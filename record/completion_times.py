@@ -56,11 +56,11 @@ def _summarise(values: Float64) -> tuple[float, float, float, float]:
     return float(values.mean()), median, p95, p99
 
 
-def _compute_known_share(least: Float64, is_done: Bool) -> float:
+def _compute_known_share(least_values: Float64, is_done: Bool) -> float:
     """The share of values that nothing still unknown can come to lie below."""
     if is_done.all():
         return 1.0
-    return float((least < least[~is_done].min()).mean())
+    return float((least_values < least_values[~is_done].min()).mean())
 
 
 def summarise_collective(graph: FlowGraph, start_s: Float64, end_s: Float64, link_mbps: float) -> Collective:

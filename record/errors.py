@@ -59,15 +59,16 @@ warned: set[str] = set()
 """Warnings that were told by `tell_warnings`."""
 
 
-def tell_warnings(told: Iterable[str] = ()) -> None:
-    """From here on warnings are sentences on standard error, each once, and without those that were ``told``."""
+def tell_warnings(sentences: Iterable[str] = ()) -> None:
+    """From here on warnings are sentences on standard error, each once, and without those that were in
+    ``sentences``."""
 
     def tell(message: Warning | str, *_: object, **__: object) -> None:
         if (sentence := str(message)) not in warned:
             warned.add(sentence)
             print(f"hedera: {sentence}", file=sys.stderr)
 
-    warned.update(told)
+    warned.update(sentences)
     warnings.showwarning = tell
 
 

@@ -54,9 +54,9 @@ def options(*options: Command) -> Command:
 
 def to_write(path: Path) -> Path:
     """A file or folder that a command will write. UsageError, before anything is computed, where it cannot be."""
-    there = next(one for one in (path, *path.absolute().parents) if one.exists())
-    if not os.access(there, os.W_OK) or (there != path and not there.is_dir()):
-        raise click.UsageError(f"{path} cannot be written: {there} is no folder that you may write to")
+    nearest = next(folder for folder in (path, *path.absolute().parents) if folder.exists())
+    if not os.access(nearest, os.W_OK) or (nearest != path and not nearest.is_dir()):
+        raise click.UsageError(f"{path} cannot be written: {nearest} is no folder that you may write to")
     return path
 
 

@@ -397,10 +397,10 @@ def load_own_network(spelled: str, oversubscribe: float | None) -> PlannedNetwor
         rows = job_files[spelled] if spelled in job_files else read_text(Path(spelled), MAX_CODE_BYTES)
         return _made(spelled, rows, oversubscribe)
     if path := find_file(spelled):
-        what, name = f"topology {spelled!r}", spelled.rpartition(":")[2]
-        if not isinstance(plan := load_own_code(what, path, name), type):
-            raise ValueError(f"{what}: there is no class {name} in {path}")
-        with running_own_code(what):
+        subject, name = f"topology {spelled!r}", spelled.rpartition(":")[2]
+        if not isinstance(plan := load_own_code(subject, path, name), type):
+            raise ValueError(f"{subject}: there is no class {name} in {path}")
+        with running_own_code(subject):
             return _made(spelled, plan, oversubscribe)
     if match := re.fullmatch("leaf-spine:([1-9][0-9]{0,2}),([1-9][0-9]{0,2}),([1-9][0-9]{0,2})", spelled, re.ASCII):
         return _made(spelled, LeafSpine(*map(int, match.groups())), oversubscribe)
@@ -637,15 +637,15 @@ class RunSpec(Experiment):
         _ = self.disturbances
         _ = self.phantom_queue
         if self.pcap:
-            ports = {port_name(*end) for one in self.network().links() for end in (one[:2], one[2:])}
+            ports = {port_name(*end) for link in self.network().links() for end in (link[:2], link[2:])}
             if wrong := [port for port in self.pcap if port not in ports]:
                 some = ", ".join(sorted(ports)[:3])
                 raise UserMistake(f"--pcap: there is no port {wrong[0]!r} in this network; there are {some} ...")
         if not self.plain:
             rates = self.link_mbps * link_rates(self.topo)
-            least, most = rates.min(), rates.max()
-            if not LEAST_MBPS <= least <= most <= MAX_MBPS:
-                raise UserMistake(f"rates of links are {LEAST_MBPS:g} to {MAX_MBPS:g} Mb/s, not {least:g} to {most:g}")
+            lowest, most = rates.min(), rates.max()
+            if not LEAST_MBPS <= lowest <= most <= MAX_MBPS:
+                raise UserMistake(f"rates of links are {LEAST_MBPS:g} to {MAX_MBPS:g} Mb/s, not {lowest:g} to {most:g}")
         if self.new_flows == "switch" and self.topology is not None:
             raise UserMistake("--new-flows switch is for fat-trees: switches of other networks choose no whole path")
         if self.new_flows == "switch" and self.chosen.own:
@@ -704,7 +704,7 @@ class RunSpec(Experiment):
     @cached_property
     def disturbances(self) -> tuple[Disturbance, ...]:
         """What ``disturb`` asks for, in the order of the times, in seconds since the traffic started."""
-        asked = []
+        disturbances = []
         for text in self.disturb:
             match = _DISTURBANCE.fullmatch(text)
             if match is None or not 0 < float(match[2]) < self.seconds:
@@ -712,8 +712,8 @@ class RunSpec(Experiment):
                     "--disturb is controller:kill@SECONDS or controller:freeze@SECONDS "
                     f"inside the run of {self.seconds:g} s, not {text[:60]!r}"
                 )
-            asked.append(Disturbance(match[1], float(match[2])))
-        return tuple(sorted(asked, key=lambda disturbance: disturbance.at))
+            disturbances.append(Disturbance(match[1], float(match[2])))
+        return tuple(sorted(disturbances, key=lambda disturbance: disturbance.at))
 
     def workload(self) -> Workload:
         """The flows of this run; UserMistake when the traffic makes no sense."""
@@ -757,8 +757,8 @@ class RunSpec(Experiment):
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for the result file. What few runs have is left out of those that do not have it."""
-        asked = {**asdict(self), "sink": self.sink}
-        return {name: value for name, value in asked.items() if value not in ((), None)}
+        fields = {**asdict(self), "sink": self.sink}
+        return {name: value for name, value in fields.items() if value not in ((), None)}
 
 
 def find_lasting(workload: Workload) -> Matrix | None:

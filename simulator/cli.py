@@ -100,11 +100,11 @@ def simulate(
         click.echo(
             f"{result.completion_s.size:,} flows completed, {mean:.6g} s on average, the slowest {slowest:.6g} s"
         )
-    for one in result.completion():
-        if one.flows:
+    for entry in result.completion():
+        if entry.flows:
             click.echo(
-                f"{one.size_class:>7}: {one.flows:,} flows began in the window, {one.cut_off:,} cut off; "
-                f"slowdown {one.mean_slowdown:.2f}, median {one.median_slowdown:.2f}, 99th {one.p99_slowdown:.2f}"
+                f"{entry.size_class:>7}: {entry.flows:,} flows began in the window, {entry.cut_off:,} cut off; "
+                f"slowdown {entry.mean_slowdown:.2f}, median {entry.median_slowdown:.2f}, 99th {entry.p99_slowdown:.2f}"
             )
     return result
 
@@ -134,7 +134,7 @@ def _run_trials(config: Config, trials: int, as_json: bool) -> Any:
             whole | {"bisection_mbps": result.bisection_mbps, "completion_s": collective and collective.completion_s}
         )
     (mean,) = average_over_seeds(rows, ("bisection_mbps", "completion_s"))
-    classes = [asdict(one) for result in results for one in result.completion()]
+    classes = [asdict(entry) for result in results for entry in result.completion()]
     by_class = average_over_seeds(classes, PERCENTILES)
     if as_json:
         first, means = results[0].as_json(), {name: mean[name] for name in mean if name.endswith(("mbps", "_s"))}

@@ -191,8 +191,8 @@ class Simulation:
         active, name, speed = self.counters.poll(self.engine, self.period)
         rate = 8 * speed / (config.link_mbps * 1e6)
         if paths.breakage is not None:  # what cannot move has no rate, and a controller leaves it out
-            there = paths.links[active, 0] != paths.breakage.nowhere
-            active, name, rate = active[there], name[there], rate[there]
+            is_movable = paths.links[active, 0] != paths.breakage.nowhere
+            active, name, rate = active[is_movable], name[is_movable], rate[is_movable]
         table = ActiveFlows(
             key=name.astype(np.int64),
             src=self.work.src[active],
@@ -281,23 +281,23 @@ class ConnectionCounters(Counters):
         the first of its flows that has not ended, by the name of the first that it ever had."""
         nodes, gained, active = self._connection.size, self._count_gained(engine), engine.active
         flows = np.flatnonzero(self._connection >= 0)
-        which = self._connection[flows]
-        count = int(which.max()) + 1
-        got = np.bincount(which, gained[flows], minlength=count)
+        connection = self._connection[flows]
+        count = int(connection.max()) + 1
+        got = np.bincount(connection, gained[flows], minlength=count)
         began_s = engine.began_s
         begun = np.full(count, np.inf)
-        np.fmin.at(begun, which, began_s[flows])
+        np.fmin.at(begun, connection, began_s[flows])
         first, left = np.full((2, count), nodes)
-        np.minimum.at(first, which, flows)
+        np.minimum.at(first, connection, flows)
         unfinished = np.isnan(engine.finished_s[flows])
-        np.minimum.at(left, which[unfinished], flows[unfinished])
+        np.minimum.at(left, connection[unfinished], flows[unfinished])
         shown = np.flatnonzero((left < nodes) & ((got > 0) | np.isin(left, active)))
         gained[left[shown]] = got[shown]
         others = active[active >= nodes]
-        seen = np.concatenate([left[shown], others]).astype(np.int32)
+        polled = np.concatenate([left[shown], others]).astype(np.int32)
         name = np.concatenate([first[shown], others]).astype(np.int32)
         since = np.concatenate([begun[shown], began_s[others]])
-        return seen, name, gained[seen] / _compute_age_s(engine, since, period)
+        return polled, name, gained[polled] / _compute_age_s(engine, since, period)
 
     def moved_with(self, moved: Int32, core: Int32, engine: Engine) -> Int32:
         """Behind them what their connections have not sent, which gets their cores: switches know connections alone."""
@@ -481,7 +481,7 @@ def _colour_flows(
     Colouring goes by their order where it cannot look ahead to a failed link, and counts a flow on such a link as one
     too many on any other; these flows move on.
     """
-    rng, best, least = np.random.default_rng(1), core, np.inf
+    rng, best, least_excess = np.random.default_rng(1), core, np.inf
     order = np.arange(src.size)
     for _ in range(ORDERS):
         start = core[order]
@@ -490,9 +490,9 @@ def _colour_flows(
         answer[order] = placement.place(flows, links)
         answer = links.detour(src, dst, answer)
         exceeded = exceeded_capacity(links.tree, src, dst, demand, answer, links)
-        if exceeded < least:
-            best, least = answer, exceeded
-        if least == 0:
+        if exceeded < least_excess:
+            best, least_excess = answer, exceeded
+        if least_excess == 0:
             break
         order = rng.permutation(src.size)
     return best

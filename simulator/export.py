@@ -108,8 +108,8 @@ def _export_hpcc(config: Config, flows: Flows) -> dict[str, str]:
     rates = config.link_mbps * link_rates(network)
     switches = len(number) - network.num_hosts
     cables = [
-        f"{number[one.lower]} {number[one.upper]} {_rate(rate)} {DELAY_NS}ns 0"
-        for one, rate in zip(network.links(), rates.tolist(), strict=False)  # rates of the other directions follow
+        f"{number[cable.lower]} {number[cable.upper]} {_rate(rate)} {DELAY_NS}ns 0"
+        for cable, rate in zip(network.links(), rates.tolist(), strict=False)  # rates of the other directions follow
     ]
     numbers = " ".join(str(number[name]) for name in network.switches)
     rows = zip(flows.src, flows.dst, _count_bytes(config, flows), flows.start_s.tolist(), strict=True)

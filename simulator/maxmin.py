@@ -371,7 +371,7 @@ def _share(number: int, level: float, net: _Net) -> float:
     share = level
     while True:
         used, wanting, load, most, lowered = 0.0, 0.0, 0.0, 0.0, 0
-        least = share * (1 + _SAME)
+        rate_reached = share * (1 + _SAME)
         slot = links[number].head
         while slot >= 0:
             flow = flows[slot >> net.shift]
@@ -381,7 +381,7 @@ def _share(number: int, level: float, net: _Net) -> float:
             else:
                 load += part * flow.rate
                 most = max(most, flow.rate)
-                if flow.rate > least:
+                if flow.rate > rate_reached:
                     wanting += part
                     lowered += 1
                 else:
@@ -529,11 +529,11 @@ def _settle(now: float, net: _Net) -> None:
             links[number].loose = False
             counts[_LOOSE] -= 1
         links[number].level = level
-        least = level * (1 + _SAME)
+        rate_reached = level * (1 + _SAME)
         slot = link.head
         while slot >= 0:
             flow = slot >> net.shift
-            if flows[flow].phase == _GROWS or flows[flow].rate > least:
+            if flows[flow].phase == _GROWS or flows[flow].rate > rate_reached:
                 _stop(now, flow, level, number, net)
             slot = slots[slot].after
 

@@ -99,8 +99,8 @@ class Result:
         ended = np.isfinite(self.end_s[counted])
         ends = self.src[counted], self.dst[counted], self.core[counted]
         alone_mbps = compute_alone_rates(config.network(), *ends, config.link_mbps, sprayed=config.chosen.sprays)
-        least = config.seconds + left * 8e-6 / alone_mbps
-        seconds = np.where(ended, self.end_s[counted], least) - self.began_s[counted]
+        earliest_end_s = config.seconds + left * 8e-6 / alone_mbps
+        seconds = np.where(ended, self.end_s[counted], earliest_end_s) - self.began_s[counted]
         return summarise_by_class(size / config.size_scale, seconds, compute_alone_s(config, size, alone_mbps), ended)
 
     def collective(self) -> Collective | None:
@@ -168,9 +168,9 @@ class Result:
             "total_mbps_per_second": self.mbps_per_second,
             "completed": int(self.completion_s.size),
             "mean_completion_s": float(self.completion_s.mean()) if self.completion_s.size else None,
-            "completion": [structs.asdict(one) for one in self.completion()],
+            "completion": [structs.asdict(row) for row in self.completion()],
             **({} if collective is None else {"collective": structs.asdict(collective)}),
-            "rounds": [asdict(one) for one in self.rounds],
+            "rounds": [asdict(row) for row in self.rounds],
             "flows": flows,
             **(to_builtins({"failures": self.failures, "phases": self.phases}) if config.fail else {}),
         }

@@ -57,7 +57,7 @@ def _read_json(text: str) -> nx.Graph:
         raise ValueError("it is no JSON, or is cut") from None
     links = next((key for key in ("links", "edges") if isinstance(document, dict) and key in document), None)
     parts: list[Any] = [document.get("nodes"), document[links]] if links else [None]
-    if not all(isinstance(part, list) and all(isinstance(one, dict) for one in part) for part in parts):
+    if not all(isinstance(part, list) and all(isinstance(entry, dict) for entry in part) for part in parts):
         raise ValueError("it is no node-link graph: that has nodes and links, or nodes and edges, lists of objects")
     _check_size(len(parts[0]), len(parts[1]))
     try:

@@ -516,12 +516,12 @@ class _Trace:
             of_ranks = [by_rank.get(rank, []) for rank in ranks]
             for number, together in enumerate(zip_longest(*of_ranks), start=1):
                 did = ["nothing" if n is None else f"{self.ops[n].kind} of {self.ops[n].size} bytes" for n in together]
-                for rank, one in zip(ranks, did, strict=True):
-                    if one != did[0]:
+                for rank, operation in zip(ranks, did, strict=True):
+                    if operation != did[0]:
                         raise ValueError(
                             f"{self.paths[rank]} and {self.paths[ranks[0]]} would hang in collective {number} "
                             f"{f'of group {quote_shortly(group)}' if group else 'of all ranks'}: "
-                            f"{one} in the first, and {did[0]} in the second"
+                            f"{operation} in the first, and {did[0]} in the second"
                         )
                 nodes.append(np.array(together))
         return nodes

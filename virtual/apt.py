@@ -149,4 +149,4 @@ def _link_alternatives(root: Path) -> None:
             link.symlink_to(many.name)
 
 
-_XTABLES = tuple(f"{name}{what}" for name in ("iptables", "ip6tables") for what in ("", "-save", "-restore"))
+_XTABLES = tuple(f"{name}{suffix}" for name in ("iptables", "ip6tables") for suffix in ("", "-save", "-restore"))

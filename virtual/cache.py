@@ -55,8 +55,8 @@ def settle() -> None:
         return
     try:
         usual = Path("~/.cache").expanduser()
-        there = next(path for path in (usual, *usual.parents) if path.exists())
-        if os.access(there, os.W_OK | os.X_OK) and _PLAIN.fullmatch(str(usual)):
+        nearest = next(path for path in (usual, *usual.parents) if path.exists())
+        if os.access(nearest, os.W_OK | os.X_OK) and _PLAIN.fullmatch(str(usual)):
             return
         why = "cannot be written to" if _PLAIN.fullmatch(str(usual)) else "has other characters than plain ones"
     except (OSError, RuntimeError):

@@ -112,9 +112,9 @@ def run(
             raise ValueError(f"{package!r} is no name of a package")
     missing = {package for program, package in PROGRAMS.items() if shutil.which(program, path=PATH) is None}
     over = make_layer(sorted({*missing, *packages})) if missing or packages else None
-    given = dict(os.environ if environment is None else environment)
-    shown = {name: value for name, value in given.items() if not name.startswith(PRIVATE)}
-    path = ":".join(dict.fromkeys([*filter(None, given.get("PATH", "").split(":")), *PATH.split(":")]))
+    variables = dict(os.environ if environment is None else environment)
+    shown = {name: value for name, value in variables.items() if not name.startswith(PRIVATE)}
+    path = ":".join(dict.fromkeys([*filter(None, variables.get("PATH", "").split(":")), *PATH.split(":")]))
     with (
         TemporaryFile() as written,
         TemporaryFile() as complained,
@@ -162,19 +162,19 @@ def run(
             if (guest.results / "lost").exists():
                 raise WorkerFailed("not everything that was to be kept was there, or could be copied")
             facts = guest.results / "links"
-            told = read_small(facts, 200).split("\n") if facts.exists() else []
+            facts_told = read_small(facts, 200).split("\n") if facts.exists() else []
             unheard = guest.results / "missing"
             absent = read_small(unheard, 10_000).split() if unheard.exists() else []
         notes = [
-            *_describe_links(told, link_mbps, offload),
+            *_describe_links(facts_told, link_mbps, offload),
             *_find_missing(absent, _read_end(moaned), _read_end(printed)),
         ]
     return replace(ended, simulated_s=ended.simulated_s - (0 if terminal else SETTLED_S), notes=tuple(notes))
 
 
-def _describe_links(told: Sequence[str], link_mbps: float, offload: bool) -> Iterator[str]:
+def _describe_links(facts_told: Sequence[str], link_mbps: float, offload: bool) -> Iterator[str]:
     """What is to be said of links and limits, by what the guest has counted (command.sh)."""
-    matches = (re.fullmatch("([a-z_]{1,20})=([0-9]{1,20})", line) for line in told)
+    matches = (re.fullmatch("([a-z_]{1,20})=([0-9]{1,20})", line) for line in facts_told)
     counts = {match[1]: int(match[2]) for match in matches if match}
     if counts.get("limited"):
         yield "limits on processors are taken and slow nobody: computing takes no time here"

@@ -31,6 +31,6 @@ class Dragonfly:
 
     def walk(self, first, last, groups):
         switches = [first]
-        for here, there in pairwise(groups):
-            switches += [self.gateway(here, there), self.gateway(there, here)]
+        for here, next_group in pairwise(groups):
+            switches += [self.gateway(here, next_group), self.gateway(next_group, here)]
         return list(dict.fromkeys([*switches, last]))

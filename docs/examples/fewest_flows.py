@@ -14,7 +14,7 @@ class FewestFlows:
         choices = np.array(self.tree.path_cores(flow.src, flow.dst))
         ends = np.full(choices.size, flow.src), np.full(choices.size, flow.dst)
         paths = path_links(self.tree, *ends, choices)[:, 1:-1]  # without the hosts' own links
-        given = np.where(paths == NO_LINK, 0, self.given[paths]).max(axis=1)
-        best = np.where(links.usable(*ends, choices), given, np.inf).argmin()
+        most_given = np.where(paths == NO_LINK, 0, self.given[paths]).max(axis=1)
+        best = np.where(links.usable(*ends, choices), most_given, np.inf).argmin()
         self.given[paths[best][paths[best] != NO_LINK]] += 1
         return choices[best]

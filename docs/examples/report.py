@@ -31,21 +31,21 @@ class BothFaults:
             demand, path = self.held.pop(ended)
             self.load[path] -= demand
         core, demands = flows.core.copy(), estimate_demands(src, dst, self.tree.num_hosts)
-        for one in np.lexsort((self.rng.random(dst.size), dst)):  # as edge switches answer, port by port
-            choices = list(self.tree.path_cores(int(src[one]), int(dst[one])))
-            if not self.anew and (before := self.held.pop(entries[one], None)) is not None:
+        for flow in np.lexsort((self.rng.random(dst.size), dst)):  # as edge switches answer, port by port
+            choices = list(self.tree.path_cores(int(src[flow]), int(dst[flow])))
+            if not self.anew and (before := self.held.pop(entries[flow], None)) is not None:
                 demand, path = before
                 self.load[path] -= demand
-                if one < core.size:  # where it is, if it fits there
-                    choices.sort(key=lambda choice: choice != core[one])
+                if flow < core.size:  # where it is, if it fits there
+                    choices.sort(key=lambda choice: choice != core[flow])
             for choice in choices:
-                (path,) = path_links(self.tree, [src[one]], [dst[one]], [choice])
+                (path,) = path_links(self.tree, [src[flow]], [dst[flow]], [choice])
                 path = path[path != NO_LINK]
-                if demands[one] > 0.1 and (self.load[path] + demands[one] <= 1 + 1e-9).all():
-                    self.load[path] += demands[one]
-                    self.held[entries[one]] = demands[one], path
-                    if one < core.size:
-                        core[one] = choice
+                if demands[flow] > 0.1 and (self.load[path] + demands[flow] <= 1 + 1e-9).all():
+                    self.load[path] += demands[flow]
+                    self.held[entries[flow]] = demands[flow], path
+                    if flow < core.size:
+                        core[flow] = choice
                     break
         return core
 

@@ -397,7 +397,9 @@ def _tabulate_buffers(rows: Rows) -> Parts:
     if appenzeller:
         beside = make_plain_table("Utilisation, %, Reno", "flows", "buffer", "ours", "ns-2", "router")
         for ours, (flows, buffer, *theirs) in zip(appenzeller, FIGURE_15, strict=True):
-            beside.add_row(f"{flows}", f"{buffer}", *(f"{it:.1f}" for it in (100 * ours["utilisation"], *theirs)))
+            beside.add_row(
+                f"{flows}", f"{buffer}", *(f"{utilisation:.1f}" for utilisation in (100 * ours["utilisation"], *theirs))
+            )
         tables.append(beside)
     return tables
 

@@ -38,30 +38,30 @@ configuration, which it contains."""
 XZ = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
 
 
-def build(say: Say, which: str = shipped.RUNS, *, ship: bool = False) -> Kernel:
+def build(say: Say, kernel_name: str = shipped.RUNS, *, ship: bool = False) -> Kernel:
     """Compile and test one of the kernels, from the source that is asked for; it is kept in this user's cache.
 
     Guests use it if HEDERA_KERNEL_SOURCE asks for it. ``ship``: write it where the shipped one lies.
     Raises UnfitMachine when it fails.
     """
-    content, facts = compile_kernel(say, which)
-    named = which if os.environ.get(NAMED) and not ship else ""
+    content, facts = compile_kernel(say, kernel_name)
+    named = kernel_name if os.environ.get(NAMED) and not ship else ""
     kept = shipped.keep(content, facts["release"], facts["package"], say, use=named)
     if ship:
-        shipped.name_packed_file(which).write_bytes(pack(content))
-        shipped.name_manifest_file(which).write_text(
+        shipped.name_packed_file(kernel_name).write_bytes(pack(content))
+        shipped.name_manifest_file(kernel_name).write_text(
             json.dumps(describe(content, facts), indent=1) + "\n", encoding="utf-8"
         )
     return kept
 
 
-def find_differences(say: Say, which: str = shipped.RUNS) -> list[str]:
+def find_differences(say: Say, kernel_name: str = shipped.RUNS) -> list[str]:
     """Compile a shipped kernel again; what differs from it, in sentences. None: it is the same, byte for byte."""
-    manifest, file = shipped.read_manifest(which), shipped.name_packed_file(which)
+    manifest, file = shipped.read_manifest(kernel_name), shipped.name_packed_file(kernel_name)
     wrong = compute_sha256(file.read_bytes()) != manifest["xz_sha256"]
-    return [f"{file.name} is not the file that {shipped.name_manifest_file(which).name} names"] * wrong + [
-        f"{which} {name}: shipped {manifest.get(name)!r}, here {value!r}"
-        for name, value in describe(*compile_kernel(say, which)).items()
+    return [f"{file.name} is not the file that {shipped.name_manifest_file(kernel_name).name} names"] * wrong + [
+        f"{kernel_name} {name}: shipped {manifest.get(name)!r}, here {value!r}"
+        for name, value in describe(*compile_kernel(say, kernel_name)).items()
         if manifest.get(name) != value and name != "package"
     ]
 
@@ -76,7 +76,7 @@ def describe(content: bytes, facts: dict[str, str]) -> dict[str, str]:
     return {**facts, "sha256": compute_sha256(content), "xz_sha256": compute_sha256(pack(content))}
 
 
-def compile_kernel(say: Say, which: str = shipped.RUNS) -> tuple[bytes, dict[str, str]]:
+def compile_kernel(say: Say, kernel_name: str = shipped.RUNS) -> tuple[bytes, dict[str, str]]:
     """Get the source, change it, and compile it: the kernel, and what its bytes depend on."""
     facts = find_tools()
     kernels = cache.make_folder("kernels")
@@ -86,10 +86,10 @@ def compile_kernel(say: Say, which: str = shipped.RUNS) -> tuple[bytes, dict[str
         with tempfile.TemporaryDirectory(prefix="building.", dir=kernels) as name:
             tree, facts["package"], facts["source_sha256"] = lay(Path(name), say)
             facts["release"] = ".".join(map(str, read_version(tree)))
-            facts["changes_sha256"] = shipped.hash_ours(which)
-            change(tree, which)
+            facts["changes_sha256"] = shipped.hash_ours(kernel_name)
+            change(tree, kernel_name)
             say("compiling, which takes some minutes ...")
-            linux = _compile(tree, Path(name, "build"), kernels / "build.log", which)
+            linux = _compile(tree, Path(name, "build"), kernels / "build.log", kernel_name)
             _run(["strip", "--strip-all", str(linux)])
             return linux.read_bytes(), facts
 
@@ -152,14 +152,14 @@ def read_version(tree: Path) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", head, re.MULTILINE)))
 
 
-def change(tree: Path, which: str = shipped.RUNS) -> None:
+def change(tree: Path, kernel_name: str = shipped.RUNS) -> None:
     """Make our changes in a source. Raises UnfitMachine if they do not fit it."""
     patches = {path.name: path for path in shipped.PATCHES.glob("*.patch")}
     if read_version(tree) < OLD:
         patches |= {path.name: path for path in (shipped.PATCHES / "before-6.13").glob("*.patch")}
-    patches |= {path.name: path for path in (shipped.PATCHES / which).glob("*.patch")}
+    patches |= {path.name: path for path in (shipped.PATCHES / kernel_name).glob("*.patch")}
     fits = {name: read_version(tree) >= shipped.FROM.get(name, ()) for name in patches}
-    patches = {name: path for name, path in patches.items() if fits[name] and shipped.is_applied(path, which)}
+    patches = {name: path for name, path in patches.items() if fits[name] and shipped.is_applied(path, kernel_name)}
     for name, path in sorted(patches.items()):
         command = ["patch", "-d", str(tree), "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", str(path)]
         done = subprocess.run(command, env=_make_environment(), capture_output=True)
@@ -167,10 +167,10 @@ def change(tree: Path, which: str = shipped.RUNS) -> None:
             raise UnfitMachine(f"our changes do not fit it: {name}")
 
 
-def _compile(tree: Path, build: Path, log: Path, which: str) -> Path:
+def _compile(tree: Path, build: Path, log: Path, kernel_name: str) -> Path:
     build.mkdir()
     config = build / "ours.config"
-    text = shipped.name_config_file(which).read_text(encoding="utf-8")
+    text = shipped.name_config_file(kernel_name).read_text(encoding="utf-8")
     if read_version(tree) < OLD:  # linked statically, 6.1.192 did not boot
         text = text.replace("CONFIG_STATIC_LINK=y\n", "") + shipped.OLD_CONFIG
     config.write_text(text, encoding="utf-8")

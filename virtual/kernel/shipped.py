@@ -87,49 +87,49 @@ class Kernel:
         return f"Linux {self.release} traces its processes, which takes some 1.5 times as long as by seccomp: {faster}"
 
 
-def find_built(which: str = RUNS) -> Kernel | None:
+def find_built(kernel_name: str = RUNS) -> Kernel | None:
     try:
-        kernel = msgspec.json.decode(_record(which).read_bytes(), type=Kernel)
+        kernel = msgspec.json.decode(_record(kernel_name).read_bytes(), type=Kernel)
         return kernel if compute_sha256(kernel.linux.read_bytes()) == kernel.sha256 else None
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def identify(which: str = RUNS) -> str:
+def identify(kernel_name: str = RUNS) -> str:
     if named := os.environ.get(NAMED):
-        return f"{named}, {hash_ours(which)}"
-    return read_manifest(which)["sha256"]
+        return f"{named}, {hash_ours(kernel_name)}"
+    return read_manifest(kernel_name)["sha256"]
 
 
-def hash_ours(which: str = RUNS) -> str:
+def hash_ours(kernel_name: str = RUNS) -> str:
     """A hash of our changes and of how we compile."""
-    patches = [path.read_bytes() for path in sorted(PATCHES.rglob("*.patch")) if is_applied(path, which)]
+    patches = [path.read_bytes() for path in sorted(PATCHES.rglob("*.patch")) if is_applied(path, kernel_name)]
     return compute_sha256(
-        b"".join([name_config_file(which).read_bytes(), *patches, repr((OLD_CONFIG, FLAGS, FIXED)).encode()])
+        b"".join([name_config_file(kernel_name).read_bytes(), *patches, repr((OLD_CONFIG, FLAGS, FIXED)).encode()])
     )
 
 
-def is_applied(patch: Path, which: str) -> bool:
+def is_applied(patch: Path, kernel_name: str) -> bool:
     """Whether a change is one of this kernel's."""
     if patch.parent.name in KERNELS:
-        return patch.parent.name == which
-    return which == RUNS or patch.name < OF_RUNS
+        return patch.parent.name == kernel_name
+    return kernel_name == RUNS or patch.name < OF_RUNS
 
 
-def name_config_file(which: str) -> Path:
-    return FOLDER / f"{which}.config"
+def name_config_file(kernel_name: str) -> Path:
+    return FOLDER / f"{kernel_name}.config"
 
 
-def name_packed_file(which: str) -> Path:
-    return FOLDER / f"{which}.xz"
+def name_packed_file(kernel_name: str) -> Path:
+    return FOLDER / f"{kernel_name}.xz"
 
 
-def name_manifest_file(which: str) -> Path:
-    return FOLDER / f"{which}.json"
+def name_manifest_file(kernel_name: str) -> Path:
+    return FOLDER / f"{kernel_name}.json"
 
 
-def read_manifest(which: str = RUNS) -> dict[str, str]:
-    return msgspec.json.decode(name_manifest_file(which).read_bytes(), type=dict[str, str])
+def read_manifest(kernel_name: str = RUNS) -> dict[str, str]:
+    return msgspec.json.decode(name_manifest_file(kernel_name).read_bytes(), type=dict[str, str])
 
 
 def keep(content: bytes, release: str, source: str, say: Say, *, use: str = "") -> Kernel:
@@ -152,30 +152,30 @@ def keep(content: bytes, release: str, source: str, say: Say, *, use: str = "") 
     return made
 
 
-def unpack(say: Say, which: str = RUNS) -> Kernel:
+def unpack(say: Say, kernel_name: str = RUNS) -> Kernel:
     """A shipped kernel, put into the user's cache and tested. Raises UnfitMachine with the reason if that fails."""
     if platform.machine() != "x86_64":
         raise UnfitMachine(f"guests need a processor with x86-64, and this is {platform.machine()}")
-    facts, file = read_manifest(which), name_packed_file(which)
+    facts, file = read_manifest(kernel_name), name_packed_file(kernel_name)
     try:
         content = lzma.decompress(file.read_bytes())
     except (OSError, lzma.LZMAError) as error:
         raise UnfitMachine(f"{file} cannot be unpacked ({error}): git checkout {file.name}") from None
     if compute_sha256(content) != facts["sha256"]:
-        raise UnfitMachine(f"{file} is not what {name_manifest_file(which).name} says: git checkout both")
-    return keep(content, facts["release"], facts["package"], say, use=which)
+        raise UnfitMachine(f"{file} is not what {name_manifest_file(kernel_name).name} says: git checkout both")
+    return keep(content, facts["release"], facts["package"], say, use=kernel_name)
 
 
 def compute_sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _record(which: str) -> Path:
+def _record(kernel_name: str) -> Path:
     """The file that names the kernel: one for each version of it, and for each kind of machine where it was tested,
     which may share a home."""
     with Path("/proc/cpuinfo").open(encoding="utf-8") as file:
         processor = next((line for line in file if line.startswith("flags")), "")
-    machine = f"{identify(which)}\0{os.uname().release}\0{processor}"
+    machine = f"{identify(kernel_name)}\0{os.uname().release}\0{processor}"
     return cache.make_folder("kernels") / f"{compute_sha256(machine.encode())[:16]}.json"
 
 
