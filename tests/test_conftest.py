@@ -17,6 +17,9 @@ def pytest_on(folder, body):
     return ran(*words, cwd=ROOT, env=alone)
 
 
+pytestmark = pytest.mark.slow  # each starts a pytest of its own, for one and a half seconds of a processor
+
+
 @pytest.mark.parametrize(
     ("body", "status"),
     [

@@ -1,8 +1,11 @@
 """What benchmarks.simulator counts of a simulation, which is a process of its own."""
 
+import pytest
+
 from benchmarks import simulator
 
 
+@pytest.mark.slow  # a process of its own, which compiles the inner loops for itself
 def test_a_simulation_is_measured_in_a_process_of_its_own():
     case = simulator.Case(4, 0.3, "ecmp")
     found = simulator.measure(simulator.ROOT, case, columns=True)

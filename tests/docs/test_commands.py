@@ -85,8 +85,9 @@ def test_it_is_understood(program, words, monkeypatch):
 
 
 def simulated(words):
-    """A minute in tenths of a millisecond is 600,000 steps, and trials start workers: four seconds of a processor."""
-    takes_long = "--tick 0.0001" in words or "--trials" in words
+    """A minute in tenths of a millisecond is 600,000 steps, trials start workers, and pictures for print are laid out
+    until they fit: some four seconds of a processor each."""
+    takes_long = any(option in words for option in ("--tick 0.0001", "--trials", "--format"))
     return pytest.param(words, marks=pytest.mark.slow) if takes_long else words
 
 

@@ -16,21 +16,32 @@ TREE = FatTree(4)
 HOSTS = np.arange(16)
 
 
-@settings(max_examples=300, deadline=None)
-@given(
-    st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True), max_size=15),
-    st.lists(st.integers(0, 8), min_size=6, max_size=6),
-)
-def test_agrees_with_fractions(paths, capacity):
+PATHS = st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=4, unique=True), max_size=15)
+CAPACITIES = st.lists(st.integers(0, 8), min_size=6, max_size=6)
+
+
+def links_of(paths):
     links = np.full((len(paths), 4), -1, dtype=np.int32)
     for flow, path in enumerate(paths):
         links[flow, 4 - len(path) :] = path
+    return links
+
+
+@settings(max_examples=300, deadline=None)
+@given(PATHS, CAPACITIES)
+def test_agrees_with_fractions(paths, capacity):
     exact = plain_max_min(paths, [Fraction(c) for c in capacity])
-    rates = compute_max_min_rates(links, capacity)
+    rates = compute_max_min_rates(links_of(paths), capacity)
     assert rates == pytest.approx([float(r) for r in exact], abs=1e-9)
-    given = links, np.array(capacity, float), np.ones(links.shape)
-    plain, fast = (fill(*given) for fill in (maxmin._fill, maxmin._load_compiled_fill()))
-    assert rates.tolist() == plain.tolist() == fast.tolist()
+
+
+@settings(max_examples=100, deadline=None)
+@given(PATHS, CAPACITIES)
+def test_compiled_or_not_the_rates_are_the_same_to_the_last_bit(paths, capacity):
+    links = links_of(paths)
+    arguments = links, np.array(capacity, float), np.ones(links.shape)
+    plain, fast = (fill(*arguments) for fill in (maxmin._fill, maxmin._load_compiled_fill()))
+    assert compute_max_min_rates(links, capacity).tolist() == plain.tolist() == fast.tolist()
 
 
 def test_a_flow_without_links_has_no_limit():

@@ -128,6 +128,7 @@ def test_what_is_no_format_or_width_is_named(options, words):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_study_draws_what_is_asked_for(tmp_path):
     done = asked("figure", "3", "-k", "4", "--seeds", "1", "--max-flows", "1", "--jobs", "1", "--out", tmp_path,
                  "--format", "pdf", "--width", "3.3in")  # fmt: skip

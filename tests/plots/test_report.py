@@ -190,6 +190,7 @@ def test_write_all(tmp_path):
 INVALID = {"verdict": "invalid", "reasons": ["slow"]}
 
 
+@pytest.mark.slow
 def test_what_was_asked_for_is_listed_first(tmp_path):
     for scheme, rate in (("nonblocking", 150.0), ("ecmp", 60.0)):
         for trial in (1, 2, 3):

@@ -211,7 +211,7 @@ def test_disturbances_are_in_order_and_inside_the_run():
 def test_without_rounds_the_interval_changes_nothing(tmp_path):
     def options(scheme, interval_s):
         spec = RunSpec(scheme, "stride:4", interval_s=interval_s, time="virtual")
-        return Emulation(spec, Observation(), tmp_path, tmp_path, print)._options(), spec.reading_s
+        return Emulation(spec, Observation(), tmp_path, tmp_path, print)._make_options(), spec.reading_s
 
     for scheme in ("ecmp", "nonblocking"):
         assert options(scheme, 1) == options(scheme, 2) == options(scheme, 5)

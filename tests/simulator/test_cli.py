@@ -146,9 +146,12 @@ def test_trials_of_a_collective_tell_how_many_ended():
     assert "done in 0 of 3 seeds;" in done
 
 
+BESIDE = ("--traffic", "randbij", "--seconds", 12, "--engine", "maxmin", "--trials", 3)
+
+
+@pytest.mark.usefixtures("alone")
 def test_schemes_beside_each_other_are_paired_by_seed():
-    options = ("--traffic", "randbij", "--seconds", 12, "--engine", "maxmin", "--trials", 3)
-    (row,) = found_by("--scheme", "hedera-sa", "--against", "ecmp", *options)["rows"]
+    (row,) = found_by("--scheme", "hedera-sa", "--against", "ecmp", *BESIDE)["rows"]
     ours, others = (
         [measure_bisection(Config(name, "randbij", seconds=12.0, engine="maxmin", seed=n)) for n in (1, 2, 3)]
         for name in ("hedera-sa", "ecmp")
@@ -157,12 +160,20 @@ def test_schemes_beside_each_other_are_paired_by_seed():
     assert (row["measure"], row["scheme"], row["minus"]) == ("bisection_mbps", "hedera-sa", "ecmp")
     assert (row["trials"], row["difference"]) == (3, pytest.approx(np.mean(ours) - np.mean(others)))
     assert (row["from"], row["to"]) == pytest.approx(tuple(interval))
-    told = run("--scheme", "hedera-sa", "--against", "ecmp,hedera-gff", *options).stdout
-    assert "3 seeds, 95 % intervals" in told
-    assert [line.split()[2] for line in told.splitlines() if "  hedera-sa  " in line][-2:] == ["ecmp", "hedera-gff"]
-    assert "no other scheme" in run("--scheme", "ecmp", "--against", "ecmp", *options).output
 
 
+@pytest.mark.usefixtures("alone")
+def test_a_scheme_stands_beside_all_that_are_named():
+    shown = run("--scheme", "hedera-sa", "--against", "ecmp,hedera-gff", *BESIDE).stdout
+    assert "3 seeds, 95 % intervals" in shown
+    assert [line.split()[2] for line in shown.splitlines() if "  hedera-sa  " in line][-2:] == ["ecmp", "hedera-gff"]
+
+
+def test_a_scheme_beside_itself_is_refused():
+    assert "no other scheme" in run("--scheme", "ecmp", "--against", "ecmp", *BESIDE).output
+
+
+@pytest.mark.usefixtures("alone")
 def test_beside_each_other_traffic_that_ends_is_told_by_its_completion_times():
     options = ("--traffic", "poisson:web-search,0.4", "--seconds", 2, "--bw", 100, "--engine", "maxmin")
     rows = found_by("--scheme", "hedera-gff", "--against", "ecmp", *options)["rows"]
