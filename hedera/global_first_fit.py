@@ -48,6 +48,7 @@ class GlobalFirstFit:
         _place_first_fit(flows.src, flows.dst, in_units(flows.demand), core, room, self.tree.layout)
         self.reserved = (capacity - room) / UNIT
         holding = np.flatnonzero(core != UNASSIGNED)
+        # By key, since `_recall` finds them by bisection.
         holding = holding[np.argsort(flows.key[holding])]
         self.assigned, self._cores = flows.key[holding], core[holding]
         return find_canonical_cores(self.tree, flows.src, flows.dst, np.where(core == UNASSIGNED, flows.hashed, core))
@@ -65,6 +66,7 @@ def _place_first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: I
 
     ``room`` (links,) is the room on each link; assigned demands are subtracted from it.
     """
+    # Flows that hold a reservation come before all new ones: it lasts until the flow expires (section 4.3).
     settled = core != UNASSIGNED
     for flow in range(src.size):
         if core[flow] != UNASSIGNED:
@@ -72,6 +74,8 @@ def _place_first_fit(src: Int32, dst: Int32, demand: Int64, core: Int32, room: I
             reserved = demand[flow]
             for link in links:
                 if link != NO_LINK:
+                    # Demands are estimated anew in every round, and those on a link may have grown beyond it. Who was
+                    # there first keeps what is left; the path stays.
                     reserved = min(reserved, room[link])
             settled[flow] = reserved != _FAILED
             if settled[flow]:

@@ -81,6 +81,7 @@ class LinkState:
         broken = np.flatnonzero(~self.usable(s, d, detoured))
         if broken.size:
             usable = self.usable_cores(s[broken], d[broken])
+            # Cyclically from where the flow was, not from core 0, which all broken flows would otherwise move to.
             order = (detoured[broken, None] + np.arange(self.tree.num_cores)) % self.tree.num_cores
             step = np.take_along_axis(usable, order, axis=1).argmax(axis=1)
             detoured[broken] = order[np.arange(broken.size), step]

@@ -122,11 +122,15 @@ class Scheduler:
                 f"{who}: place answers with cores {answer.min()} to {answer.max()}; "
                 f"there are 0 to {self.tree.num_cores - 1}"
             )
+        # A scheduler may answer with any core of those that mean the same path. Entries are sent for what differs, so
+        # each path has one number from here on.
         return find_canonical_cores(self.tree, large.src, large.dst, answer)
 
     def _avoid_failures(self, flows: ActiveFlows, core: Cores) -> Cores:
         """Flows with a broken path take their hashed path, or the next one that works."""
         if self.links.intact:
             return core
+        # All flows, not only the large ones, as in the controller when a path breaks
+        # (`Controller._move_around_failures`).
         broken = ~self.links.usable(flows.src, flows.dst, core)
         return self.links.detour(flows.src, flows.dst, np.where(broken, flows.hashed, core))

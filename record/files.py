@@ -39,6 +39,7 @@ def write_whole(path: Path, data: bytes | str) -> None:
         with open(os.open(partial, _NEW, 0o666, dir_fd=place), "wb") as out:
             out.write(data.encode() if isinstance(data, str) else data)
             out.flush()
+            # Before the file gets its name: after a power cut a name without content would be taken for a result.
             os.fsync(out.fileno())
         os.replace(partial, path.name, src_dir_fd=place, dst_dir_fd=place)
     except BaseException as error:
@@ -111,6 +112,7 @@ def open_folder(folder: Path) -> int:
                     ahead += reversed(Path(os.readlink(name, dir_fd=place)).parts)
                 else:
                     raise PermissionError(errno.EACCES, f"the link {name} on the way is another user's")
+            # Links that lead to each other would go on for ever; the kernel itself ends after 40.
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(folder)) from None

@@ -57,6 +57,7 @@ def run_tasks(
     Raises what a task raises, at once; RuntimeError when processes keep dying; and what `cluster` and
     `errors_of_workers` raise.
     """
+    # The processors that this process may use, of which a container or taskset can leave fewer than the machine has.
     jobs = min(jobs or len(os.sched_getaffinity(0)), len(tasks))
     answers: dict[int, Answer] = {}
     with progress_bar(label, len(tasks)) as done:
@@ -64,6 +65,8 @@ def run_tasks(
             for n, task in enumerate(tasks):
                 answers[n] = function(task)
                 done(n + 1)
+        # A process that the kernel kills for want of memory ends the whole pool. What it had answered is kept, and a
+        # new pool makes the rest.
         for _ in range(ATTEMPTS):
             waiting = [n for n in range(len(tasks)) if n not in answers]
             if not waiting:

@@ -100,6 +100,7 @@ class FatTree(Cabling):
     uplink: float = field(default=1.0, repr=False)
 
     def __post_init__(self) -> None:
+        # Core switches have k in the place of a pod, and in datapath ids that is one byte.
         if not isinstance(self.k, int) or self.k < 4 or self.k % 2 or self.k > 254:
             raise ValueError(f"a fat-tree needs an even k from 4 to 254, not {self.k}")
 
@@ -243,6 +244,7 @@ class FatTree(Cabling):
         a, b = self.place(src), self.place(dst)
         if a.pod != b.pod:
             return range(self.num_cores)
+        # Each path has one number only, because a flow counts as moved where its number changes (`hedera.scheduler`).
         return range(0, self.num_cores, self.half) if a.edge != b.edge else range(1)
 
     def path(self, src: int, dst: int, core: int) -> tuple[str, ...]:

@@ -244,9 +244,11 @@ class GraphPlan:
     def paths(self, src: int, dst: int) -> list[tuple[str, ...]]:
         """All shortest ones, in the order of the links in the file; one more than there may be where there are too
         many, which the network then refuses."""
+        # The search from one switch answers for all receivers. A network asks sender by sender, so only the last search
+        # is kept.
         first, last = self._at[src], self._at[dst]
         if first not in self._before:
-            self._before = {first: self._search(first)}  # asked for by senders
+            self._before = {first: self._search(first)}
         before = self._before[first]
         if last not in before:
             row = f"no path of {BETWEEN + 1} switches or fewer, and longer ones are not made"
@@ -296,6 +298,7 @@ def _name_switches(labels: list[str], hosts: int) -> list[str]:
     tree = find_smallest_tree(hosts)
     taken = {*(tree.host_name(host) for host in range(hosts)), *NOT_SWITCHES}
     for number, label in enumerate(labels):
+        # A port is an interface, NAME-ethN, and Linux gives names of interfaces 15 characters (IFNAMSIZ).
         name = re.sub(r"[^A-Za-z0-9_]", "", label).lstrip("_")[:8]
         if not name or name in names or name in taken:
             name = f"n{number}"

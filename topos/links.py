@@ -154,6 +154,8 @@ def list_links_of_switch(network: Network, name: str) -> list[int]:
 def _reverse_link(network: Network, link: int) -> int:
     if isinstance(network, PlannedNetwork):
         return (link + network.num_cables) % num_links(network)
+    # The blocks of the way down are those of the way up in reverse order, with the same offsets: that is what makes the
+    # other direction of a cable one subtraction.
     block, offset = divmod(link, network.num_hosts)
     return (5 - block) * network.num_hosts + offset
 
@@ -234,11 +236,13 @@ def _shorten(text: str) -> str:
 
 def list_moments(faults: Iterable[Fault]) -> list[float]:
     """The times when something fails or works again, seconds, sorted and each once."""
+    # A failure that is never repaired ends at infinity, which is no moment of a run.
     return sorted({t for fault in faults for t in (fault.at, fault.until) if t != math.inf})
 
 
 def find_links_down(faults: Iterable[Fault], tree: Network, t: float) -> frozenset[int]:
     """The directed links out of service at a time. A failure counts at the time it begins, but not when it ends."""
+    # At the moment of a repair the link works again: one failure may begin as another of the same link ends.
     return frozenset().union(*(fault.links(tree) for fault in faults if fault.at <= t < fault.until))
 
 

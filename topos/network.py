@@ -169,6 +169,7 @@ class PlannedNetwork(Cabling):
         self.middle: Int32 = np.full((*shape, self.num_cores, BETWEEN), -1, dtype=np.int32)
         for pair, paths in self._paths.items():
             for core in range(self.num_cores):
+                # A pair with fewer paths has its own again, so that every number means a path of every pair.
                 hops = [link[hop] for hop in pairwise(paths[core % len(paths)])]
                 self.middle[pair][core, : len(hops)] = hops
 
@@ -176,6 +177,7 @@ class PlannedNetwork(Cabling):
         between = self._cables[self.num_hosts :]
         ends = [self._number[cable.lower] for cable in between] + [self._number[cable.upper] for cable in between]
         rates = np.tile(self.rates[self.num_hosts :], 2)
+        # A cable counts at both of its ends: it carries what leaves either switch, whichever of them was named first.
         out = np.bincount(np.array(ends, dtype=np.int64), weights=rates, minlength=len(self.switches))
         self.rates[self.num_hosts :] *= (np.bincount(self.edge) / out[: self._edges]).max() / oversubscribe
         if not np.isfinite(self.rates).all():

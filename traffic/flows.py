@@ -189,6 +189,9 @@ def draw_source_ports(senders: Int32, seed: int, *, beside_others: bool = False)
     ports = rng.integers(FIRST_PORT, end, senders.size, dtype=np.int64)
     src = senders.astype(np.int64)
     while True:
+        # Two flows of a host with one source port would have one 5-tuple where they have one receiver, and switches
+        # could not tell them apart. Only the later of two draws is drawn anew, so the others' ports do not depend on
+        # it.
         key = src * 65_536 + ports
         _, first = np.unique(key, return_index=True)
         clash = np.ones(key.size, dtype=bool)
@@ -215,6 +218,7 @@ class PortCycle:
         """The next port of each flow's host, int32 (flows,); those that are ``ports_given`` (not 0) stay."""
         asking = np.flatnonzero(ports_given == 0)
         hosts = src[asking]
+        # Stable: the flows of a host get their ports in the order in which they start, on every machine.
         order = np.argsort(hosts, kind="stable")
         _, first, count = np.unique(hosts[order], return_index=True, return_counts=True)
         turn = np.empty(hosts.size, dtype=np.int64)  # the how-manieth of its host each one is

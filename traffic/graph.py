@@ -189,6 +189,7 @@ class FlowGraph:
         start = self.delay_s.copy()
         order = np.argsort(self.level[self.waiting], kind="stable")
         waiting, before = self.waiting[order], self.before[order]
+        # All waits of a level at once: whatever they wait for is of lower levels, and so is settled.
         for edges in np.split(np.arange(order.size), np.flatnonzero(np.diff(self.level[waiting])) + 1):
             late, early = waiting[edges], before[edges]
             np.maximum.at(start, late, self.delay_s[late] + start[early] + alone_s[early])

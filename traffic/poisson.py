@@ -91,8 +91,12 @@ class Arrivals:
             start = now + np.cumsum(rng.exponential(gap_s, _BLOCK))
             now = float(start[-1])
             if self.matrix is None:
+                # Whole blocks are drawn, even if the last is cut off, so that a longer run begins with the very flows
+                # of a shorter one.
                 src = rng.integers(0, self.num_hosts, _BLOCK, dtype=np.int32)
                 dst = rng.integers(0, self.num_hosts - 1, _BLOCK, dtype=np.int32)
+                # Of the other hosts each is as likely: the number is drawn among one less, and goes past the sender's
+                # own.
                 dst += dst >= src
             else:
                 sender = rng.integers(0, hosts.size, _BLOCK)

@@ -213,6 +213,7 @@ def _make_arrivals(
     matrix = patterns.draw(pattern, network, seed) if pattern else None
     if matrix is not None and matrix.sequential:
         raise ValueError(f"traffic {text!r}: {pattern} takes turns, and arrivals wait for nobody")
+    # The load counts payload: headers come on top, so at a load of 1 a link would be overfull.
     flows_per_s = load * link_mbps * 1e6 / 8 / (sizes.mean_bytes * scale)
     return Arrivals(network.num_hosts, matrix, sizes, scale, flows_per_s, seed, part)
 
@@ -232,6 +233,7 @@ def _load_file(
             "are the only choice"
         )
     if not lasting:
+        # Stable: flows that start at one moment stay in the file's order, on every machine.
         return flows.take(np.argsort(flows.start_s, kind="stable")[: int((flows.start_s < seconds).sum())])
     if own:
         return Matrix(flows.src, flows.dst, network.num_hosts, text)
@@ -274,7 +276,7 @@ def _merge_in_order(sources: list[Iterator[Flows]]) -> Iterator[Flows]:
     for source in sources:
         pending += [(block, source) for block in [next(source, None)] if block is not None]
     while pending:
-        # What is known of every stream up to here is complete.
+        # No stream can still bring a flow that starts before the earliest last start of what is read of each.
         horizon = min(block.start_s[-1] for block, _ in pending)
         ready: list[Flows] = []
         still_pending: list[tuple[Flows, Iterator[Flows]]] = []

@@ -334,9 +334,9 @@ class LastingFlows(Traffic):
             flow.report = report
             if report is None or report.total is None:
                 incomplete.append(str(flow))
-            # A receiver's time begins when it accepts a flow and ends with the last byte that it gets. A flow that TCP
-            # starves at the end gets nothing in its last fraction of a second, though its client sent until the end. So
-            # a flow may end up to 1 s early, which is the length of a report; one whose client died misses more.
+            # A receiver's time begins when it accepts a flow and ends with the last byte that it gets, so it is a bit
+            # shorter than the client's. A flow may miss one report of 1 s. This limit is as old as the first runs
+            # (commit 2c9c7ec0), and no measurement of it is kept. One whose client died misses more.
             elif report.total.end_s < self._spec.seconds - 1:
                 incomplete.append(f"{flow} ({report.total.end_s:g} s)")
         return incomplete
