@@ -101,31 +101,45 @@ def test_an_object_of_the_users_own_routes_and_then_hears_of_rates(tmp_path):
     assert traffic.path(0, 4)[3] != traffic.path(2, 8)[3]
 
 
-@pytest.mark.parametrize("scheme", ["hedera-gff", "hedera-sa"])
-def test_acknowledgements_follow_their_data(scheme):
-    net = FakeNetwork(scheme=scheme, k=4, seed=1, ack_paths="with-data")
+@pytest.fixture(params=["hedera-gff", "hedera-sa"])
+def with_data(request):
+    """A network whose acknowledgements go by their data's cables, and traffic that collides in it."""
+    net = FakeNetwork(scheme=request.param, k=4, seed=1, ack_paths="with-data")
     traffic = Traffic(net)
     pairs = [(0, 4), (1, 8), (2, 12), (3, 9)]
     for (src, dst), port in zip(pairs, colliding_ports(net, pairs, core=3), strict=True):
         traffic.start(src, dst, port=port)
+    return net, traffic
 
-    def both_ways():
-        there = [traffic.path(src, dst, port) for src, dst, port in traffic.flows]
-        topo = net.topo
-        back = [
-            net.send(dst, between(topo, dst, src, src_port=5001, dst_port=port), size=ACK)
-            for src, dst, port in traffic.flows
-        ]
-        return there, [path[::-1] for path in back]
 
-    there, back = both_ways()
-    assert there == back, "from the first packet on"
+def paths_both_ways(net, traffic):
+    """The paths of all data, and those of its acknowledgements, turned round."""
+    data = [traffic.path(src, dst, port) for src, dst, port in traffic.flows]
+    acknowledgements = [
+        net.send(dst, between(net.topo, dst, src, src_port=5001, dst_port=port), size=ACK)
+        for src, dst, port in traffic.flows
+    ]
+    return data, [path[::-1] for path in acknowledgements]
+
+
+def test_acknowledgements_follow_their_data(with_data):
+    net, traffic = with_data
+    first, back = paths_both_ways(net, traffic)
+    assert first == back, "from the first packet on"
     traffic.run(5.5)
-    later, back = both_ways()
+    later, back = paths_both_ways(net, traffic)
     assert later == back
-    assert later != there, "rounds have moved data"
-    (one, *_) = net.log.of("round")
-    assert one["changed"] == len([e for e in net.log.of("reroute") if e["round"] == one["round"]])
+    assert later != first, "rounds have moved data"
+
+
+def test_rounds_place_data_alone_and_acknowledgements_follow(with_data):
+    net, traffic = with_data
+    paths_both_ways(net, traffic)
+    traffic.run(5.5)
+    paths_both_ways(net, traffic)
+    first_round = net.log.of("round")[0]
+    moved = [event for event in net.log.of("reroute") if event["round"] == first_round["round"]]
+    assert first_round["changed"] == len(moved)
     carrying = {flow["key"] for flow in net.log.of("flow") if flow["dst_port"] == 5001}
     by_rounds = {event["key"] for event in net.log.of("reroute") if event["round"] is not None}
     assert by_rounds <= carrying, "acknowledgements are placed by no round"

@@ -80,21 +80,34 @@ def gaining(folder):
     return load_sweep(folder)
 
 
-def test_differences_over_valid_runs_and_over_all_tries_in_a_sentence_and_as_csv(tmp_path):
-    sweep = gaining(tmp_path)
-    said = paired_tests.describe_significance(sweep)
-    own = {("stride:1", "mine.py:Mine"): [8.0, 9.0, 10.1], ("stride:1", "hedera-gff"): [5.0, 6.0, 7.0]}
-    beside = store_rates(tmp_path / "own", own)
-    of_one = (
+OWN = {("stride:1", "mine.py:Mine"): [8.0, 9.0, 10.1], ("stride:1", "hedera-gff"): [5.0, 6.0, 7.0]}
+
+
+@pytest.fixture(scope="module")
+def sweep(tmp_path_factory):
+    return gaining(tmp_path_factory.mktemp("gaining"))
+
+
+def test_a_sentence_counts_patterns_over_valid_runs_and_over_all_tries(sweep):
+    sentence = paired_tests.describe_significance(sweep)
+    assert "hedera-sa in 1 of 3 patterns, below in 1 (with invalid runs counted 0 and 1 of 3)." in sentence
+
+
+def test_a_sentence_on_one_of_the_user_s_own_has_its_difference(tmp_path):
+    beside = store_rates(tmp_path, OWN)
+    assert paired_tests.describe_significance(beside) == (
         "mine.py:Mine minus hedera-gff: +3.0 Mb/s on the wire in the mean of 1 pattern, 95 % interval +2.9 to +3.2, "
+        "for certain; above for certain in 1 of 1, below in 0."
     )
-    assert (
-        paired_tests.describe_significance(beside) == of_one + "for certain; above for certain in 1 of 1, below in 0."
-    )
-    few = store_rates(tmp_path / "few", {key: rates[:2] for key, rates in own.items()})
+
+
+def test_a_sentence_needs_three_trials_and_something_to_compare_with(tmp_path):
+    few = store_rates(tmp_path / "few", {key: rates[:2] for key, rates in OWN.items()})
     assert "takes 3 valid trials" in paired_tests.describe_significance(few)
-    assert paired_tests.describe_significance(store_rates(tmp_path / "one", dict([*own.items()][:1]))) == ""
-    assert "hedera-sa in 1 of 3 patterns, below in 1 (with invalid runs counted 0 and 1 of 3)." in said
+    assert paired_tests.describe_significance(store_rates(tmp_path / "one", dict([*OWN.items()][:1]))) == ""
+
+
+def test_the_csv_has_differences_over_valid_runs_and_over_all_tries(sweep):
     rows = list(csv.DictReader(io.StringIO(paired_tests.format_csv(sweep))))
     assert tuple(rows[0]) == paired_tests.CSV_COLUMNS
     keys = [(row["over"], row["pattern"]) for row in rows]

@@ -159,11 +159,18 @@ def test_words_from_files_cannot_do_harm(tmp_path):
     assert "stride_4/<script>alert(1)</script>/trial-1/run.json is not a run" in words
 
 
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A sweep's folder, and all files that were written of it."""
+    folder = tmp_path_factory.mktemp("written")
+    write_sweep(folder, ["published:stride4", "staggered:0.2,0.3"], trials=2)
+    return folder, write_all(load_sweep(folder))
+
+
 @pytest.mark.slow
-def test_write_all(tmp_path):
-    write_sweep(tmp_path, ["published:stride4", "staggered:0.2,0.3"], trials=2)
-    files = write_all(load_sweep(tmp_path))
-    assert [str(file.relative_to(tmp_path)) for file in files] == [
+def test_all_files_of_a_sweep_are_listed(written):
+    folder, files = written
+    assert [str(file.relative_to(folder)) for file in files] == [
         "figures/figure9.png",
         "figures/figure9.svg",
         "figures/summary.csv",
@@ -178,13 +185,22 @@ def test_write_all(tmp_path):
         assert file.stat().st_size > 300
         if file.suffix == ".png":
             assert file.read_bytes().startswith(b"\x89PNG")
-    shown = texts(files[1])
+
+
+@pytest.mark.slow
+def test_its_picture_names_patterns_and_schemes(written):
+    shown = texts(written[1][1])
     assert {"stride4", "staggered:0.2,0.3", "hedera-sa", "nonblocking (control)"} <= shown
     assert not any("invalid" in text for text in shown)
+
+
+@pytest.mark.slow
+def test_files_that_are_written_again_are_the_same_byte_for_byte(written):
+    folder, files = written
     before = {file: file.read_bytes() for file in files}
     for file in files:
         file.unlink()
-    assert {file: file.read_bytes() for file in write_all(load_sweep(tmp_path))} == before
+    assert {file: file.read_bytes() for file in write_all(load_sweep(folder))} == before
 
 
 INVALID = {"verdict": "invalid", "reasons": ["slow"]}

@@ -68,11 +68,18 @@ def test_the_first_of_several_boots_one_and_the_last_one_ends_it():
         with originals.of(JOBS[2], boot) as again:
             assert again is None
     assert len(booted) == 1
-    with originals.of(JOBS[0], boot) as outside:
-        assert outside is None
-    with originals.prepared_for(JOBS), originals.of(JOBS[0], boot) as original:
-        assert original is booted[1]
-    assert original.closed, "when the jobs are over, however few were carried out"
+
+
+def test_a_job_that_nothing_was_prepared_for_has_a_guest_of_its_own():
+    with Originals().of(JOBS[0], Waiting) as original:
+        assert original is None
+
+
+def test_what_waits_ends_with_the_jobs_however_few_were_carried_out():
+    originals = Originals()
+    with originals.prepared_for(JOBS), originals.of(JOBS[0], Waiting) as original:
+        assert not original.closed
+    assert original.closed
 
 
 def test_one_that_fails_or_has_ended_is_none_and_is_not_booted_again():
