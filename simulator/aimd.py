@@ -253,6 +253,8 @@ def _advance(first: int, totals: Float64, state: _State) -> None:
                     room = min(room, spare[np.uint64(row[f, tier])])
             rate = row[f, _RATE]
             slow_start = row[f, _SLOW_START]
+            # Section 5.5: a rate doubles in slow start, else it grows by a fixed step, and never beyond what the path
+            # can spare.
             growth = min(rate if slow_start != 0 else increase, room)
             # Selected, not branched on: which of the two it is, no branch predictor can know.
             change = growth if room > 0 else -((rate + 1) >> 1)
@@ -300,6 +302,8 @@ def _advance(first: int, totals: Float64, state: _State) -> None:
             active += 1
         totals[tick] = total
 
+        # From the back, because the last active flow takes the place of one that leaves: it must not be one that is
+        # still to leave.
         for n in range(done - 1, -1, -1):
             i = leaving[n]
             f = order[i]

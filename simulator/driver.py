@@ -87,6 +87,8 @@ class Simulation:
         if config.detect_s:
             from hedera.global_first_fit import GlobalFirstFit
 
+            # Global First Fit re-routes a flow as soon as it is detected (section 4.5), and so looks more often than
+            # the others.
             period_s = config.detect_s if isinstance(placement, GlobalFirstFit) else period_s
         self.period = round(period_s / config.tick_s)
         self.rounds: list[RoundLog] = []

@@ -136,6 +136,7 @@ def _parse_row(fields: list[str], port: int) -> tuple[tuple[str, int, str], Inte
     numbers = (interval.start_s, interval.end_s, interval.bits_per_s)
     if int(connection) < 0 or not all(map(math.isfinite, numbers)):
         raise ValueError(fields)
+    # Not by the order of the two ends, which versions of iperf have differently: the server's port tells them apart.
     if int(other_port) == port:
         return (address, int(address_port), other), interval
     if int(address_port) == port:

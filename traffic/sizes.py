@@ -74,6 +74,7 @@ class SizeLaw:
 
     def draw(self, rng: np.random.Generator, count: int, scale: float = 1.0) -> Float64:
         """``count`` sizes times ``scale``, in whole bytes and at least 1: float64 (count,)."""
+        # At least one byte: a flow of none is one that computes (`traffic.graph`), and sends nothing.
         return np.maximum(1.0, np.rint(scale * self.quantile(rng.random(count))))
 
 
