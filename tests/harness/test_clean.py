@@ -16,7 +16,7 @@ def clean(monkeypatch, tmp_path):
     """The command on a machine where nothing of ours runs or lies, unless the test says so."""
     left = Cleaned()
     monkeypatch.setattr(module.root, "may_be_root", lambda: True)
-    monkeypatch.setattr(module.root, "root", lambda: SimpleNamespace(clean=lambda: left))
+    monkeypatch.setattr(module.root, "find_root", lambda: SimpleNamespace(clean=lambda: left))
     monkeypatch.setattr(module, "find_left_by", lambda uids: {})
     monkeypatch.chdir(tmp_path)
 

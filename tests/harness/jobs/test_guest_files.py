@@ -81,7 +81,7 @@ def test_the_code_of_guests_has_the_same_sizes_wherever_a_user_keeps_it(tmp_path
     monkeypatch.setattr(guest_files, "COMPILE", folder + "from hedera.loop import add; add(1)")
     sizes = []
     for home in ("a", "another/one"):
-        monkeypatch.setattr(guest_files.cache, "folder", lambda name, home=home: _made(tmp_path / home / name))
+        monkeypatch.setattr(guest_files.cache, "make_folder", lambda name, home=home: _made(tmp_path / home / name))
         code = guest_files.copy_code(print)
         sizes.append({path.relative_to(code): path.stat().st_size for path in code.rglob("*") if path.is_file()})
     assert sizes[0] == sizes[1]
