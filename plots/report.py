@@ -38,8 +38,8 @@ from plots.style import (
 from plots.summary import FEWEST, WINDOWS, summarise
 from record.completion_times import CLASSES
 from record.files import write_whole
+from record.latex import write_latex
 from record.options import Pictures, drawing, get_pictures
-from record.output import write_latex
 from record.run import Fact, Run
 
 FOLDER = "figures"

@@ -1,4 +1,4 @@
-"""How results are written: rows as CSV, as JSON and as tables in the terminal."""
+"""How results are written: rows as CSV, as JSON and as tables in the terminal; `record.latex` has LaTeX."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,45 +52,6 @@ def read_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(line for line in lines if not line.startswith("#")))
     except (csv.Error, UnicodeDecodeError, Unreadable) as error:
         raise ValueError(f"{path} cannot be read: {error}") from None
-
-
-def write_latex(
-    path: Path, tables: Sequence[Table], notes: str = "", clean: Callable[[str], str] = lambda text: text
-) -> Path:
-    """Write tables of `make_plain_table` as LaTeX, each a float with the rules of the package booktabs. Its caption is
-    the table's title and then ``notes``: what a reader of a paper needs to know of the numbers. ``clean``: takes this
-    machine's places out of the text."""
-    from pandas import DataFrame
-    from rich.text import Text
-
-    parts = ["% \\usepackage{booktabs}\n"]
-    for table in tables:
-        cells = [[Text.from_markup(str(cell)).plain for cell in column.cells] for column in table.columns]
-        headings = [Text.from_markup(str(column.header)).plain for column in table.columns]
-        # Columns have numbers until their headings are set, since a frame keeps one column of several with one name.
-        styler = DataFrame(dict(enumerate(cells))).style.format(escape="latex").hide(axis="index")
-        styler = styler.relabel_index(list(map(escape_latex, headings)), axis="columns")
-        alignment = "".join("r" if column.justify == "right" else "l" for column in table.columns)
-        title = " ".join(Text.from_markup(str(table.title or "")).plain.split()).rstrip(".:")
-        caption = escape_latex(" ".join(filter(None, [f"{title}." if title else "", notes])))
-        parts.append(
-            styler.to_latex(
-                column_format=alignment, hrules=True, position="htbp", position_float="centering", caption=caption
-            )
-        )
-    write_whole(path, clean("\n".join(parts)))
-    return path
-
-
-_LATEX: dict[str, str | int | None] = {
-    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\u202f": r"\,",
-    "\u2212": "$-$", "\u2019": "'", **{character: f"\\{character}" for character in "&%$#_{}"},
-}  # fmt: skip
-
-
-def escape_latex(text: str) -> str:
-    """A text as LaTeX sets it: its special characters escaped."""
-    return text.translate(str.maketrans(_LATEX))
 
 
 def as_json(rows: Sequence[Row]) -> str:

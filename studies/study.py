@@ -24,6 +24,7 @@ from plots.paired_tests import MeanInterval, compare_schemes, estimate_mean, lis
 from plots.style import describe_interval_seeds as describe_interval_seeds
 from plots.style import make_table as make_table
 from plots.summary import FEWEST, compute_half_width
+from record.latex import write_latex
 from record.options import (
     OUT,
     Command,
@@ -37,7 +38,7 @@ from record.options import (
     seeds_option,
     to_write,
 )
-from record.output import conclude, write_csv, write_latex
+from record.output import conclude, write_csv
 from record.progress import quiet_option
 from record.tasks import run_tasks
 from topos.arrays import Float64

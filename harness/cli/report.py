@@ -168,7 +168,8 @@ def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> 
     Example: hedera compare results/figure9 results/runs/NAME --format pdf,tex
     """
     from plots import compare_sweeps
-    from record.output import conclude, write_latex
+    from record.latex import write_latex
+    from record.output import conclude
 
     draws = html or get_pictures().asked
     if draws or get_pictures().latex:

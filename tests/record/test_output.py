@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from record.output import as_json, make_plain_table, read_csv, write_csv, write_latex
+from record.output import as_json, read_csv, write_csv
 
 THINGS = [
     {"name": "a", "ours_mbps": 1 / 3, "paper_mbps": 12.5},
@@ -30,15 +30,3 @@ def test_json_has_an_object_per_row_and_null_for_no_number():
             {"name": "b", "ours_mbps": None, "paper_mbps": None},
         ]
     }
-
-
-def test_a_table_is_latex_with_rules_and_nothing_that_latex_would_read(tmp_path):
-    table = make_plain_table("Shares in % of a_b:", "scheme", "95 %", "95 %", left=1)
-    table.add_row(r"my\[x].py:C", "90 %", "1 & 2")
-    text = write_latex(tmp_path / "t.tex", [table], "Seeds 1, 2; links of 10 Mb/s.").read_text()
-    lines = [line.strip() for line in text.splitlines()]
-    assert r"\caption{Shares in \% of a\_b. Seeds 1, 2; links of 10 Mb/s.}" in lines
-    assert r"\begin{tabular}{lrr}" in lines
-    assert r"scheme & 95 \% & 95 \% \\" in lines
-    assert r"my[x].py:C & 90 \% & 1 \& 2 \\" in lines
-    assert [line for line in lines if line.endswith("rule")] == [r"\toprule", r"\midrule", r"\bottomrule"]
