@@ -7,6 +7,7 @@ import pytest
 
 from record.latex import write_latex
 from record.output import make_plain_table
+from tests.commands import PATIENCE_S
 
 
 def latex(folder: Path, *tables, notes=""):
@@ -75,6 +76,6 @@ def test_tex_sets_it_within_the_columns_of_a_page(tmp_path):
         r"\begin{document}\input{t.tex}Text.\end{document}"
     )
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "page.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=300)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=PATIENCE_S)
     assert done.returncode == 0, done.stdout[-2000:]
     assert not re.findall(r"Overfull \\hbox.*|.*too large.*|Missing character.*", done.stdout)

@@ -31,6 +31,7 @@ def test_spraying_is_as_good_as_non_blocking(engine, traffic):
     assert sprayed.completion_s < completion("ecmp", traffic, engine)
 
 
+@pytest.mark.slow
 def test_a_flow_sprayed_past_a_failed_link_fills_the_paths_that_are_left():
     # Four flows of a pod leave it by three cores instead of four.
     tree, links = FatTree(4), LinkState(FatTree(4))

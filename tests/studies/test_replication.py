@@ -64,6 +64,7 @@ def test_simulated(tmp_path):
     assert is_png(tmp_path / "replication3_simulated.png")
 
 
+@pytest.mark.slow
 def test_the_report_s_faults_cost_what_its_scheduler_would_gain():
     """Without both it reaches what nine receivers can get; neither is seen where there are no collisions."""
     fields = {"engine": "maxmin", "seconds": 24, "interval_s": 2, "link_mbps": 10}
