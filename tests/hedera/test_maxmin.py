@@ -35,7 +35,7 @@ def test_agrees_with_fractions(paths, capacity):
     assert rates == pytest.approx([float(r) for r in exact], abs=1e-9)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(PATHS, CAPACITIES)
 def test_compiled_or_not_the_rates_are_the_same_to_the_last_bit(paths, capacity):
     links = links_of(paths)
