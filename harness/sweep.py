@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from harness.jobs import Carrier, Guests, Planned, UnderWay, carry_out
 from harness.run import make_job
 from hedera.schemes import SCHEMES, with_hash
-from plots import Sweep, load_sweep, shorten_pattern
+from plots import Sweep, load_sweep, shorten_name
 from plots.style import format_setting
 from record.errors import UserMistake, to_one_line
 from record.files import read_json, remove_partial, write_whole
@@ -295,7 +295,7 @@ class Shown:
 
     def look(self, under_way: UnderWay) -> None:
         words = [
-            f"{shorten_pattern(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: "
+            f"{shorten_name(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: "
             + carry_out.describe_stage(*stage)
             for job, stage in under_way.items()
         ]
@@ -312,7 +312,7 @@ class Shown:
             if self._fill:
                 self._fill(self._total - len(self._unfinished))
         spec = planned.spec
-        text = f"{escape(shorten_pattern(spec.traffic)):28} {escape(spec.scheme):14} trial {spec.trial}  "
+        text = f"{escape(shorten_name(spec.traffic)):28} {escape(spec.scheme):14} trial {spec.trial}  "
         rate = run.payload_mbps  # as in the table and the picture
         if run.lost:
             text += "           lost"
@@ -344,7 +344,7 @@ def show(part: Part, sweep: Sweep) -> None:
         print(f"pictures and tables: {sweep.folder / report.FOLDER}/")
     print(f"the page: {sweep.folder / report.PAGE}")
     for job, run in _find_not_valid(part):
-        run_name = f"{shorten_pattern(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
+        run_name = f"{shorten_name(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}"
         print(f"{run.verdict}: {run_name}: {run.reasons[0]}", file=sys.stderr)
 
 

@@ -19,7 +19,7 @@ from plots.style import (
     label_scheme,
     order_schemes,
     set_logarithmic,
-    shorten_pattern,
+    shorten_name,
 )
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
     "order_schemes",
     "picture",
     "set_logarithmic",
-    "shorten_pattern",
+    "shorten_name",
 ]  # fmt: skip
 
 # Matplotlib warns that a font cache cannot be kept, and fontTools tells of every table of a font in a PDF.

@@ -29,7 +29,7 @@ from plots.export import run_rows
 from plots.local_paths import make_local_path_remover
 from plots.paired_tests import MeanInterval, average_over_patterns, estimate_mean
 from plots.stored_sweep import Sweep, describe_mixture, load_sweep
-from plots.style import Value, format_setting, name_option, order_schemes, shorten_pattern
+from plots.style import Value, format_setting, name_option, order_schemes, shorten_name
 from plots.summary import BAR, FEWEST, average_by_scheme, format_csv, make_frame, order_patterns, summarise
 from record.files import write_whole
 
@@ -81,7 +81,7 @@ class VariedSweep:
                     share = "" if row.patterns == 0 else f"{row.median_ratio:.1%}"
                     setting_texts = {option: format_setting(value) for option, value in values.items()}
                     rows.append(
-                        {**setting_texts, "scheme": shorten_pattern(row.Index), "share of the control": share, **counts}
+                        {**setting_texts, "scheme": shorten_name(row.Index), "share of the control": share, **counts}
                     )
         words = style.embed_image(self.plot().content("svg"), repr(self)[1:-1]) if rows else ""
         return f"<p>{escape(repr(self)[1:-1])}</p>{notebook.make_table(rows) if rows else ''}{words}"
@@ -174,7 +174,7 @@ def _draw_panel(ax: Any, series: Mapping[str, Mapping[Value, MeanInterval]], cho
         ax.minorticks_off()
     room = 0.08 * (high - low) or 0.5
     ax.set_xlim(*((low / 1.2, high * 1.2) if logarithmic else (low - room, high + room)))
-    ax.set_xticks(list(place.values()), [shorten_pattern(format_setting(value)) for value in choices])
+    ax.set_xticks(list(place.values()), [shorten_name(format_setting(value)) for value in choices])
     highest = max(mean.high or mean.mean or 0.0 for means in series.values() for mean in means.values())
     # An interval of few trials may reach far above 1. It is cut off there, or it would press all points flat.
     ax.set_ylim(0, 1.05 * min(max(1.0, highest), 1.25))
@@ -188,7 +188,7 @@ def _draw_panel(ax: Any, series: Mapping[str, Mapping[Value, MeanInterval]], cho
             [place[value] for value in means], [mean.mean for mean in means.values()],
             yerr=[0.0 if mean.low is None else (mean.mean or 0.0) - mean.low for mean in means.values()],
             color=style.colour(scheme), linestyle="-" if numbers else "", linewidth=1.4, marker="o", markersize=4,
-            elinewidth=0.9, capsize=2, label=shorten_pattern(scheme), transform=ax.transData + aside,
+            elinewidth=0.9, capsize=2, label=shorten_name(scheme), transform=ax.transData + aside,
         )  # fmt: skip
 
 
@@ -377,6 +377,6 @@ def _note_left_out(name: str, sweep: Sweep, rows: Any) -> list[str]:
 
 
 def _list_some(names: Iterable[str]) -> str:
-    shown = [shorten_pattern(name) for name in order_patterns(names)]
+    shown = [shorten_name(name) for name in order_patterns(names)]
     more = len(shown) - _MAX_NAMED
     return ", ".join(shown[:_MAX_NAMED] or ["none"]) + (f" and {more} more" if more > 0 else "")

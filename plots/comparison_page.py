@@ -16,7 +16,7 @@ from plots.compare_sweeps import Comparison
 from plots.paired_tests import estimate_mean
 from plots.pictures import create_figure, save
 from plots.report import load_page_templates
-from plots.style import DASHES, INK, MUTED, embed_image, format_setting, house_style, label, shorten_pattern
+from plots.style import DASHES, INK, MUTED, embed_image, format_setting, house_style, label, shorten_name
 from plots.summary import order_patterns
 from record.files import write_whole
 from record.options import Pictures, drawing
@@ -109,7 +109,7 @@ def draw_bars(comparison: Comparison) -> PrintableFigure:
             has_intervals |= bool(known)
             if known:
                 axes.vlines([x for x, _ in known], [m.low for _, m in known], [m.high for _, m in known], INK, lw=0.9)
-        axes.set_title(shorten_pattern(scheme))
+        axes.set_title(shorten_name(scheme))
         axes.grid(axis="y")
         axes.set_ylabel("share of the control")
     fields[-1].set_xticks(range(len(patterns)), [label(p) for p in patterns], rotation=40, ha="right")
@@ -136,7 +136,7 @@ def draw_differences(comparison: Comparison) -> PrintableFigure:
             [row["difference_points"] for row in own], at, xerr=ends, fmt="o", markersize=4, elinewidth=1, capsize=2,
             color=_COLOURS[number % len(_COLOURS)], label=folder,
         )  # fmt: skip
-    axes.set_yticks(range(len(schemes)), [shorten_pattern(scheme) for scheme in schemes])
+    axes.set_yticks(range(len(schemes)), [shorten_name(scheme) for scheme in schemes])
     axes.set_ylim(len(schemes) - 0.4, -0.6)
     axes.set_xlabel(f"points of the control more than {first}")
     axes.grid(axis="x")

@@ -17,7 +17,7 @@ import numpy as np
 
 from hedera.schemes import CONTROL, find_hash
 from plots.stored_sweep import Sweep
-from plots.style import shorten_pattern
+from plots.style import shorten_name
 from record.run import FlowRecord, Round, Rule, Run
 from topos.arrays import Float64
 from topos.fattree import FatTree
@@ -108,7 +108,7 @@ def collect_explorer_data(sweep: Sweep) -> dict[str, Any]:
         "links": [list(link_ends(tree, link)) for link in range(num_links(tree))] if tree else [],
         "hosts": list(tree.hosts) if tree else [],
         "cores": [tree.core_name(core) for core in range(tree.num_cores)] if tree else [],
-        "names": {run.pattern: shorten_pattern(run.pattern) for run in runs},
+        "names": {run.pattern: shorten_name(run.pattern) for run in runs},
         "runs": [
             {"file": str(file.relative_to(sweep.folder)), "control": controls.get((run.pattern, run.trial))}
             | _run(run, tree, ports)

@@ -40,7 +40,7 @@ from plots.style import (
     format_number,
     house_style,
     label,
-    shorten_pattern,
+    shorten_name,
 )
 from plots.summary import (
     Summary,
@@ -169,7 +169,7 @@ def draw_by_family(sweep: Sweep) -> PrintableFigure:
         mean[source] or 0.0 for group in groups for mean in group.means.values() for source in ("ours", "published")
     )
     ax.set(xlim=(-0.5, len(groups) - 0.5), ylim=(0, 1.06 * max(top, 1.0)), ylabel="share of the control")
-    names = [shorten_pattern(group.name).replace("(", "\n(") for group in groups[:-1]]
+    names = [shorten_name(group.name).replace("(", "\n(") for group in groups[:-1]]
     ax.set_xticks(range(len(groups)), [*names, "mean of all"])
     ax.tick_params(axis="x", length=0)
     ax.grid(axis="y")
@@ -191,7 +191,7 @@ def draw_by_family(sweep: Sweep) -> PrintableFigure:
                 ax.text(places["all"], 0.02, f"{mean.height:.0%}", ha="center", rotation=90, fontsize=8, zorder=5)
     ax.set_title(f"{describe_conditions(sweep.runs)}; means over patterns", fontsize=8.5, color=MUTED)
     figure.suptitle("Bisection bandwidth", x=0.01, ha="left", fontsize=11.5, fontweight="bold")
-    entries: list[tuple[Any, str]] = [(Patch(facecolor=colour(scheme)), shorten_pattern(scheme)) for scheme in schemes]
+    entries: list[tuple[Any, str]] = [(Patch(facecolor=colour(scheme)), shorten_name(scheme)) for scheme in schemes]
     ecmp = f", its ECMP after {static[0]}" if static else ""
     entries.append((Patch(facecolor="white", edgecolor=INK), f"published (NSDI '10){ecmp}"))
     entries.append((Line2D([], [], color=INK, lw=0.9, ls=DASHES), "control"))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots.style import shorten_pattern
+from plots.style import shorten_name
 from plots.summary import Summary
 from record.published import COLUMNS, FIGURE_9
 from record.run import Run
@@ -97,7 +97,7 @@ class Family:
 def name_family(pattern: str) -> str:
     """The kind of a pattern: for a published one its name without the number, else the specification without a number
     that only gives its size (``stride:4`` is of kind ``drawn stride``)."""
-    name = shorten_pattern(pattern)
+    name = shorten_name(pattern)
     if pattern.startswith("published:"):
         if staggered := re.fullmatch(r"stag[0-9]+(\(.*\))", name):
             return "staggered" + staggered[1]

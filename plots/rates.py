@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hedera.schemes import CONTROL
 from plots.pictures import create_figure, save
-from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, order_schemes, shorten_pattern
+from plots.style import DASHES, INK, INVALID, MUTED, colour, house_style, label, order_schemes, shorten_name
 from record.options import get_pictures
 from record.progress import progress_bar
 from record.run import ARCHIVE, CONNECTIONS, QUEUES, Run
@@ -101,7 +101,7 @@ def draw_simulated_rates(
     ax = drawing.subplots()
     ax.axvspan(*window_s, color=_WINDOW, linewidth=0, zorder=0)
     ax.axhline(capacity_mbps, color=INK, linewidth=0.9, linestyle=DASHES, label="capacity")
-    ax.plot(range(1, len(mbps) + 1), mbps, color=colour(scheme), linewidth=2, label=shorten_pattern(scheme))
+    ax.plot(range(1, len(mbps) + 1), mbps, color=colour(scheme), linewidth=2, label=shorten_name(scheme))
     ax.set(xlim=(0, len(mbps)), ylim=(0, 1.08 * max(capacity_mbps, *mbps)), xlabel="seconds", ylabel="received (Mb/s)")
     ax.set_title("shaded: measured", color=MUTED)
     ax.grid(axis="y")
@@ -181,8 +181,8 @@ def _draw_line(ax: Axes, run: Run, width: float) -> None:
 
 def _write_heading(run: Run, control: Run | None) -> str:
     if not run.valid or run.bisection_mbps is None:
-        return shorten_pattern(run.scheme)
-    text = f"{shorten_pattern(run.scheme)}   {run.bisection_mbps:.1f} Mb/s"
+        return shorten_name(run.scheme)
+    text = f"{shorten_name(run.scheme)}   {run.bisection_mbps:.1f} Mb/s"
     if control is None or control is run or not control.valid or not control.bisection_mbps:
         return text
     return f"{text}, {run.bisection_mbps / control.bisection_mbps:.0%} of control"

@@ -33,7 +33,7 @@ from plots.style import (
     make_table,
     name_option,
     order_schemes,
-    shorten_pattern,
+    shorten_name,
 )
 from plots.summary import FEWEST, WINDOWS, summarise
 from record.completion_times import CLASSES
@@ -150,7 +150,7 @@ def load_page_templates() -> Environment:
         "percent": _format_percent,
         "points": lambda value: f"{100 * value:+.1f}".replace("-", "\u2212"),
         "signed": lambda value: f"{value:+.1f}".replace("-", "\u2212"),
-        "short": shorten_pattern,
+        "short": shorten_name,
         "label": label,
         "describe_paths": explorer.describe_paths,
         "ms": lambda value: f"{value:.3g}\u202fms",
@@ -172,7 +172,7 @@ def _collect_context(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
     if not runs:
         return context | {"summary": None, "palette": [], "completion": [], "overheads": [], "of_figure_9": []}
     schemes = summarise(sweep).schemes
-    names = Counter(map(shorten_pattern, schemes))
+    names = Counter(map(shorten_name, schemes))
     css = {scheme: f"s{number}" for number, scheme in enumerate(schemes)}
     tree = explorer.find_tree(runs)
     return {
@@ -187,7 +187,7 @@ def _collect_context(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
         "summary": summarise(sweep),
         "trials": sorted({run.trial for run in runs}),
         "palette": [(css[scheme], scheme, colour(scheme)) for scheme in schemes],
-        "named": lambda scheme: shorten_pattern(scheme) if names[shorten_pattern(scheme)] == 1 else scheme,
+        "named": lambda scheme: shorten_name(scheme) if names[shorten_name(scheme)] == 1 else scheme,
         "css": lambda scheme: css.get(scheme, "ink"),
         "css_pairs": list(css.items()),
         **_collect_bars(sweep, charts or [figure.content("svg") for figure in figure9.draw_figures(sweep)]),
@@ -278,7 +278,7 @@ def _collect_patterns(sweep: Sweep) -> Iterator[dict[str, Any]]:
     for pattern in summarise(sweep).patterns:
         runs = [(number, run) for number, run in enumerate(sweep.runs) if run.pattern == pattern]
         runs.sort(key=lambda member: (summarise(sweep).schemes.index(member[1].scheme), member[1].trial))
-        words = f"{shorten_pattern(pattern)}: rates over time of every scheme, trial {{}}; the runs are listed below"
+        words = f"{shorten_name(pattern)}: rates over time of every scheme, trial {{}}; the runs are listed below"
         pictures = [
             embed_image(file.read_bytes(), words.format(trial)) for (of, trial), file in sheets.items() if of == pattern
         ]

@@ -134,9 +134,9 @@ def assign_colours(schemes: Iterable[str]) -> dict[str, str]:
     return chosen
 
 
-def shorten_pattern(pattern: str) -> str:
-    """A pattern for a table, without ``published:`` or ``replication:``; a file without its folder."""
-    parts = (part.removeprefix("published:").removeprefix("replication:") for part in pattern.split(" + "))
+def shorten_name(name: str) -> str:
+    """A pattern or a scheme for a table, without ``published:`` or ``replication:``; a file without its folder."""
+    parts = (part.removeprefix("published:").removeprefix("replication:") for part in name.split(" + "))
     return " + ".join(_remove_folder(part) for part in parts)
 
 
@@ -147,7 +147,7 @@ def _remove_folder(part: str) -> str:
 
 
 def label(pattern: str) -> str:
-    text = shorten_pattern(pattern)
+    text = shorten_name(pattern)
     return text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 3].rstrip()}..."
 
 

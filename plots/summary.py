@@ -18,7 +18,7 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots.stored_sweep import Sweep
-from plots.style import format_number, order_schemes, shorten_pattern
+from plots.style import format_number, order_schemes, shorten_name
 from record.published import FIGURE_9
 from record.run import Run, mean_over
 
@@ -235,7 +235,7 @@ def order_patterns(patterns: Iterable[str]) -> list[str]:
     published = list(FIGURE_9)
 
     def key(pattern: str) -> tuple[int, list[tuple[int, str]]]:
-        name = shorten_pattern(pattern)
+        name = shorten_name(pattern)
         # As text, stride10 would come before stride2. More than 18 digits are no number that a pattern means.
         parts = [(int(part), "") if i % 2 else (0, part) for i, part in enumerate(re.split(r"([0-9]{1,18})", name))]
         return (published.index(name) if name in FIGURE_9 else len(published), parts)
@@ -292,7 +292,7 @@ def make_table(sweep: Sweep) -> tuple[str, Table]:
     made = make_plain_table(meaning, "pattern", *summary.schemes)
     for pattern in summary.patterns:
         cells = [_format_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes]
-        made.add_row(*map(escape, (shorten_pattern(pattern), *cells)))  # a file name in brackets is not markup
+        made.add_row(*map(escape, (shorten_name(pattern), *cells)))  # a file name in brackets is not markup
     if len(summary.patterns) > 1:
         cells = []
         for share, patterns in zip(schemes.median_ratio, schemes.patterns, strict=True):

@@ -46,7 +46,7 @@ def write_latex(
     scaled, by the package graphicx. Rows beyond forty go into a further float. ``clean``: takes this machine's places
     out of the text.
     """
-    parts = [part for table in tables for part in _floats(table, notes)]
+    parts = [part for table in tables for part in _make_floats(table, notes)]
     packages = [name for name, sign in _PACKAGES.items() if any(sign in part for part in parts)]
     head = "".join(f"% \\usepackage{{{name}}}\n" for name in packages)
     write_whole(path, clean("\n".join([head, *parts])))
@@ -56,14 +56,14 @@ def write_latex(
 _PACKAGES = {"booktabs": r"\toprule", "graphicx": r"\resizebox"}
 
 
-def _floats(table: Table, notes: str) -> Iterator[str]:
+def _make_floats(table: Table, notes: str) -> Iterator[str]:
     from rich.text import Text
 
     numbers = [column.justify == "right" for column in table.columns]
     headings = [Text.from_markup(str(column.header)).plain for column in table.columns]
     cells = [[Text.from_markup(str(cell)).plain for cell in column.cells] for column in table.columns]
     rows = list(zip(*cells, strict=True))
-    layout, scaled = _layout([headings, *rows])
+    layout, scaled = _choose_layout([headings, *rows])
     title = " ".join(Text.from_markup(str(table.title or "")).plain.split()).rstrip(".:")
     caption = " ".join(filter(None, [f"{title}." if title else "", notes]))
     for first in range(0, max(len(rows), 1), _ROWS):
@@ -77,9 +77,12 @@ def _floats(table: Table, notes: str) -> Iterator[str]:
                 *([r"\resizebox{\textwidth}{!}{%"] if scaled else []),
                 f"\\begin{{tabular}}{{{''.join('r' if number else 'l' for number in numbers)}}}",
                 r"\toprule",
-                _row(map(escape_latex, headings)),
+                _join_row(map(escape_latex, headings)),
                 r"\midrule",
-                *(_row(map(_cell, row, numbers, [layout.stacked] * len(row))) for row in rows[first : first + _ROWS]),
+                *(
+                    _join_row(map(_format_cell, row, numbers, [layout.stacked] * len(row)))
+                    for row in rows[first : first + _ROWS]
+                ),
                 r"\bottomrule",
                 r"\end{tabular}" + ("}" if scaled else ""),
                 f"\\end{{{layout.environment}}}\n",
@@ -87,25 +90,25 @@ def _floats(table: Table, notes: str) -> Iterator[str]:
         )
 
 
-def _row(cells: Iterator[str]) -> str:
+def _join_row(cells: Iterator[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 
-def _layout(rows: Sequence[Sequence[str]]) -> tuple[_Layout, bool]:
+def _choose_layout(rows: Sequence[Sequence[str]]) -> tuple[_Layout, bool]:
     """The first layout that a table fits in, and whether it has to be scaled all the same."""
     for layout in _LAYOUTS:
-        widths = [max(_width(cell, layout) for cell in column) for column in zip(*rows, strict=True)]
+        widths = [max(_measure_cell(cell, layout) for cell in column) for column in zip(*rows, strict=True)]
         if sum(widths) + 2 * layout.space * len(widths) <= _WIDTHS[layout.environment]:
             return layout, False
     return layout, True
 
 
-def _width(cell: str, layout: _Layout) -> float:
-    lines = _lines(cell) if layout.stacked else [cell]
-    return max(sum(map(_character, line)) for line in lines) * layout.points
+def _measure_cell(cell: str, layout: _Layout) -> float:
+    lines = _split_cell(cell) if layout.stacked else [cell]
+    return max(sum(map(_measure_character, line)) for line in lines) * layout.points
 
 
-def _character(character: str) -> float:
+def _measure_character(character: str) -> float:
     """About how wide Computer Modern, the widest of the usual types, sets it, over the size of the text."""
     if character in "ijl.,:;'!|":
         return 0.28
@@ -114,14 +117,14 @@ def _character(character: str) -> float:
     return 0.82 if character in "mwMW%+=<>@&" else 0.75 if character.isupper() else 0.53
 
 
-def _lines(cell: str) -> list[str]:
+def _split_cell(cell: str) -> list[str]:
     """The parts of a cell, with their commas; one inside brackets or a number is no end of a part."""
     return re.split(r"(?<=,) (?![^(]*\))", cell)
 
 
-def _cell(cell: str, number: bool, stacked: bool) -> str:
-    if stacked and len(lines := _lines(cell)) > 1:
-        made = r" \\ ".join(_cell(line, number, False) for line in lines)
+def _format_cell(cell: str, number: bool, stacked: bool) -> str:
+    if stacked and len(lines := _split_cell(cell)) > 1:
+        made = r" \\ ".join(_format_cell(line, number, False) for line in lines)
         return rf"\shortstack[{'r' if number else 'l'}]{{{made}}}"
     text = escape_latex(cell)
     if not number:

@@ -16,6 +16,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from statistics import mean
@@ -24,7 +25,7 @@ import click
 import numpy as np
 
 from hedera.schemes import CONTROL
-from plots import Sweep, figure9, load_sweep, shorten_pattern
+from plots import Sweep, figure9, load_sweep, shorten_name
 from plots.paired_tests import describe_significance, format_seeds_csv
 from plots.published import (
     Family,
@@ -60,7 +61,7 @@ UNITS: dict[str, Callable[[Float64, Float64], Float64]] = {
 or their difference in points."""
 
 
-def _ends(seeds: Float64) -> tuple[float, float]:
+def _find_ends(seeds: Float64) -> tuple[float, float]:
     """The two ends of Student's 95 % interval of the mean. Raises ValueError with so few values that there is none."""
     mean_over_seeds = estimate_over_seeds(seeds)
     if mean_over_seeds.low is None or mean_over_seeds.high is None:
@@ -70,13 +71,13 @@ def _ends(seeds: Float64) -> tuple[float, float]:
 
 _SUMMED: dict[str, Callable[[Float64], float]] = {
     "mean": np.mean, "min": np.min, "max": np.max, "total": np.mean,
-    "low": lambda seeds: _ends(seeds)[0], "high": lambda seeds: _ends(seeds)[1],
+    "low": lambda seeds: _find_ends(seeds)[0], "high": lambda seeds: _find_ends(seeds)[1],
 }  # fmt: skip
 _COMPARED = {"=": operator.eq, ">": operator.gt, "<": operator.lt}
 
 
 def compute_claim(claim: Row, data: Path) -> float:
-    rows, over = read_csv(data), claim["over"]
+    rows, over = _load_rows(data, data.stat().st_mtime_ns), claim["over"]
     chosen = [row for row in rows if _fulfils(row, claim["where"])]
     ours = [row[claim["column"]] for row in chosen]
     if re.search("[=<>]", over):
@@ -92,6 +93,12 @@ def compute_claim(claim: Row, data: Path) -> float:
     if claim["of"] == "total":
         mine, others = mine.sum(), others.sum()
     return float(_SUMMED[claim["of"]](UNITS[claim["unit"]](mine, others)))
+
+
+@cache
+def _load_rows(data: Path, changed_ns: int) -> Sequence[Row]:
+    # A file of two thousand rows has up to two hundred claims, and would be read for each of them.
+    return read_csv(data)
 
 
 def _fulfils(row: Row, where: str) -> bool:
@@ -195,7 +202,7 @@ def _lower(summary: Summary) -> str:
     less = {scheme: rows[rows.difference < 0] for scheme, rows in bars.items()}
     by_scheme = [
         f"`{scheme}` on "
-        + ", ".join(f"{shorten_pattern(row.pattern)} {-100 * row.difference:.1f}" for row in rows.itertuples())
+        + ", ".join(f"{shorten_name(row.pattern)} {-100 * row.difference:.1f}" for row in rows.itertuples())
         for scheme, all_less in less.items()
         if len(rows := all_less[all_less.difference < -LEAST_POINTS / 100])
     ]
@@ -252,7 +259,7 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
     shares = {p: of_schemes for p, of_schemes in known.items() if all(of_schemes)}
     missed = [
         {
-            p: f"`{shorten_pattern(p)}`: `{first}` {a:.3f}, `{second}` {b:.3f}"
+            p: f"`{shorten_name(p)}`: `{first}` {a:.3f}, `{second}` {b:.3f}"
             for p, of_schemes in shares.items()
             for (first, a), (second, b) in pairwise(zip(schemes, of_schemes, strict=True))
             if a < factor * b
@@ -282,7 +289,7 @@ def _describe_share_of_fair(runs: Sequence[Run]) -> str:
 def find_unsaid(root: Path) -> list[str]:
     """The lines that only one of two sections has: the one in the document, and the one that is made from the data.
     Each is a sentence."""
-    now, made = _describe_now(root)[1].splitlines(), compose_section(load_sweep(root / KEPT)).splitlines()
+    now, made = _split_figure_page(root)[1].splitlines(), compose_section(load_sweep(root / KEPT)).splitlines()
     return [f"{FIGURE} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
 
 
@@ -307,7 +314,7 @@ def find_unread(root: Path, now: Mapping[str, Sequence[document_numbers.Number]]
 def find_unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[document_numbers.Number]]:
     """By page, the numbers that no claim holds and no command makes."""
     by_page = {page: (root / page).read_text(encoding="utf-8") for page in document_numbers.list_pages(root)}
-    made = {FIGURE: _describe_now(root)[1]} if FIGURE in by_page else {}
+    made = {FIGURE: _split_figure_page(root)[1]} if FIGURE in by_page else {}
     return {
         page: document_numbers.find_not_held(
             text, [claim for claim in claims if claim["said"] == page], made.get(page, "")
@@ -361,7 +368,7 @@ def find_unlike_seeds(root: Path) -> list[str]:
 
 def write_section(root: Path) -> None:
     sweep = load_sweep(root / KEPT)
-    before, _, after = _describe_now(root)
+    before, _, after = _split_figure_page(root)
     write_whole(root / FIGURE, f"{before}{BEGIN}{compose_section(sweep)}{END}{after}")
     # A document shows the PNG. The SVG that is drawn with it would be a second copy of the same picture in the
     # repository.
@@ -370,7 +377,7 @@ def write_section(root: Path) -> None:
             path.unlink()
 
 
-def _describe_now(root: Path) -> tuple[str, str, str]:
+def _split_figure_page(root: Path) -> tuple[str, str, str]:
     before, _, rest = (root / FIGURE).read_text(encoding="utf-8").partition(BEGIN)
     made, _, after = rest.partition(END)
     return before, made, after

@@ -182,7 +182,7 @@ class Guests:
             # The waiting guest makes its copies itself, and nobody asks for limits then. So what all of them take is
             # asked for here: the processes of as many copies as run at once, and of two guests that wait. The second is
             # that of the network before, which is ended outside of the lock (`Originals.of`), while this one boots. No
-            # measurement of it is kept: commit 81ae7d2e, which set the number, gives no reason.
+            # measurement of that number is kept.
             limits.require(Needs((2 + self.at_once) * job.needs.processes, job.needs.memory_mib))
             return Original(first, lambda progress: on_stage("building", progress))
 

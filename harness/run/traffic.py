@@ -335,8 +335,8 @@ class LastingFlows(Traffic):
             if report is None or report.total is None:
                 incomplete.append(str(flow))
             # A receiver's time begins when it accepts a flow and ends with the last byte that it gets, so it is a bit
-            # shorter than the client's. A flow may miss one report of 1 s. This limit is as old as the first runs
-            # (commit 2c9c7ec0), and no measurement of it is kept. One whose client died misses more.
+            # shorter than the client's. A flow may miss one report of 1 s. This limit is as old as the first runs,
+            # and no measurement of it is kept. One whose client died misses more.
             elif report.total.end_s < self._spec.seconds - 1:
                 incomplete.append(f"{flow} ({report.total.end_s:g} s)")
         return incomplete
