@@ -35,7 +35,7 @@ file's name and contents (tuple), in the end an exception or the answer."""
 
 @dataclass
 class Root:
-    """The user's end."""
+    """What the user's process has of root's: the connection to it."""
 
     connection: Connection
     pid: int

@@ -56,7 +56,7 @@ OnStage = Callable[[str, "Progress | None"], None]
 # A user's names of files mean the files of one job at a time in this process: jobs are judged side by side in threads.
 files_lock = RLock()
 """Whoever puts a job's files into `traffic.user_files.job_files` holds this lock."""
-# Nine programs were measured.
+# A run has nine programs beside those of its hosts (measured); 16 leave room.
 PROGRAMS, SPARE_MIB = 16, 512
 """What a run takes of processes and memory beside what its hosts take."""
 # Linux takes the limits of TCP's buffers from a machine's memory. From here on they are the usual ones, so that the

@@ -61,6 +61,9 @@ CLOCK_S = 0.25
 # another workload than was asked for.
 LATE_S = 0.1
 """The median flow's sender may open its connection so much later than it was to."""
+# No measurement that led to this is kept.
+UNKNOWN_PATHS = 0.01
+"""The paths of this share of flows may be unknown."""
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,8 @@ class MeasuredRun:
 
     def handshakes_mbps(self, window: Window) -> float:
         """What opening and closing the flows' connections brings to hosts, on the wire; and that a flow's last
-        segment has a header of its own, however short it is. Those of flows that last are of before."""
+        segment has a header of its own, however short it is. Flows that last opened their connections before the
+        window, and bring nothing."""
         segment = self.spec.mtu - TCP_IP_HEADERS
         connection_bytes = CONNECTION_BYTES if self.workload.graph is None else ANSWER_BYTES
         started = [flow for flow in self.flows if not self.has_lasting_flows and window[0] <= flow.start < window[1]]
@@ -171,7 +175,9 @@ class MeasuredRun:
 
     @property
     def why_too_short(self) -> str | None:
-        """A sentence where all went well, and was over before it could be measured: no other doubt says anything."""
+        """Why the traffic was over too soon to be measured. This sentence is then the only reason, because all else
+        that would be told of the run stands on rates that it does not have. None if it lasted long enough, or if a
+        program died or a flow failed, which is then the reason."""
         observation = self.observation
         if self.end >= SHORTEST_S or observation.dead_programs or observation.unfinished or observation.troubles:
             return None
@@ -191,7 +197,7 @@ class MeasuredRun:
         if late and float(np.median(late)) > LATE_S:
             reasons.append(f"the machine was too slow: half of the flows began {np.median(late):.2f} s late or more")
         unknown = sum(not flow.routed.paths and bool(flow.intervals) for flow in self.flows)
-        if self.topo.num_cores > 1 and self.spec.chosen.gap_us is None and unknown > 0.01 * len(self.flows):
+        if self.topo.num_cores > 1 and self.spec.chosen.gap_us is None and unknown > UNKNOWN_PATHS * len(self.flows):
             reasons.append(f"the controller does not know the paths of {unknown} of {len(self.flows)} flows")
         return reasons
 
@@ -257,6 +263,7 @@ class MeasuredRun:
         )
 
 
+# No measurement that led to this is kept.
 STAYED_S = 2.0
 """Of flows that come and go, those that were there for so long after a failure tell how they fared."""
 

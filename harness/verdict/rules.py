@@ -38,7 +38,7 @@ from topos.wire import compute_acknowledgements_per_payload, compute_wire_per_pa
 
 # The log has the moment at which the controller decided a move. Entries are changed after that, aggregation switches
 # first, and packets that waited in a queue of the old path still arrive by it, with those behind them that had come
-# before.
+# before. No measurement that led to a quarter of a second is kept.
 MOVED_S = 0.25
 """The log's time of a move and the time of the first packet on the new path may be so far apart, besides what the queue
 takes."""
@@ -110,7 +110,7 @@ def _estimate_unsure(flow: MeasuredFlow, window: Window, part: Window, moves: Fl
 
 
 # TCP finds its rate within a number of round trips. Where links are slow and queues long, these take longer than the
-# seconds that are enough elsewhere.
+# seconds that are enough elsewhere. No measurement that led to 5 s and 25 round trips is kept.
 TCP_SETTLES_S = 5.0
 SETTLE_ROUND_TRIPS = 25
 """TCP has filled the path that it began on, or was moved to, after the longer of these two."""
