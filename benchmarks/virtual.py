@@ -85,7 +85,7 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
     where = guests.Guests(guests.prepare(lambda sentence: print(sentence, file=sys.stderr)), 1)
     cases = (*QUICK, *(MORE if whole else ()))
     if beside:
-        packets.engine()
+        packets.build_engine()
     ours: defaultdict[tuple[Case, str], list[float]] = defaultdict(list)
     theirs: defaultdict[Case, list[float]] = defaultdict(list)
     jobs = {case: make_job(case.spec) for case in cases}

@@ -15,9 +15,9 @@ __all__ = ["doctor"]
 
 def ns_3() -> Finding:
     """Whether ns-3, on which `hedera hull` simulates packets, is there in a version that is known."""
-    item, needed = "ns-3 (hedera hull)", f"optional, {packets.known_versions()}"
+    item, needed = "ns-3 (hedera hull)", f"optional, {packets.describe_known_versions()}"
     try:
-        return make_optional(item, packets.version(), needed)
+        return make_optional(item, packets.find_ns3_version(), needed)
     except packets.NotInstalled as missing:
         return make_optional(item, "not ready", needed, str(missing))
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 NAME = "linux"
 ROOT = Path(__file__).resolve().parents[2]
-SLOWEST = 60.0
+MAX_REAL_S_PER_S = 60.0
 """Seconds that one of a scenario may take; of a full link some take 0.5."""
-MOST_BYTES = 1 << 30
+MAX_RESULT_BYTES = 1 << 30
 
 
 def refuse(parameters: Parameters) -> None:
@@ -34,8 +34,8 @@ def refuse(parameters: Parameters) -> None:
 
 def require(parameters: Parameters) -> None:
     """ValueError, one sentence, for what our guests' TCP and switches have no setting for."""
-    plain = Parameters()
-    for name, why in (
+    defaults = Parameters()
+    for name, reason in (
         ("window_packets", "Linux's windows grow with its buffers"),
         ("least_packets", "Linux's DCTCP never has less than two"),
         ("idle_ms", "Linux takes its retransmission timeout"),
@@ -44,14 +44,14 @@ def require(parameters: Parameters) -> None:
         ("growth_anew", "Linux's windows grow so anyway"),
         ("jitter_us", "our guests' switches delay no packet by chance"),
     ):
-        if getattr(parameters, name) != getattr(plain, name):
-            raise ValueError(f"{list_options(Parameters)[name].name} is for --engine ns-3: {why}")
+        if getattr(parameters, name) != getattr(defaults, name):
+            raise ValueError(f"{list_options(Parameters)[name].name} is for --engine ns-3: {reason}")
     if parameters.min_rto_ms < 1:
         raise ValueError("--min-rto is at least 1ms with --engine linux")
 
 
 @cache
-def image() -> GuestImage:
+def prepare_image() -> GuestImage:
     """What guests need. UnfitMachine says what is missing."""
     from harness.jobs import guests
 
@@ -59,7 +59,7 @@ def image() -> GuestImage:
 
 
 @cache
-def fingerprint() -> str:
+def compute_fingerprint() -> str:
     """What results depend on: the kernel, and the program that plays."""
     from virtual.kernel import shipped
 
@@ -67,24 +67,24 @@ def fingerprint() -> str:
     return f"{NAME}-{hashlib.sha256(shipped.identify().encode() + code).hexdigest()[:16]}"
 
 
-def run_scenario(built: dict[str, Any]) -> bytes:
+def run_scenario(scenario: dict[str, Any]) -> bytes:
     """What came of a scenario, as the packet engine tells it. WorkerFailed when the guest fails."""
     from virtual.guest import FILES, RESULTS, Guest
 
-    guests, files = image(), {"scenario.json": json.dumps(built).encode()}
+    image, files = prepare_image(), {"scenario.json": json.dumps(scenario).encode()}
     command = [sys.executable, "-m", "studies.hull.lab", f"{FILES}/scenario.json", f"{RESULTS}/answer"]
     with Guest(
-        guests.kernel.linux,
+        image.kernel.linux,
         command,
         folder=ROOT,
-        layers=guests.layers,
+        layers=image.layers,
         files=files,
-        seed=built["seed"],
-        real_s=120 + SLOWEST * built["end_ns"] * 1e-9,
+        seed=scenario["seed"],
+        real_s=120 + MAX_REAL_S_PER_S * scenario["end_ns"] * 1e-9,
     ) as guest:
-        ended = guest.wait()
-        if ended.status:
-            raise WorkerFailed(f"the guest's run is lost: {ended.stderr.strip()[-2000:]}")
-        if not ended.time_travel:
+        end = guest.wait()
+        if end.status:
+            raise WorkerFailed(f"the guest's run is lost: {end.stderr.strip()[-2000:]}")
+        if not end.time_travel:
             raise WorkerFailed("the guest's time was not virtual")
-        return read_regular(guest.results / "answer", MOST_BYTES)
+        return read_regular(guest.results / "answer", MAX_RESULT_BYTES)

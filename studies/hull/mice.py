@@ -26,19 +26,19 @@ from studies.study import Parts, Row, estimate_over_seeds, group_rows, make_tabl
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-SPELLED = {
+HULL_PARTS = {
     (False, False): "",
     (True, False): " + phantom queues",
     (False, True): " + pacers",
     (True, True): " + phantom queues, pacers",
 }
 """What a sweep has of HULL, by whether it has phantom queues, and pacers."""
-MARKS = "osD^vP"
+MARKERS = "osD^vP"
 """Of TCPs, in their order; colours are the schemes', as in all pictures."""
 CARRIED, SLOWDOWN = "elephants_mbps", "large_slowdown"
 METRICS = {CARRIED: "Mb/s", SLOWDOWN: "times its least time", "mice_median_ms": "ms", "mice_p99_ms": "ms"}
 """What is told of a sweep, with units. `CARRIED` is of elephants that last, `SLOWDOWN`, a mean, of large flows."""
-BEFORE = "cubic"
+BASELINE = "cubic"
 """What the others are compared with, under the same scheme."""
 
 
@@ -50,16 +50,16 @@ class Case(NamedTuple):
     scheme: str
 
 
-def case_of(run: Run) -> Case:
+def make_case(run: Run) -> Case:
     spec = run.spec
-    tcp = spec.congestion_control + SPELLED[spec.phantom is not None, spec.pacer is not None]
+    tcp = spec.congestion_control + HULL_PARTS[spec.phantom is not None, spec.pacer is not None]
     return Case(spec.link_mbps, tcp, run.scheme)
 
 
-def measured(run: Run) -> dict[str, float]:
+def measure_run(run: Run) -> dict[str, float]:
     """By names of METRICS: what lasting flows received in the window, payload, or how slow large ones were; and times
     of the small class. ValueError, one sentence, for a run without both."""
-    classes = {one.size_class: one for one in run.completion}
+    classes = {of_class.size_class: of_class for of_class in run.completion}
     small, large = classes.get("small"), classes.get("large")
     lasting = [flow.window_mbps for flow in run.flows if flow.size_bytes is None and flow.window_mbps is not None]
     slowdown = large.mean_slowdown if large is not None else None
@@ -69,73 +69,83 @@ def measured(run: Run) -> dict[str, float]:
     return elephants | {"mice_median_ms": 1e3 * small.median_s, "mice_p99_ms": 1e3 * small.p99_s}
 
 
-def rows_of(runs: Sequence[Run]) -> list[Row]:
+def make_rows(runs: Sequence[Run]) -> list[Row]:
     """A row for each case and metric: its mean over seeds with a 95 % interval, and how far it is from the same scheme
-    under `BEFORE`, paired by seed, with its p as Holm adjusts it for all of them; and every seed's number. Runs that
+    under `BASELINE`, paired by seed, with its p as Holm adjusts it for all of them; and every seed's number. Runs that
     are not valid are left out."""
     by_case: dict[Case, dict[int, dict[str, float]]] = {}
-    found = [(case_of(run), run.seed, measured(run)) for run in runs if run.valid]
-    for case, seed, numbers in found:
+    measured = [(make_case(run), run.seed, measure_run(run)) for run in runs if run.valid]
+    for case, seed, numbers in measured:
         by_case.setdefault(case, {})[seed] = numbers
-    if len({CARRIED in numbers for *_, numbers in found}) > 1:
+    if len({CARRIED in numbers for *_, numbers in measured}) > 1:
         raise ValueError("sweeps with lasting flows and sweeps without are drawn apart")
     cells = [(case, seeds, metric) for case, seeds in by_case.items() for metric in next(iter(seeds.values()))]
-    beyond = adjust_by_holm([_beyond(by_case, case, metric) for case, _, metric in cells])
+    differences = adjust_by_holm([_compare_with_baseline(by_case, case, metric) for case, _, metric in cells])
     rows: list[Row] = []
-    for (case, seeds, metric), more in zip(cells, beyond, strict=True):
-        mean = estimate_over_seeds(each[metric] for each in seeds.values())
+    for (case, seeds, metric), difference in zip(cells, differences, strict=True):
+        mean = estimate_over_seeds(numbers[metric] for numbers in seeds.values())
         rows.append(
             {
                 **case._asdict(), "metric": metric, "mean": mean.mean, "low": mean.low, "high": mean.high,
-                "beyond": more.mean, "beyond_low": more.low, "beyond_high": more.high, "adjusted_p": more.adjusted,
-                "seeds": len(seeds), "by_seed": " ".join(f"{each[metric]:.6g}" for each in seeds.values()),
+                "beyond": difference.mean, "beyond_low": difference.low, "beyond_high": difference.high,
+                "adjusted_p": difference.adjusted,
+                "seeds": len(seeds), "by_seed": " ".join(f"{numbers[metric]:.6g}" for numbers in seeds.values()),
             }
         )  # fmt: skip
     return rows
 
 
-def _beyond(by_case: Mapping[Case, Mapping[int, Mapping[str, float]]], case: Case, metric: str) -> MeanInterval:
-    """Paired by seed; empty for `BEFORE` itself."""
-    seeds, before = by_case[case], by_case.get(case._replace(tcp=BEFORE), {})
-    both = [seed for seed in seeds if seed in before and case.tcp != BEFORE]
-    return estimate_over_seeds(seeds[seed][metric] - before[seed][metric] for seed in both)
+def _compare_with_baseline(
+    by_case: Mapping[Case, Mapping[int, Mapping[str, float]]], case: Case, metric: str
+) -> MeanInterval:
+    """Paired by seed; empty for `BASELINE` itself."""
+    seeds, baseline = by_case[case], by_case.get(case._replace(tcp=BASELINE), {})
+    shared_seeds = [seed for seed in seeds if seed in baseline and case.tcp != BASELINE]
+    return estimate_over_seeds(seeds[seed][metric] - baseline[seed][metric] for seed in shared_seeds)
 
 
 def draw(rows: Sequence[Row], path: Path) -> None:
     """A panel for each rate: what elephants carry, or how slow large flows are, and how long the median mouse takes; a
     colour for each scheme, a mark for each TCP."""
     carried = any(row["metric"] == CARRIED for row in rows)
-    what, label = ("carry", "elephants, payload (Mb/s)") if carried else ("take", "large flows, mean slowdown")
+    verb, label = ("carry", "elephants, payload (Mb/s)") if carried else ("take", "large flows, mean slowdown")
     rates, points = sorted({row["mbps"] for row in rows}), group_rows(rows, "mbps", "tcp", "scheme")
-    marks = dict(zip(dict.fromkeys(row["tcp"] for row in rows), cycle(MARKS)))
-    chosen = assign_colours(row["scheme"] for row in rows)
-    with picture(path, max(7.5, 4.8 * len(rates)), 4.8, f"What elephants {what}, and how long mice wait") as figure:
+    marks = dict(zip(dict.fromkeys(row["tcp"] for row in rows), cycle(MARKERS)))
+    colours = assign_colours(row["scheme"] for row in rows)
+    with picture(path, max(7.5, 4.8 * len(rates)), 4.8, f"What elephants {verb}, and how long mice wait") as figure:
         for axes, rate in zip(np.atleast_1d(figure.subplots(1, len(rates))), rates, strict=True):
-            for (mbps, tcp, scheme), of_point in points.items():
+            for (mbps, tcp, scheme), rows_of_point in points.items():
                 if mbps == rate:
-                    found = {row["metric"]: row for row in of_point}
-                    elephants = found[CARRIED if carried else SLOWDOWN]
-                    _point(axes, elephants, found["mice_median_ms"], chosen[scheme], marks[tcp])
+                    row_by_metric = {row["metric"]: row for row in rows_of_point}
+                    elephants = row_by_metric[CARRIED if carried else SLOWDOWN]
+                    _draw_point(axes, elephants, row_by_metric["mice_median_ms"], colours[scheme], marks[tcp])
             axes.set(xlabel=label, ylabel="mice, median time (ms)", title=f"{rate:g} Mb/s")
             set_logarithmic(axes)
             axes.set_xlim(0, None)
         for tcp, mark in marks.items():
             axes.plot([], [], mark, color=MUTED, label=tcp)
-        for scheme in order_schemes(chosen):
-            axes.plot([], [], "-", color=chosen[scheme], linewidth=4, label=label_scheme(scheme))
+        for scheme in order_schemes(colours):
+            axes.plot([], [], "-", color=colours[scheme], linewidth=4, label=label_scheme(scheme))
         figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
 
 
-def _point(axes: Axes, x: Row, y: Row, colour: str, mark: str) -> None:
-    def ends(row: Row) -> list[list[float]] | None:
+def _draw_point(axes: Axes, x: Row, y: Row, colour: str, mark: str) -> None:
+    def make_error_bars(row: Row) -> list[list[float]] | None:
         return None if row["low"] is None else [[row["mean"] - row["low"]], [row["high"] - row["mean"]]]
 
     axes.errorbar(
-        x["mean"], y["mean"], xerr=ends(x), yerr=ends(y), fmt=mark, color=colour, markersize=6, elinewidth=0.8
+        x["mean"],
+        y["mean"],
+        xerr=make_error_bars(x),
+        yerr=make_error_bars(y),
+        fmt=mark,
+        color=colour,
+        markersize=6,
+        elinewidth=0.8,
     )
 
 
-def tables(rows: Sequence[Row]) -> Parts:
+def make_tables(rows: Sequence[Row]) -> Parts:
     names = ("mbps", "tcp", "scheme", "mean", "low", "high", "beyond", "beyond_low", "beyond_high", "adjusted_p")
     return [
         make_table(f"{metric} ({METRICS[metric]})", of_metric, *names)
@@ -157,8 +167,8 @@ def mice(folders: Sequence[Path], out: Path, as_json: bool) -> None:
     are compared with, seed by seed.
     """
     runs = [run for folder in folders for run in load_sweep(folder).runs]
-    if not (rows := rows_of(runs)):
+    if not (rows := make_rows(runs)):
         raise ValueError("there are no valid runs in these folders")
-    written = write_csv(out / "mice.csv", rows)
+    csv_file = write_csv(out / "mice.csv", rows)
     draw(rows, out / "mice.png")
-    conclude(rows, [] if as_json else tables(rows), [written, *list_written_files(out / "mice.png")], as_json)
+    conclude(rows, [] if as_json else make_tables(rows), [csv_file, *list_written_files(out / "mice.png")], as_json)

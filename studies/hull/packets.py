@@ -32,7 +32,7 @@ from packaging.version import Version
 from record.files import make_folder, write_whole
 from record.progress import is_quiet, tell_user
 from studies.hull import linux
-from studies.hull.scenario import FAN_OUTS, LARGE, QUERY, SMALL, Experiment, Traffic, scenario
+from studies.hull.scenario import FAN_OUTS, LARGE, QUERY, SMALL, Experiment, Traffic, make_scenario
 from topos.arrays import Bool, Float64
 from virtual.cache import describe_wait, locked
 
@@ -55,14 +55,14 @@ class NotInstalled(click.ClickException):
     exit_code = 3
 
 
-def cache_folder() -> Path:
+def find_cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hedera" / "packets"
 
 
-def engine(target: str = "engine") -> Path:
+def build_engine(target: str = "engine") -> Path:
     """The compiled engine (or ``unit-tests``), compiled now if needed. NotInstalled says what to install; RuntimeError,
     one sentence, when it does not compile or cannot be kept."""
-    folder = cache_folder() / _stamp()
+    folder = find_cache_folder() / _compute_stamp()
     program = folder / target
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -78,16 +78,16 @@ def engine(target: str = "engine") -> Path:
     return program
 
 
-def _remove_old(kept: Path) -> None:
-    for place in kept.iterdir():
-        if place.stat().st_mtime < time.time() - UNUSED_S:
-            shutil.rmtree(place, ignore_errors=True)
+def _remove_old(folder: Path) -> None:
+    for old_engine in folder.iterdir():
+        if old_engine.stat().st_mtime < time.time() - UNUSED_S:
+            shutil.rmtree(old_engine, ignore_errors=True)
 
 
 def _compile(folder: Path, target: str) -> None:
     """Compile a program, which appears only when complete. Object files are kept for the other one."""
     objects = folder / "objects"
-    standard = "c++20" if Version(version()) >= CXX20_FROM else "c++17"
+    standard = "c++20" if Version(find_ns3_version()) >= CXX20_FROM else "c++17"
     if not is_quiet():
         print(f"compiling the packet {target}, once: a minute or two", file=sys.stderr, flush=True)
     command = ["make", "--silent", "-C", str(SOURCES), f"-j{len(os.sched_getaffinity(0))}"]
@@ -97,44 +97,44 @@ def _compile(folder: Path, target: str) -> None:
     if done.returncode != 0:
         log = folder / "compile.log"
         log.write_text(done.stdout + done.stderr, encoding="utf-8")
-        raise RuntimeError(f"the packet engine does not compile with ns-3 {version()}; the log: {log}")
+        raise RuntimeError(f"the packet engine does not compile with ns-3 {find_ns3_version()}; the log: {log}")
     os.replace(objects / target, folder / target)
 
 
 @cache
-def _sources() -> dict[str, bytes]:
+def _read_sources() -> dict[str, bytes]:
     """The sources by name, read once per process."""
     parts = [path for path in SOURCES.rglob("*") if path.suffix in (".cc", ".h") or path.name == "Makefile"]
     return {str(path.relative_to(SOURCES)): path.read_bytes() for path in sorted(parts)}
 
 
 @cache
-def fingerprint() -> str:
+def compute_fingerprint() -> str:
     """What results depend on: the engine's sources, without comments and white space, and the version of ns-3."""
     digest = hashlib.sha256()
-    for name, source in _sources().items():
+    for name, source in _read_sources().items():
         if "/" not in name and name != "Makefile":
             code = re.sub(r"/\*.*?\*/|//[^\n]*|\s+", "", source.decode(), flags=re.DOTALL)
             digest.update(name.encode() + code.encode())
-    return f"{digest.hexdigest()[:16]}-ns-{version()}"
+    return f"{digest.hexdigest()[:16]}-ns-{find_ns3_version()}"
 
 
 @cache
-def _stamp() -> str:
+def _compute_stamp() -> str:
     """A hash of everything a program is made from: sources, compiler, ns-3's installed libraries, tcmalloc."""
-    ns3 = version()  # first: it says what is missing
+    ns3 = find_ns3_version()  # first: it says what is missing
     compiler = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout
     libraries = [
         (str(path), path.stat().st_size, path.stat().st_mtime_ns)
         for name in ("libns3*.so", "libtcmalloc_minimal.so")
         for path in sorted([*LIBRARIES.glob(name), *LIBRARIES.glob(f"*/{name}")])
     ]
-    digest = hashlib.sha256(repr((compiler, platform.machine(), libraries, _sources())).encode())
+    digest = hashlib.sha256(repr((compiler, platform.machine(), libraries, _read_sources())).encode())
     return f"{ns3}-{digest.hexdigest()[:16]}"
 
 
 @cache
-def version() -> str:
+def find_ns3_version() -> str:
     """The version of ns-3 that is installed, such as 3.37. NotInstalled when there is none, no compiler, or a version
     that the engine does not know."""
     for tool, package in (("g++", "a C++ compiler"), ("make", "make")):
@@ -142,18 +142,20 @@ def version() -> str:
             raise NotInstalled(f"the packet simulator needs {package}: {INSTALL}")
     if not _NS3_HEADER.exists():
         raise NotInstalled(f"the packet simulator needs ns-3: {INSTALL}")
-    installed = _installed_version()
+    installed = _find_installed_version()
     if not OLDEST <= Version(installed) <= NEWEST:
-        raise NotInstalled(f"the packet simulator needs ns-3 {known_versions()}, and found {installed}: {INSTALL}")
+        raise NotInstalled(
+            f"the packet simulator needs ns-3 {describe_known_versions()}, and found {installed}: {INSTALL}"
+        )
     return installed
 
 
-def known_versions() -> str:
+def describe_known_versions() -> str:
     """The usable versions of ns-3, as text."""
     return f"{OLDEST} to {NEWEST}"
 
 
-def _installed_version() -> str:
+def _find_installed_version() -> str:
     """The version in the library's name, where every distribution has it: libns3.43-core.so and the like."""
     for folder in (*LIBRARIES.glob("*-linux-gnu*"), Path("/usr/lib64"), LIBRARIES):
         for library in sorted(folder.glob("libns3*core*")):
@@ -188,7 +190,7 @@ class Result:
 
 
 KINDS = {LARGE: "large", SMALL: "small", QUERY: "query"}
-_ARRAYS = tuple(each.name for each in fields(Result) if each.name not in ("unfinished", "counts"))
+_ARRAYS = tuple(array.name for array in fields(Result) if array.name not in ("unfinished", "counts"))
 
 
 def parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -196,47 +198,47 @@ def parse(data: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     line = data.partition(b"\n")[0]
     head, begin = json.loads(line), len(line) + 1
     arrays = {}
-    for each in head["arrays"]:
-        array = np.frombuffer(data, each["type"], each["count"], begin)
-        arrays[each["name"]] = array
+    for layout in head["arrays"]:
+        array = np.frombuffer(data, layout["type"], layout["count"], begin)
+        arrays[layout["name"]] = array
         begin += array.nbytes
     return head, arrays
 
 
-def reduce(experiment: Experiment, traffic: Traffic, data: bytes, wall_s: float) -> Result:
+def reduce_output(experiment: Experiment, traffic: Traffic, data: bytes, wall_s: float) -> Result:
     head, arrays = parse(data)
     begin, end = experiment.window_ns
     finished = arrays["finished_ns"]
     done = finished >= 0
     measured = done & (traffic.start_ns >= begin)  # without the requests that open the connections
-    took_ns = (finished - traffic.start_ns).astype(np.float64)
+    duration_ns = (finished - traffic.start_ns).astype(np.float64)
     kind = traffic.kind
     us_per_byte = 8 / experiment.parameters.link_mbps
-    by_query_ms = _by_query(traffic, took_ns / 1e6, done)
+    by_query_ms = _group_by_query(traffic, duration_ns / 1e6, done)
     deadline_ms = FAN_OUTS[experiment.workload].deadline_ms if experiment.workload in FAN_OUTS else 0.0
     return Result(
         queue_us=arrays["mean_waiting_bytes switch>client"] * us_per_byte,
-        small_us=took_ns[measured & (kind == SMALL)] / 1e3,
-        large_ms=took_ns[measured & (kind == LARGE)] / 1e6,
+        small_us=duration_ns[measured & (kind == SMALL)] / 1e3,
+        large_ms=duration_ns[measured & (kind == LARGE)] / 1e6,
         query_ms=by_query_ms.max(axis=1),
         response_ms=by_query_ms.mean(axis=1),
         in_time=(by_query_ms <= deadline_ms).sum(axis=1).astype(np.float64),
         goodput_mbps=arrays["client_received_bytes"] * 8e3 / (end - begin),
         unfinished=0 if experiment.workload == "static" else int(head["unfinished"]),
-        counts=_counts(head, traffic, (end - begin) / 1e9, experiment.parameters.link_mbps, wall_s),
+        counts=_compute_counts(head, traffic, (end - begin) / 1e9, experiment.parameters.link_mbps, wall_s),
     )
 
 
-def _by_query(traffic: Traffic, took_ms: Float64, done: Bool) -> Float64:
+def _group_by_query(traffic: Traffic, duration_ms: Float64, done: Bool) -> Float64:
     """What every server took for every query that all of them answered, (queries, servers)."""
     of_query = traffic.kind == QUERY
     order = np.argsort(traffic.query[of_query], kind="stable")
     answered = done[of_query][order].reshape(-1, traffic.servers).all(axis=1)
-    by_query: Float64 = took_ms[of_query][order].reshape(-1, traffic.servers)[answered]
+    by_query: Float64 = duration_ms[of_query][order].reshape(-1, traffic.servers)[answered]
     return by_query
 
 
-def _counts(
+def _compute_counts(
     head: dict[str, Any], traffic: Traffic, window_s: float, link_mbps: float, wall_s: float
 ) -> dict[str, float]:
     """Totals, and on ns-3 whom servers' pacers chose, by kind: packets, associations, and those that ended."""
@@ -255,7 +257,7 @@ def _counts(
         counts[f"pacers_{name}"] = sum(pacer[name] for pacer in head["pacers"])
     if not head["events"]:  # Linux counts neither them nor what its pacers see of each flow
         return {name: float(value) for name, value in counts.items() if name != "events"}
-    counts |= {f"{kind}_{what}": 0 for kind in KINDS.values() for what in ("packets", "associations", "ended")}
+    counts |= {f"{kind}_{event}": 0 for kind in KINDS.values() for event in ("packets", "associations", "ended")}
     for pacer in head["pacers"]:
         for flow in pacer["flows"] if pacer["host"] != "client" else ():
             kind = KINDS[traffic.connections[flow["connection"]].kind]
@@ -291,59 +293,64 @@ class Task:
 
     experiment: Experiment
     folder: Path
-    engine: str = field(default_factory=fingerprint)
+    engine: str = field(default_factory=compute_fingerprint)
 
     @property
-    def on_linux(self) -> bool:
+    def is_on_linux(self) -> bool:
         return self.engine.startswith(linux.NAME)
 
     @property
     def file(self) -> Path:
-        return self.folder / f"{self.experiment.key(self.engine)}.npz"
+        return self.folder / f"{self.experiment.make_key(self.engine)}.npz"
 
 
 def run(experiment: Experiment, on_linux: bool = False) -> Result:
     """Raises NotInstalled, or RuntimeError when the engine fails."""
-    traffic = experiment.traffic()
+    traffic = experiment.draw_traffic()
     started = time.perf_counter()
-    data = (linux.run_scenario if on_linux else run_scenario)(scenario(experiment, traffic))
-    return reduce(experiment, traffic, data, time.perf_counter() - started)
+    data = (linux.run_scenario if on_linux else run_scenario)(make_scenario(experiment, traffic))
+    return reduce_output(experiment, traffic, data, time.perf_counter() - started)
 
 
-def run_scenario(built: dict[str, Any]) -> bytes:
+def run_scenario(scenario: dict[str, Any]) -> bytes:
     """The engine's answer to a scenario. ValueError, one sentence, if it refuses it; RuntimeError when it dies."""
     # Files without a name: a killed process leaves nothing behind.
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as question, tempfile.TemporaryFile() as answer:
-        json.dump(built, question)
-        question.seek(0)
-        command = [str(engine()), "/dev/stdin", "/dev/stdout"]
-        done = subprocess.run(command, stdin=question, stdout=answer, stderr=subprocess.PIPE, text=True, check=False)
-        status, lines = done.returncode, [line for line in done.stderr.splitlines() if not line.startswith("progress ")]
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as scenario_file, tempfile.TemporaryFile() as result_file:
+        json.dump(scenario, scenario_file)
+        scenario_file.seek(0)
+        command = [str(build_engine()), "/dev/stdin", "/dev/stdout"]
+        process = subprocess.run(
+            command, stdin=scenario_file, stdout=result_file, stderr=subprocess.PIPE, text=True, check=False
+        )
+        status, lines = (
+            process.returncode,
+            [line for line in process.stderr.splitlines() if not line.startswith("progress ")],
+        )
         if status == 2:
             raise ValueError(lines[-1])
         if status != 0:
-            why = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
-            raise RuntimeError(f"the packet engine ended early ({why}): {lines[-1] if lines else 'no message'}")
-        answer.seek(0)
-        return answer.read()
+            cause = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+            raise RuntimeError(f"the packet engine ended early ({cause}): {lines[-1] if lines else 'no message'}")
+        result_file.seek(0)
+        return result_file.read()
 
 
-def kept_or_run(task: Task) -> Result:
+def load_or_run(task: Task) -> Result:
     """The result of a task: from its file, or run now and kept.
 
     Raises RuntimeError, one sentence, if this machine (a worker of a cluster) has another engine; OSError, before
     running anything, if the result cannot be kept.
     """
-    ours = linux.fingerprint() if task.on_linux else fingerprint()
-    if ours != task.engine:
+    own_engine = linux.compute_fingerprint() if task.is_on_linux else compute_fingerprint()
+    if own_engine != task.engine:
         raise RuntimeError(
-            f"a worker has a different packet engine, ns-3 or guests' kernel than this machine ({ours} instead of "
-            f"{task.engine}), and would give different results: install the same on both"
+            f"a worker has a different packet engine, ns-3 or guests' kernel than this machine ({own_engine} instead "
+            f"of {task.engine}), and would give different results: install the same on both"
         )
     result = load(task.file)
     if result is None:
         make_folder(task.folder)  # before it is run in vain
-        result = run(task.experiment, task.on_linux)
+        result = run(task.experiment, task.is_on_linux)
         save(result, task.file)
     return result
 
@@ -354,7 +361,7 @@ def keep(task: Task, result: Result) -> None:
         save(result, task.file)
 
 
-def turn(task: Task) -> tuple[int, float]:
+def estimate_cost(task: Task) -> tuple[int, float]:
     """The cost by which runs are begun: seed by seed, so that an interrupted command leaves complete seeds, the longest
     first of each (in simulated seconds of a full link)."""
     experiment = task.experiment

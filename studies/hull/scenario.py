@@ -123,7 +123,7 @@ UNITS = {
 }
 """By the suffix of a field's name: the units that may be given, as multiples of the field's own."""
 
-_WRITTEN = {"us": "us", "ms": "ms", "kb": "KB", "mbps": "Mb/s"}
+_UNIT_NAMES = {"us": "us", "ms": "ms", "kb": "KB", "mbps": "Mb/s"}
 
 
 class Quantity(click.ParamType[float | None]):
@@ -139,14 +139,14 @@ class Quantity(click.ParamType[float | None]):
         text = value.strip()
         unit, factors = text.lstrip("0123456789.eE+- "), UNITS[self._unit]
         try:
-            return float(text.removesuffix(unit)) * factors[unit or _WRITTEN[self._unit]]
+            return float(text.removesuffix(unit)) * factors[unit or _UNIT_NAMES[self._unit]]
         except (ValueError, KeyError):
             self.fail(f"{value!r} is not a number with one of the units {', '.join(factors)}", parameter, context)
 
 
-def written(field: str, value: float) -> str:
+def spell_value(field: str, value: float) -> str:
     """A value with the unit of its field, as the option takes it."""
-    return f"{value:g}{_WRITTEN.get(field.rpartition('_')[2], '')}"
+    return f"{value:g}{_UNIT_NAMES.get(field.rpartition('_')[2], '')}"
 
 
 REQUEST_BYTES = 100
@@ -180,12 +180,12 @@ class FanOut:
         """The rate that keeps a server busy for the share ``occupancy`` of the time."""
         return self.occupancy / (self.mean_service_ns * 1e-9)
 
-    def service_ns(self, rng: np.random.Generator, count: int) -> Int64:
+    def draw_service_ns(self, rng: np.random.Generator, count: int) -> Int64:
         """``count`` drawn service times."""
         if self.gamma is None:
             return np.full(count, round(self.mean_service_ns), np.int64)
-        scale, shape, theta, least = self.gamma
-        return (scale * rng.gamma(shape, theta, count) + least).astype(np.int64)
+        scale, shape, theta, minimum = self.gamma
+        return (scale * rng.gamma(shape, theta, count) + minimum).astype(np.int64)
 
 
 FAN_OUTS: dict[str, FanOut] = {
@@ -229,7 +229,7 @@ class Traffic:
         return np.array([connection.kind for connection in self.connections], np.int64)[self.connection]
 
 
-def _exchanges(
+def _make_exchanges(
     connection: Int64, start_ns: Int64, request_bytes: int, reply_bytes: int, service_ns: Int64 | int = 0,
     query: Int64 | int = -1,
 ) -> DataFrame:  # fmt: skip
@@ -240,27 +240,27 @@ def _exchanges(
     return DataFrame({**columns, "reply_bytes": reply_bytes, "service_ns": service_ns, "query": query})
 
 
-def static(flows: int, seed: int) -> Traffic:
+def draw_static(flows: int, seed: int) -> Traffic:
     """Section III.A: ``flows`` servers send endlessly, all started within a millisecond."""
     rng = np.random.default_rng([seed, _STARTS])
     start = np.sort(rng.integers(0, 1_000_000, flows)).astype(np.int64)
-    part = _exchanges(np.arange(flows, dtype=np.int64), start, REQUEST_BYTES, ENDLESS_BYTES)
-    return _merged(flows, (LARGE,), [part])
+    part = _make_exchanges(np.arange(flows, dtype=np.int64), start, REQUEST_BYTES, ENDLESS_BYTES)
+    return _merge(flows, (LARGE,), [part])
 
 
-def dynamic(load: float, seconds: float, seed: int, link_mbps: float = 1000.0) -> Traffic:
+def draw_dynamic(load: float, seconds: float, seed: int, link_mbps: float = 1000.0) -> Traffic:
     """Section III.A: Poisson requests for small and large files, servers in turn.
 
     ``load``: large files over the link's rate, without headers.
     """
-    rng, per_s = np.random.default_rng([seed, _BACKGROUND]), _large_per_s(load, link_mbps)
+    rng, per_s = np.random.default_rng([seed, _BACKGROUND]), _compute_large_per_s(load, link_mbps)
     of_large = np.arange(FILE_SERVERS)
-    large = _in_turn(rng, of_large, per_s, seconds, LARGE_BYTES)
-    small = _in_turn(rng, FILE_SERVERS + of_large, SMALL_PER_LARGE * per_s, seconds, SMALL_BYTES)
-    return _merged(FILE_SERVERS, (LARGE, SMALL), [large, small])
+    large = _draw_in_turn(rng, of_large, per_s, seconds, LARGE_BYTES)
+    small = _draw_in_turn(rng, FILE_SERVERS + of_large, SMALL_PER_LARGE * per_s, seconds, SMALL_BYTES)
+    return _merge(FILE_SERVERS, (LARGE, SMALL), [large, small])
 
 
-def fan_out(name: str, background: float, seconds: float, seed: int, link_mbps: float = 1000.0) -> Traffic:
+def draw_fan_out(name: str, background: float, seconds: float, seed: int, link_mbps: float = 1000.0) -> Traffic:
     """Section III.B: Poisson queries to all servers, beside large files at the load ``background``.
 
     As in the authors' experiments the background has no small files. At first all servers send one large file, at
@@ -269,42 +269,44 @@ def fan_out(name: str, background: float, seconds: float, seed: int, link_mbps: 
     """
     kind, servers = FAN_OUTS[name], np.arange(QUERY_SERVERS, dtype=np.int64)
     rng = np.random.default_rng([seed, _QUERIES])
-    starts = _poisson(rng, kind.queries_per_s, seconds)
-    queries = _exchanges(
+    starts = _draw_starts(rng, kind.queries_per_s, seconds)
+    queries = _make_exchanges(
         np.tile(servers, starts.size), np.repeat(starts, QUERY_SERVERS), kind.request_bytes, kind.reply_bytes,
-        kind.service_ns(rng, starts.size * QUERY_SERVERS), np.repeat(np.arange(starts.size), QUERY_SERVERS),
+        kind.draw_service_ns(rng, starts.size * QUERY_SERVERS), np.repeat(np.arange(starts.size), QUERY_SERVERS),
     )  # fmt: skip
     if not background:
-        return _merged(QUERY_SERVERS, (QUERY,), [queries])
+        return _merge(QUERY_SERVERS, (QUERY,), [queries])
     rng, of_large = np.random.default_rng([seed, _BACKGROUND]), QUERY_SERVERS + servers
-    large = _in_turn(rng, of_large, _large_per_s(background, link_mbps), seconds, LARGE_BYTES)
-    opening = _exchanges(of_large, servers * 1_000_000, REQUEST_BYTES, LARGE_BYTES)
+    large = _draw_in_turn(rng, of_large, _compute_large_per_s(background, link_mbps), seconds, LARGE_BYTES)
+    opening = _make_exchanges(of_large, servers * 1_000_000, REQUEST_BYTES, LARGE_BYTES)
     later = [part.assign(start_ns=part.start_ns + OPENING_NS) for part in (queries, large)]
-    return _merged(QUERY_SERVERS, (QUERY, LARGE), [opening, *later])
+    return _merge(QUERY_SERVERS, (QUERY, LARGE), [opening, *later])
 
 
-def _large_per_s(load: float, link_mbps: float) -> float:
+def _compute_large_per_s(load: float, link_mbps: float) -> float:
     return load * link_mbps * 1e6 / (8 * LARGE_BYTES)
 
 
-def _in_turn(rng: np.random.Generator, connections: Int64, per_s: float, seconds: float, reply_bytes: int) -> DataFrame:
+def _draw_in_turn(
+    rng: np.random.Generator, connections: Int64, per_s: float, seconds: float, reply_bytes: int
+) -> DataFrame:
     """Poisson requests for files, on these connections in turn."""
-    starts = _poisson(rng, per_s, seconds)
-    return _exchanges(np.resize(connections, starts.size), starts, REQUEST_BYTES, reply_bytes)
+    starts = _draw_starts(rng, per_s, seconds)
+    return _make_exchanges(np.resize(connections, starts.size), starts, REQUEST_BYTES, reply_bytes)
 
 
-def _poisson(rng: np.random.Generator, per_s: float, seconds: float) -> Int64:
+def _draw_starts(rng: np.random.Generator, per_s: float, seconds: float) -> Int64:
     """Starts of a Poisson process, ns."""
     count = rng.poisson(per_s * seconds)
     return np.sort(rng.integers(0, round(seconds * 1e9), count)).astype(np.int64)
 
 
-def _merged(servers: int, kinds: Sequence[int], parts: list[DataFrame]) -> Traffic:
+def _merge(servers: int, kinds: Sequence[int], parts: list[DataFrame]) -> Traffic:
     """All parts, on one connection of each of these kinds to each server, numbered in this order."""
     from pandas import concat
 
-    whole = concat(parts).sort_values("start_ns", kind="stable").astype(np.int64)
-    columns = {name: whole[name].to_numpy() for name in whole}
+    merged = concat(parts).sort_values("start_ns", kind="stable").astype(np.int64)
+    columns = {name: merged[name].to_numpy() for name in merged}
     columns["start_ns"] = columns["start_ns"] + WARM_UP_NS
     return Traffic(servers, tuple(Connection(1 + n, kind) for kind in kinds for n in range(servers)), **columns)
 
@@ -350,13 +352,13 @@ class Experiment:
         if self.workload == "dynamic" and self.load == 0:
             raise ValueError("the load of the dynamic workload must be above 0")
 
-    def traffic(self) -> Traffic:
+    def draw_traffic(self) -> Traffic:
         link = self.parameters.link_mbps
         if self.workload == "static":
-            return static(self.flows, self.seed)
+            return draw_static(self.flows, self.seed)
         if self.workload == "dynamic":
-            return dynamic(self.load, self.seconds, self.seed, link)
-        return fan_out(self.workload, self.load, self.seconds, self.seed, link)
+            return draw_dynamic(self.load, self.seconds, self.seed, link)
+        return draw_fan_out(self.workload, self.load, self.seconds, self.seed, link)
 
     @property
     def window_ns(self) -> tuple[int, int]:
@@ -364,33 +366,33 @@ class Experiment:
         begin = WARM_UP_NS + (SETTLE_NS if self.workload == "static" else opening_ns)
         return begin, begin + round(self.seconds * 1e9)
 
-    def key(self, engine: str) -> str:
+    def make_key(self, engine: str) -> str:
         """A name for the result: equal for equal scenarios and engines, different for different ones."""
-        traffic = self.traffic()
-        built = scenario(self, traffic)
-        del built["exchanges"]  # as bytes below: much faster
-        digest = hashlib.sha256(json.dumps([built, engine], sort_keys=True).encode())
+        traffic = self.draw_traffic()
+        scenario = make_scenario(self, traffic)
+        del scenario["exchanges"]  # as bytes below: much faster
+        digest = hashlib.sha256(json.dumps([scenario, engine], sort_keys=True).encode())
         for name in EXCHANGE_COLUMNS:
             digest.update(getattr(traffic, name).tobytes())
-        what = f"{self.flows}" if self.workload == "static" else f"{round(100 * self.load)}"
-        return f"{self.workload}-{what}-{self.scheme}-{self.seed}-{digest.hexdigest()[:16]}"
+        setting = f"{self.flows}" if self.workload == "static" else f"{round(100 * self.load)}"
+        return f"{self.workload}-{setting}-{self.scheme}-{self.seed}-{digest.hexdigest()[:16]}"
 
 
-def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
+def make_scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
     """The scenario as the engine reads it (docs/notes/packet-engine.md): a client and its servers at one switch."""
-    p, chosen, endless = experiment.parameters, SCHEMES[experiment.scheme], experiment.workload == "static"
+    p, scheme, endless = experiment.parameters, SCHEMES[experiment.scheme], experiment.workload == "static"
     hosts = ["client", *(f"server{n}" for n in range(1, traffic.servers + 1))]
     wire = {"rate_bps": p.link_mbps * 1e6, "delay_ns": round(p.link_delay_us * 1e3)}
-    mark_kb = chosen.mark_kb if p.mark_kb is None or not chosen.mark_kb else p.mark_kb
+    mark_kb = scheme.mark_kb if p.mark_kb is None or not scheme.mark_kb else p.mark_kb
     port: dict[str, Any] = {"queue_packets": p.port_queue_packets, "mark_bytes": round(1000 * mark_kb)}
-    if chosen.phantom:
+    if scheme.phantom:
         port["phantom"] = {"drain_bps": p.drain * p.link_mbps * 1e6, "threshold_bytes": 1000 * p.phantom_kb}
     links = []
     for host in hosts:
         links.append({"from": "switch", "to": host, **wire, **port})
         links.append({"from": host, "to": "switch", **wire, "queue_packets": p.host_queue_packets})
     begin, end = experiment.window_ns
-    built: dict[str, Any] = {
+    scenario: dict[str, Any] = {
         "seed": 1 + experiment.seed,
         "measure_from_ns": begin,
         "measure_until_ns": end,
@@ -399,7 +401,7 @@ def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
         "switches": ["switch"],
         "links": links,
         "tcp": {
-            "variant": "dctcp" if chosen.dctcp else "reno",
+            "variant": "dctcp" if scheme.dctcp else "reno",
             "segment_bytes": p.segment_bytes,
             "window_segments": p.window_packets,
             "initial_segments": p.initial_packets,
@@ -410,16 +412,20 @@ def scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
             "start_alpha": FIRST_ALPHA,
             "sack": p.sack,
         },
-        "connections": [{"client": "client", "server": f"server{one.server}"} for one in traffic.connections],
+        "connections": [
+            {"client": "client", "server": f"server{connection.server}"} for connection in traffic.connections
+        ],
         "exchanges": {name: getattr(traffic, name).tolist() for name in EXCHANGE_COLUMNS},
         "samples": [{"from": "switch", "to": "client", "every_ns": STATIC_SAMPLE_NS if endless else SAMPLE_NS}],
     }
-    if chosen.pacer and p.pacers:
+    if scheme.pacer and p.pacers:
         behind = {"behind": True} if p.pacer_behind else {}
-        built["pacer"] = {**PACER, "queue_packets": p.port_queue_packets, **behind}
-    built["tcp"] |= {name: True for name in ("large_segments", "whole_cuts", "prr", "growth_anew") if getattr(p, name)}
+        scenario["pacer"] = {**PACER, "queue_packets": p.port_queue_packets, **behind}
+    scenario["tcp"] |= {
+        name: True for name in ("large_segments", "whole_cuts", "prr", "growth_anew") if getattr(p, name)
+    }
     if not p.tail_loss_probes:
-        built["tcp"]["tail_loss_probes"] = False
+        scenario["tcp"]["tail_loss_probes"] = False
     if p.jitter_us:
-        built["jitter_ns"] = round(p.jitter_us * 1e3)
-    return built
+        scenario["jitter_ns"] = round(p.jitter_us * 1e3)
+    return scenario

@@ -13,7 +13,7 @@ from plots.stored_sweep import load_sweep
 from record.options import in_words, json_option, output
 from record.output import conclude, write_csv
 from record.run import CONNECTIONS, QUEUES, Run
-from studies.hull.mice import Case, case_of
+from studies.hull.mice import Case, make_case
 from studies.study import Row, describe_interval_seeds, estimate_over_seeds, make_table, read_traced_rows
 from topos.fattree import FatTree, port_name
 from topos.network import NonBlocking
@@ -25,19 +25,19 @@ _OF_LAYER = {"host": (0, 5), "edge": (1, 4), "aggregation": (2, 3)}
 WHOLE = "whole path"
 
 
-def places(run: Run) -> dict[str, str]:
+def find_places(run: Run) -> dict[str, str]:
     """By the name of a port of the run's fat-tree, or of the control's one switch: its place."""
     tree = FatTree(run.spec.k)
     network = NonBlocking(tree.num_hosts) if run.scheme == CONTROL else tree
-    found = {}
+    place_of_port = {}
     for link in network.links():
         up, down = _OF_LAYER[network.layer(link.lower)]
-        found[port_name(link.lower, link.lower_port)] = PLACES[up]
-        found[port_name(link.upper, link.upper_port)] = PLACES[down]
-    return found
+        place_of_port[port_name(link.lower, link.lower_port)] = PLACES[up]
+        place_of_port[port_name(link.upper, link.upper_port)] = PLACES[down]
+    return place_of_port
 
 
-def waiting_ms(run: Run, folder: Path) -> dict[str, float]:
+def compute_waiting_ms(run: Run, folder: Path) -> dict[str, float]:
     """By place: how long a packet that comes at any moment of the window waits, on average over the place's ports: the
     bytes there over the link's rate. A host's have what its pacer holds, too. ValueError, one sentence, for a run
     whose curves are not in its folder."""
@@ -45,30 +45,30 @@ def waiting_ms(run: Run, folder: Path) -> dict[str, float]:
     sampled = {row["t"] for row in read_traced_rows(folder / CONNECTIONS) if low <= float(row["t"]) < high}
     if not sampled:
         raise ValueError(f"{folder} has no curves of its window: make it with --trace")
-    of_port = places(run)
-    ports, waited = Counter(of_port.values()), Counter[str]()
+    place_of_port = find_places(run)
+    ports, waiting_bytes = Counter(place_of_port.values()), Counter[str]()
     for row in read_traced_rows(folder / QUEUES):
-        if row["t"] in sampled and row["port"] in of_port:
-            waited[of_port[row["port"]]] += int(row["bytes"])
+        if row["t"] in sampled and row["port"] in place_of_port:
+            waiting_bytes[place_of_port[row["port"]]] += int(row["bytes"])
     ms = 8e-3 / run.spec.link_mbps
-    return {place: ms * waited[place] / (ports[place] * len(sampled)) for place in PLACES if ports[place]}
+    return {place: ms * waiting_bytes[place] / (ports[place] * len(sampled)) for place in PLACES if ports[place]}
 
 
-def rows_of(runs: Sequence[tuple[Run, Path]]) -> list[Row]:
+def make_rows(runs: Sequence[tuple[Run, Path]]) -> list[Row]:
     """A row for each case and place, and one for the whole path: the mean over seeds in ms, with a 95 % interval."""
     by_case: dict[Case, list[dict[str, float]]] = {}
     for run, folder in runs:
         if run.valid:
-            waits = waiting_ms(run, folder)
-            by_case.setdefault(case_of(run), []).append(waits | {WHOLE: sum(waits.values())})
+            waits = compute_waiting_ms(run, folder)
+            by_case.setdefault(make_case(run), []).append(waits | {WHOLE: sum(waits.values())})
     return [
         {
             **case._asdict(), "place": place, "wait_ms": mean.mean, "low": mean.low, "high": mean.high,
-            "seeds": len(seeds), "by_seed": " ".join(f"{each[place]:.6g}" for each in seeds),
+            "seeds": len(seeds), "by_seed": " ".join(f"{waits_of_seed[place]:.6g}" for waits_of_seed in seeds),
         }
         for case, seeds in by_case.items()
         for place in seeds[0]
-        for mean in [estimate_over_seeds(each[place] for each in seeds)]
+        for mean in [estimate_over_seeds(waits_of_seed[place] for waits_of_seed in seeds)]
     ]  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def waiting(folders: Sequence[Path], out: Path, as_json: bool) -> None:
     """
     sweeps = [load_sweep(folder) for folder in folders]
     runs = [(run, file.parent) for sweep in sweeps for run, file in zip(sweep.runs, sweep.files, strict=True)]
-    if not (rows := rows_of(runs)):
+    if not (rows := make_rows(runs)):
         raise ValueError("there are no valid runs in these folders")
     names = ("mbps", "tcp", "scheme", "place", "wait_ms", "low", "high")
     tables = (

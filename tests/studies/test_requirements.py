@@ -15,7 +15,7 @@ def test_ns_3_is_optional_and_says_how_to_have_it(monkeypatch):
     def missing():
         raise packets.NotInstalled("ns-3 is missing: apt-get install it")
 
-    monkeypatch.setattr(packets, "version", missing)
+    monkeypatch.setattr(packets, "find_ns3_version", missing)
     row = requirements.ns_3()
     assert (row.found, row.ok, row.fix) == ("not ready", None, "ns-3 is missing: apt-get install it")
     monkeypatch.setattr(packets, "version", lambda: "3.45")

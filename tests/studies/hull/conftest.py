@@ -2,12 +2,12 @@
 
 import pytest
 
-from studies.hull.packets import NotInstalled, engine
+from studies.hull.packets import NotInstalled, build_engine
 
 
 @pytest.fixture(scope="session")
 def built():
     try:
-        return engine()
+        return build_engine()
     except NotInstalled as missing:
         pytest.skip(str(missing))

@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from studies.hull.packets import engine, run_scenario
+from studies.hull.packets import build_engine, run_scenario
 from tests.refused import refused
 from tests.studies.hull.scenes import START_NS, answered, scene
 from topos.fattree import FatTree
@@ -22,7 +22,7 @@ def two_links(bytes_on_the_wire):
 
 
 def test_the_classes_pass_their_own_tests():
-    done = subprocess.run([engine("unit-tests")], capture_output=True, text=True, check=False)
+    done = subprocess.run([build_engine("unit-tests")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
 
 

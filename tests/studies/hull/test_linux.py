@@ -8,7 +8,7 @@ from record.spec import Phantom
 from studies.hull import linux, packets
 from studies.hull.lab import shape_of, tcp_of
 from studies.hull.report import hull
-from studies.hull.scenario import SCHEMES, Experiment, Parameters, scenario
+from studies.hull.scenario import SCHEMES, Experiment, Parameters, make_scenario
 
 SMALL_US = 2 * (154 * 8e-3 + 5) + 2 * (954 * 8e-3 + 5)
 """A request of 100 bytes and an answer of 900, with headers of 54, cross two links of 1 Gb/s and 5 us each."""
@@ -16,8 +16,8 @@ SMALL_US = 2 * (154 * 8e-3 + 5) + 2 * (954 * 8e-3 + 5)
 
 def built(scheme, workload, **asked):
     experiment = Experiment(scheme, workload, **asked)
-    traffic = experiment.traffic()
-    return experiment, traffic, scenario(experiment, traffic)
+    traffic = experiment.draw_traffic()
+    return experiment, traffic, make_scenario(experiment, traffic)
 
 
 def test_ports_and_tcp_are_those_of_the_scenario():
@@ -105,7 +105,7 @@ def test_a_pacer_sees_each_segment_and_far_hosts_fill_the_link():
 @pytest.fixture(scope="session")
 def built_on_ns_3():
     try:
-        return packets.engine()
+        return packets.build_engine()
     except packets.NotInstalled as missing:
         pytest.skip(str(missing))
 

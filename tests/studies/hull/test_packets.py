@@ -14,7 +14,7 @@ import pytest
 
 from harness.network.processes import wait_until
 from studies.hull import packets
-from studies.hull.packets import _ARRAYS, Result, Task, kept_or_run, load, parse, save
+from studies.hull.packets import _ARRAYS, Result, Task, load, load_or_run, parse, save
 from studies.hull.scenario import LARGE, LARGE_BYTES, SCHEMES, Experiment, Parameters
 from tests.commands import PATIENCE_S
 
@@ -29,7 +29,7 @@ $(OUT)/engine: main.cc part.h
 
 
 def forget():
-    for kept in (packets._stamp, packets._sources, packets.fingerprint):
+    for kept in (packets._compute_stamp, packets._read_sources, packets.compute_fingerprint):
         kept.cache_clear()
 
 
@@ -42,7 +42,7 @@ def sources(tmp_path, monkeypatch):
     (place / "part.h").write_text("part\n")
     (place / "tests" / "part.h").write_text("part of the tests\n")
     monkeypatch.setattr(packets, "SOURCES", place)
-    monkeypatch.setattr(packets, "version", lambda: "3.37")
+    monkeypatch.setattr(packets, "find_ns3_version", lambda: "3.37")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "kept"))
     forget()
     yield place
@@ -52,32 +52,32 @@ def sources(tmp_path, monkeypatch):
 def test_an_engine_is_compiled_once_says_so_and_does_not_ask_the_environment(sources, capfd, monkeypatch):
     for name in ("CXX", "CXXFLAGS", "LDFLAGS", "STD", "OUT", "MAKEFLAGS", "CPATH", "MALLOC"):
         monkeypatch.setenv(name, "other")
-    program = packets.engine()
+    program = packets.build_engine()
     assert program.read_text() == "main\npart\ng++   c++17\n"
     assert "once" in capfd.readouterr().err
     forget()
-    assert packets.engine() == program
+    assert packets.build_engine() == program
     assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("name", ["main.cc", "part.h", "tests/part.h", "Makefile"])
 def test_every_source_counts(sources, name):
-    program = packets.engine()
+    program = packets.build_engine()
     (sources / name).write_text((sources / name).read_text() + "\n# more\n")
-    assert packets.engine() == program, "a process has one engine"
+    assert packets.build_engine() == program, "a process has one engine"
     forget()
-    assert packets.engine() != program
+    assert packets.build_engine() != program
 
 
 def test_what_does_not_compile_or_cannot_be_written_is_one_sentence(sources, tmp_path):
     (sources / "during.sh").write_text("exit 1")
     with pytest.raises(RuntimeError, match="does not compile"):
-        packets.engine()
-    assert not (packets.cache_folder() / packets._stamp() / "engine").exists()
+        packets.build_engine()
+    assert not (packets.find_cache_folder() / packets._compute_stamp() / "engine").exists()
     shutil.rmtree(tmp_path / "kept")
     (tmp_path / "kept").touch()
     with pytest.raises(RuntimeError, match="cannot be compiled into"):
-        packets.engine()
+        packets.build_engine()
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ def test_what_is_missing_or_too_new_is_named(tmp_path, monkeypatch, tools, heade
         place.touch()
     monkeypatch.setattr(packets, "_NS3_HEADER", place)
     monkeypatch.setattr(packets.shutil, "which", lambda tool: tool if tool in tools else None)
-    monkeypatch.setattr(packets, "_installed_version", lambda: found)
+    monkeypatch.setattr(packets, "_find_installed_version", lambda: found)
     with pytest.raises(packets.NotInstalled, match=missing):
-        packets.version.__wrapped__()
+        packets.find_ns3_version.__wrapped__()
 
 
 SHORT = Experiment("hull", "dynamic", load=0.3, seconds=0.5)
@@ -140,26 +140,26 @@ def test_an_answer_cut_short_is_not_taken_for_whole():
 @pytest.mark.usefixtures("built")
 class TestWithEngine:
     def test_what_is_kept_is_not_run_again(self, tmp_path, monkeypatch):
-        first = kept_or_run(Task(SHORT, tmp_path))
+        first = load_or_run(Task(SHORT, tmp_path))
         monkeypatch.setattr(packets, "run", lambda *_: pytest.fail("run again"))
-        again = kept_or_run(Task(SHORT, tmp_path))
+        again = load_or_run(Task(SHORT, tmp_path))
         assert (again.small_us == first.small_us).all()
 
     def test_an_engine_that_is_killed_leaves_one_sentence_and_nothing_half_written(self, tmp_path, monkeypatch):
         killer = tmp_path / "killed"
         killer.write_text("#!/bin/sh\nkill -9 $$\n")
         killer.chmod(0o755)
-        monkeypatch.setattr(packets, "engine", lambda: killer)
+        monkeypatch.setattr(packets, "build_engine", lambda: killer)
         with pytest.raises(RuntimeError, match="SIGKILL"):
-            kept_or_run(Task(SHORT, tmp_path / "kept"))
+            load_or_run(Task(SHORT, tmp_path / "kept"))
         assert not list((tmp_path / "kept").iterdir())
         monkeypatch.undo()
-        assert kept_or_run(Task(SHORT, tmp_path / "kept")).small_us.size
+        assert load_or_run(Task(SHORT, tmp_path / "kept")).small_us.size
         assert Task(SHORT, tmp_path / "kept").file.exists()
 
     def test_a_worker_with_another_engine_refuses(self, tmp_path):
         with pytest.raises(RuntimeError, match="a different packet engine"):
-            kept_or_run(Task(SHORT, tmp_path, engine="0123-ns-3.43"))
+            load_or_run(Task(SHORT, tmp_path, engine="0123-ns-3.43"))
         assert not list(tmp_path.iterdir())
 
     def test_an_engine_whose_caller_is_gone_ends(self, tmp_path):
@@ -246,7 +246,7 @@ def completion_s(starts_s, server, bits, link_bps):
 def test_large_files_share_the_link_as_a_fluid_would():
     """DCTCP keeps the link full and divides it evenly: 10 MB files complete as under processor sharing."""
     experiment = Experiment("dctcp-30k", "dynamic", load=0.6, seconds=4, seed=2)
-    traffic = experiment.traffic()
+    traffic = experiment.draw_traffic()
     large = traffic.kind == LARGE
     server = [traffic.connections[n].server for n in traffic.connection[large]]
     link = 1e9 * 950 / (950 + 40)

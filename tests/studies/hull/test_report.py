@@ -12,7 +12,16 @@ from click.testing import CliRunner
 
 from record.output import read_csv
 from studies.hull.packets import NotInstalled
-from studies.hull.report import PUBLISHED, _of_static_flows, by_seed, cell, figure_1, hull, reductions, within
+from studies.hull.report import (
+    PUBLISHED,
+    _find_static_values,
+    compute_by_seed,
+    compute_reductions,
+    count_within,
+    figure_1,
+    hull,
+    make_cell,
+)
 from studies.hull.scenario import SCHEMES
 from tests.commands import ROOT
 from tests.studies.hull.scenes import scene
@@ -53,8 +62,8 @@ def test_a_machine_without_ns3_is_told_what_to_install(monkeypatch, tmp_path):
     def missing(*_):
         raise NotInstalled("the packet simulator needs ns-3: run setup/install.sh --packets")
 
-    monkeypatch.setattr("studies.hull.packets.fingerprint", missing)
-    monkeypatch.setattr("studies.hull.report.engine", missing)
+    monkeypatch.setattr("studies.hull.packets.compute_fingerprint", missing)
+    monkeypatch.setattr("studies.hull.report.build_engine", missing)
     for arguments in (
         ["run", "--scheme", "hull", "--workload", "static", "--results", tmp_path],
         ["table", "2", "--quick", "--results", tmp_path, "--out", tmp_path],
@@ -109,7 +118,7 @@ def test_one_scheme_one_variant_and_a_drain_rate_that_is_the_tables(tmp_path):
     assert {path.name for path in tmp_path.glob("fig*")} == {"figure1b-drain95.csv", "figure1b-drain95.png"}
     usual = figure_1.make_context("1", ["--results", str(tmp_path)])
     with usual:
-        assert _of_static_flows() == {"segment_bytes": 600, "drain": 0.9}
+        assert _find_static_values() == {"segment_bytes": 600, "drain": 0.9}
 
 
 @pytest.mark.usefixtures("built")
@@ -141,7 +150,7 @@ def test_a_run_that_cannot_be_kept_is_not_run(tmp_path, monkeypatch):
 
 def test_cells_pool_all_seeds_and_show_each():
     seeds = [result(small_us=np.array([1.0, 3.0])), result(small_us=np.array([5.0]))]
-    made = cell(("table2", 20, "hull", "fct_900B_us", "mean"), seeds)
+    made = make_cell(("table2", 20, "hull", "fct_900B_us", "mean"), seeds)
     assert [made[name] for name in ("ours", "lowest", "highest", "seeds", "by_seed")] == [3, 2, 5, 2, "2 5"]
     assert made["published"] == 40.3
     assert made["ratio"] == pytest.approx(3 / 40.3)
@@ -152,12 +161,12 @@ def test_whom_a_pacer_chooses_is_told_in_percent_and_by_kind():
     counts |= {"large_associations": 0.0, "large_ended": 0.0}
     chosen = result(counts=counts)
     associated, ended = (
-        cell(("figure4", 200, "hull", f"query_{what}_percent", "mean"), [chosen])
+        make_cell(("figure4", 200, "hull", f"query_{what}_percent", "mean"), [chosen])
         for what in ("associated", "association_ended")
     )
     assert associated["ours"] == 5
     assert (ended["ours"], ended["published"]) == (80, 82)
-    assert not by_seed([chosen], "large_associated_percent", "mean").size
+    assert not compute_by_seed([chosen], "large_associated_percent", "mean").size
 
 
 def seeds(*milliseconds):
@@ -175,7 +184,7 @@ FOUND = {
 
 
 def made(found, metric="query_completion_ms"):
-    return {(row["x"], row["than"]): row for row in reductions("figure4", "x", found, metric, "p99")}
+    return {(row["x"], row["than"]): row for row in compute_reductions("figure4", "x", found, metric, "p99")}
 
 
 def test_a_reduction_is_paired_by_seed():
@@ -248,7 +257,9 @@ def test_table_2_is_shown_as_it_was_measured():
 
 
 def test_near_cells_are_counted_as_the_page_says():
-    found = [within(committed("table2"), statistic, factor) for statistic, factor in (("mean", 1.5), ("p99", 2.0))]
+    found = [
+        count_within(committed("table2"), statistic, factor) for statistic, factor in (("mean", 1.5), ("p99", 2.0))
+    ]
     near, known = (sum(counts) for counts in zip(*found, strict=True))
     assert f"Of {known} numbers, {near} are within a factor 1.5 (means) or 2 (99th percentiles)" in PAGE
 

@@ -14,9 +14,9 @@ from studies.hull.scenario import (
     Experiment,
     Parameters,
     Quantity,
-    dynamic,
-    fan_out,
-    scenario,
+    draw_dynamic,
+    draw_fan_out,
+    make_scenario,
 )
 
 
@@ -39,7 +39,7 @@ def test_nonsense_is_refused_in_one_sentence(fields, words):
 
 def told(scheme, **parameters):
     experiment = Experiment(scheme, "dynamic", load=0.2, seconds=1, parameters=Parameters(**parameters))
-    return scenario(experiment, experiment.traffic())
+    return make_scenario(experiment, experiment.draw_traffic())
 
 
 @pytest.mark.parametrize(
@@ -81,12 +81,14 @@ def test_every_parameter_reaches_the_engine():
 
 def test_a_key_names_what_a_result_depends_on_and_nothing_else():
     one = Experiment("tcp", "dynamic", load=0.2, seconds=2)
-    assert one.key("engine") == Experiment("tcp", "dynamic", load=0.2, seconds=2).key("engine")
-    assert one.key("engine") == replace(one, parameters=Parameters(drain=0.5)).key("engine")  # tcp has no drain
+    assert one.make_key("engine") == Experiment("tcp", "dynamic", load=0.2, seconds=2).make_key("engine")
+    assert one.make_key("engine") == replace(one, parameters=Parameters(drain=0.5)).make_key(
+        "engine"
+    )  # tcp has no drain
     changes = ({"seed": 2}, {"seconds": 3}, {"load": 0.3}, {"scheme": "hull"})
     others = [replace(one, **change) for change in (*changes, {"parameters": Parameters(window_packets=100)})]
-    assert len({each.key("engine") for each in [one, *others]}) == 6
-    assert one.key("another engine") != one.key("engine")
+    assert len({each.make_key("engine") for each in [one, *others]}) == 6
+    assert one.make_key("another engine") != one.make_key("engine")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +101,7 @@ def test_quantities_are_read_with_their_units(unit, text, value):
 
 @pytest.mark.parametrize("load", [0.2, 0.6])
 def test_dynamic_traffic_has_the_load_it_was_asked_for(load):
-    traffic = dynamic(load, 4000, seed=1)
+    traffic = draw_dynamic(load, 4000, seed=1)
     large = traffic.reply_bytes[traffic.kind == LARGE]
     assert large.sum() * 8 / 4000 == pytest.approx(load * 1e9, rel=0.05)
     small = traffic.reply_bytes[traffic.kind == SMALL]
@@ -109,7 +111,7 @@ def test_dynamic_traffic_has_the_load_it_was_asked_for(load):
 
 
 def test_gaps_are_exponential_and_servers_take_turns():
-    traffic = dynamic(0.4, 2000, seed=2)
+    traffic = draw_dynamic(0.4, 2000, seed=2)
     large = traffic.kind == LARGE
     gaps = np.diff(traffic.start_ns[large]) / 1e9
     assert gaps.mean() == pytest.approx(1 / 5, rel=0.05)
@@ -119,7 +121,7 @@ def test_gaps_are_exponential_and_servers_take_turns():
 
 
 def test_search_is_as_the_report_describes_it():
-    traffic = fan_out("search", 0.2, 100, seed=1)
+    traffic = draw_fan_out("search", 0.2, 100, seed=1)
     query = traffic.kind == QUERY
     assert query.sum() / 10 / 100 == pytest.approx(0.30 / 2.53e-3, rel=0.03)  # 30 % of a server's time
     assert traffic.service_ns[query].mean() == pytest.approx(2.53e6, rel=0.02)  # 180 * 0.7 * 20,000 + 10,000 ns
@@ -136,14 +138,14 @@ def test_search_is_as_the_report_describes_it():
 
 
 def test_low_latency_search_is_as_the_report_describes_it():
-    traffic = fan_out("low-latency", 0.0, 20, seed=1)
+    traffic = draw_fan_out("low-latency", 0.0, 20, seed=1)
     assert set(traffic.service_ns) == {100_000}
     assert traffic.reply_bytes.sum() * 8 / 20 / 1e6 == pytest.approx(4, rel=0.05)  # Mb/s
     assert FAN_OUTS["low-latency"].queries_per_s * 100 == pytest.approx(50_000)
 
 
 def test_starts_are_sorted_and_a_seed_fixes_them():
-    one, same, other = (fan_out("search", 0.4, 5, seed) for seed in (1, 1, 2))
+    one, same, other = (draw_fan_out("search", 0.4, 5, seed) for seed in (1, 1, 2))
     assert (np.diff(one.start_ns) >= 0).all()
     assert (one.start_ns == same.start_ns).all()
     assert (one.service_ns == same.service_ns).all()
