@@ -7,13 +7,20 @@ installed copy keeps them in a folder of its own, and ahead of the others only i
 import gc
 import os
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
 
 def __getattr__(name: str) -> Any:
-    """The library (docs/library.md); from here on our packages come before others of their names."""
-    if name not in ("differences", "plot", "run", "simulate", "sweep"):
+    """The library (docs/library.md); from here on our packages come before others of their names.
+
+    `differences`, the former name of `compare_schemes`, is there until the next release, and says so.
+    """
+    if name == "differences":
+        warnings.warn("hedera_harness.differences is called compare_schemes now", DeprecationWarning, stacklevel=2)
+        name = "compare_schemes"
+    if name not in ("compare_schemes", "plot", "run", "simulate", "sweep"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     sys.path.insert(0, str(Path(__file__).resolve().parent))
     from harness import library

@@ -264,7 +264,7 @@ def simulate(scheme: str | type, traffic: str | Flows, *, hash: str | None = Non
         raise UserMistake(str(mistake)) from None
 
 
-def differences(
+def compare_schemes(
     results: Iterable[Run | Result], measure: str | Callable[[Any], float | None] = "bisection_mbps"
 ) -> DataFrame:
     """How each two schemes differ, paired by seed: for each pattern, and in the mean over ``all`` that every seed has.
@@ -276,7 +276,7 @@ def differences(
     """
     from pandas import DataFrame
 
-    from plots.paired_tests import compare_schemes, list_pairs, make_difference_rows
+    from plots import paired_tests
     from plots.stored_sweep import select_settings
     from record.run import Run
 
@@ -298,7 +298,8 @@ def differences(
     if not rows or frame.scheme.nunique() < 2:
         raise UserMistake("there are no valid results of two schemes to compare")
     values = frame.pivot_table("value", ["pattern", "trial"], "scheme")
-    return DataFrame(make_difference_rows(compare_schemes(values, list_pairs(frame.scheme))))
+    pairs = paired_tests.list_pairs(frame.scheme)
+    return DataFrame(paired_tests.make_difference_rows(paired_tests.compare_schemes(values, pairs)))
 
 
 def plot(result: Run | Result | VariedSweep, width: str | float | None = None) -> Figure:

@@ -43,16 +43,21 @@ def test_the_simulation(capsys, tmp_path, monkeypatch):
 
 def test_differences_are_paired_by_seed_and_of_like_results_alone(tmp_path):
     found = names_of(EXAMPLES[1], tmp_path)["found"]
-    row, over_all = hedera_harness.differences(found).to_dict("records")
+    row, over_all = hedera_harness.compare_schemes(found).to_dict("records")
     annealing, ecmp = ([result.bisection_mbps for result in found[begin : begin + 5]] for begin in (0, 5))
     reference = ttest_rel(annealing, ecmp)
     assert (row["scheme"], row["minus"], row["pattern"], row["trials"]) == ("hedera-sa", "ecmp", "randbij", 5)
     assert (row["from"], row["to"]) == pytest.approx(tuple(reference.confidence_interval(0.95)))
     assert {**over_all, "pattern": "randbij"} == row, "one pattern is all of them"
     with pytest.raises(UserMistake, match="differ in more than"):
-        hedera_harness.differences([*found, hedera_harness.simulate("ecmp", "randbij", seconds=3, engine="maxmin")])
+        hedera_harness.compare_schemes([*found, hedera_harness.simulate("ecmp", "randbij", seconds=3, engine="maxmin")])
     with pytest.raises(UserMistake, match="two schemes"):
-        hedera_harness.differences(found[:5])
+        hedera_harness.compare_schemes(found[:5])
+
+
+def test_the_former_name_is_there_for_one_release_and_warns():
+    with pytest.warns(DeprecationWarning, match="compare_schemes"):
+        assert hedera_harness.differences is hedera_harness.compare_schemes
 
 
 def test_a_class_and_a_list_of_flows_are_arguments(tmp_path):

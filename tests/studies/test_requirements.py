@@ -18,5 +18,5 @@ def test_ns_3_is_optional_and_says_how_to_have_it(monkeypatch):
     monkeypatch.setattr(packets, "find_ns3_version", missing)
     row = requirements.ns_3()
     assert (row.found, row.ok, row.fix) == ("not ready", None, "ns-3 is missing: apt-get install it")
-    monkeypatch.setattr(packets, "version", lambda: "3.45")
+    monkeypatch.setattr(packets, "find_ns3_version", lambda: "3.45")
     assert (requirements.ns_3().found, requirements.ns_3().ok) == ("3.45", True)
