@@ -32,9 +32,9 @@ _COMMANDS = {
         "record.shell_completion", "completion_script", "Have your shell complete commands and names.",
     ),
     "completion": (
-        "studies.paper.completion_by_load", "completion", "Simulate FCT slowdown against load, by flow size.",
+        "studies.paper.completion", "completion", "Simulate FCT slowdown against load, by flow size.",
     ),
-    "completion-growth": ("studies.paper.growth", "completion_growth", "Simulate FCT slowdown by network size."),
+    "completion-growth": ("studies.paper.completion", "completion_growth", "Simulate FCT slowdown by network size."),
     "demo": ("harness.cli.run", "demo", "A first look: the control, ECMP and Hedera."),
     "doctor": ("studies.requirements", "doctor", "Check what this machine can do, and what is missing."),
     "explain-ecmp": ("studies.paper.explain", "explain_ecmp", "Find the routing that fits the published ECMP bars."),

@@ -14,10 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 import numpy as np
 
+from plots import (
+    MUTED,
+    assign_colours,
+    label_scheme,
+    list_written_files,
+    load_sweep,
+    order_schemes,
+    picture,
+    set_logarithmic,
+)
 from plots.paired_tests import MeanInterval, adjust_by_holm
-from plots.pictures import list_written_files, picture
-from plots.stored_sweep import load_sweep
-from plots.style import MUTED, assign_colours, label_scheme, order_schemes, set_logarithmic
 from record.options import in_words, json_option, output, picture_options
 from record.output import conclude, write_csv
 from record.run import Run
@@ -48,6 +55,12 @@ class Case(NamedTuple):
     mbps: float
     tcp: str
     scheme: str
+
+
+def load_runs(folders: Sequence[Path]) -> list[tuple[Run, Path]]:
+    """The runs of stored sweeps, each with the folder of its files."""
+    sweeps = [load_sweep(folder) for folder in folders]
+    return [(run, file.parent) for sweep in sweeps for run, file in zip(sweep.runs, sweep.files, strict=True)]
 
 
 def make_case(run: Run) -> Case:
@@ -166,8 +179,7 @@ def mice(folders: Sequence[Path], out: Path, as_json: bool) -> None:
     Sweeps may differ in --bw, --congestion-control, --phantom and --pacer; the schemes under cubic are what others
     are compared with, seed by seed.
     """
-    runs = [run for folder in folders for run in load_sweep(folder).runs]
-    if not (rows := make_rows(runs)):
+    if not (rows := make_rows([run for run, _ in load_runs(folders)])):
         raise ValueError("there are no valid runs in these folders")
     csv_file = write_csv(out / "mice.csv", rows)
     draw(rows, out / "mice.png")

@@ -16,8 +16,7 @@ import click
 import numpy as np
 from click.core import ParameterSource
 
-from plots.pictures import picture
-from plots.style import set_logarithmic
+from plots import picture, set_logarithmic
 from record.options import field_options, in_words, json_option, names_option, options, parallel
 from record.output import read_csv
 from record.spec import list_options

@@ -9,11 +9,10 @@ from pathlib import Path
 import click
 
 from hedera.schemes import CONTROL
-from plots.stored_sweep import load_sweep
 from record.options import in_words, json_option, output
 from record.output import conclude, write_csv
 from record.run import CONNECTIONS, QUEUES, Run
-from studies.hull.mice import Case, make_case
+from studies.hull.mice import Case, load_runs, make_case
 from studies.study import Row, describe_interval_seeds, estimate_over_seeds, make_table, read_traced_rows
 from topos.fattree import FatTree, port_name
 from topos.network import NonBlocking
@@ -82,9 +81,7 @@ def waiting(folders: Sequence[Path], out: Path, as_json: bool) -> None:
 
     The mean over ports and moments of what waits there, as time at the link's rate; by rate, TCP and scheme.
     """
-    sweeps = [load_sweep(folder) for folder in folders]
-    runs = [(run, file.parent) for sweep in sweeps for run, file in zip(sweep.runs, sweep.files, strict=True)]
-    if not (rows := make_rows(runs)):
+    if not (rows := make_rows(load_runs(folders))):
         raise ValueError("there are no valid runs in these folders")
     names = ("mbps", "tcp", "scheme", "place", "wait_ms", "low", "high")
     tables = (

@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-from hedera.schemes import CONTROL
-from hedera.schemes import find_scheme as scheme_of
+from hedera.schemes import CONTROL, find_scheme
 from plots import colour, label_scheme, picture, set_logarithmic
 from simulator.config import Config
 from studies.paper import KEPT_RULE
@@ -74,7 +73,7 @@ def _list_trials(
     size = round(mbytes * 1e6)
     ideal_s = BUFFERS[collective] * size * 8e-9 * repeats
     for name in schemes:
-        for period in periods_s if scheme_of(name).scheduler else periods_s[:1]:
+        for period in periods_s if find_scheme(name).scheduler else periods_s[:1]:
             config = Config(
                 name, f"{collective}:{GROUP},{size}" + f" + {mice}" * bool(mice), k=k, seconds=_LONGEST * ideal_s,
                 tick_s=min(ideal_s / _TICKS, period), interval_s=period, engine="maxmin", placement=placement,
@@ -99,7 +98,7 @@ def measure(case: Case) -> Row:
     return {
         "part": case.part, "collective": case.collective, "mbytes": round(case.mbytes, 3), "repeats": config.repeats,
         "placement": config.placement, "k": config.k, "scheme": config.scheme,
-        "interval_s": config.interval_s if scheme_of(config.scheme).scheduler else None,
+        "interval_s": config.interval_s if find_scheme(config.scheme).scheduler else None,
         "failed": case.failed, "mice": case.mice, "seed": config.seed, "completion_s": completed.completion_s,
         "over_control": None,
         "crowded": measure_crowding(result.graph, result.start_s, result.end_s) if ended else None,
@@ -111,25 +110,25 @@ def measure_crowding(graph: FlowGraph, start_s: Float64, end_s: Float64) -> floa
     they have NICs, which edge colouring takes to be full with one. Of flows that have ended; of sub-flows the first of
     each flow counts. Times are (flows,)."""
     flows = np.flatnonzero(~graph.computes & (graph.lane == 0))
-    some, several = 0.0, 0.0
+    sending_s, shared_s = 0.0, 0.0
     for host in (graph.src, graph.dst):
-        at = np.concatenate([host[flows], host[flows]])
+        host_of_event = np.concatenate([host[flows], host[flows]])
         time = np.concatenate([start_s[flows], end_s[flows]])
         change = np.repeat([1, -1], flows.size)
-        order = np.lexsort((change, time, at))
+        order = np.lexsort((change, time, host_of_event))
         count = np.cumsum(change[order])[:-1]  # each host's flows have all ended before the next one's begin
-        lasts = np.diff(time[order])
-        some += lasts[count > 0].sum()
-        several += lasts[count > 1].sum()
-    return float(several / some)
+        duration_s = np.diff(time[order])
+        sending_s += duration_s[count > 0].sum()
+        shared_s += duration_s[count > 1].sum()
+    return float(shared_s / sending_s)
 
 
 def _compare_with_control(answers: dict[Case, list[Row]]) -> Rows:
     """Each simulation beside the control with the same flows."""
     rows = [row for (row,) in answers.values()]
-    for same in group_rows(rows, *_FLOWS, "seed").values():
-        control_s = next(row["completion_s"] for row in same if row["scheme"] == CONTROL)
-        for row in same:
+    for rows_of_flows in group_rows(rows, *_FLOWS, "seed").values():
+        control_s = next(row["completion_s"] for row in rows_of_flows if row["scheme"] == CONTROL)
+        for row in rows_of_flows:
             if control_s is not None and row["completion_s"] is not None:
                 row["over_control"] = row["completion_s"] / control_s
     return {"collectives": rows}
@@ -145,8 +144,8 @@ _PERIOD_S = 5.0
 def draw(rows: Rows, path: Path) -> None:
     """The part ``size``: a panel for each collective and placement."""
     ended = [row for row in rows["collectives"] if row["part"] == "size" and row["over_control"] is not None]
-    shown = [row for row in ended if row["interval_s"] in (None, _PERIOD_S)]
-    cases = group_rows(shown, "placement", "collective", "scheme")
+    drawn_rows = [row for row in ended if row["interval_s"] in (None, _PERIOD_S)]
+    cases = group_rows(drawn_rows, "placement", "collective", "scheme")
     title = "Completion of collectives over the non-blocking network's"
     with picture(path, 9.6, 5.6, f"{title}; bars: 95 % intervals over seeds") as figure:
         panels = figure.subplots(len(PLACEMENTS), len(BUFFERS), sharex=True, sharey=True)
@@ -191,12 +190,14 @@ def collective_table(seeds: int, quick: bool) -> Study:
         for case in (_list_sizes((1, 100), 4) if quick else _list_cases())
         for seed in range(1, seeds + 1)
     ]
-    shown = ("part", *_FLOWS, "failed", "scheme", "interval_s")
+    columns = ("part", *_FLOWS, "failed", "scheme", "interval_s")
 
     def make_tables(rows: Rows) -> Parts:
         ended = [row for row in rows["collectives"] if row["scheme"] != CONTROL and row["over_control"] is not None]
         return [
-            make_table("Completion over the non-blocking network's", average_over_seeds(ended, "over_control", *shown))
+            make_table(
+                "Completion over the non-blocking network's", average_over_seeds(ended, "over_control", *columns)
+            )
         ]
 
     return Study(cases, measure, _compare_with_control, make_tables, draw, label="collectives")

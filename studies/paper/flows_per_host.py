@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hedera.schemes import CONTROL
-from hedera.schemes import find_scheme as scheme_of
+from hedera.schemes import CONTROL, find_scheme
 from plots import colour, label_scheme, order_schemes, picture
 from record.options import field_options
 from simulator.config import Config
@@ -51,7 +50,7 @@ def list_cases(
     for traffic in (f"stride:{base.tree.num_hosts // 2}", "randbij", "random"):
         for count, keep in (*((count, 1.0) for count in counts), HALVED):
             for name in dict.fromkeys((_BASELINE, CONTROL, *schemes)):
-                for threshold in thresholds if scheme_of(name).scheduler else thresholds[:1]:
+                for threshold in thresholds if find_scheme(name).scheduler else thresholds[:1]:
                     flows: dict[str, Any] = {"traffic": traffic, "flows_per_host": count, "keep": keep}
                     yield replace(base, scheme=name, threshold=threshold, **flows)
 
@@ -78,10 +77,10 @@ def _make_rows(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
     static = max(case.threshold for case in answers)  # schemes that do not use it were run with this one
 
     def make_row(case: Config, by_seed: list[tuple[float, float]]) -> Row:
-        schedules = scheme_of(case.scheme).scheduler is not None
+        schedules = find_scheme(case.scheme).scheduler is not None
         shares, large = zip(*by_seed, strict=True)
         over_ecmp, over_control = (
-            [share / other for share, (other, _) in zip(shares, answers[beside], strict=True)]
+            [share / baseline for share, (baseline, _) in zip(shares, answers[beside], strict=True)]
             for beside in (replace(case, scheme=name, threshold=static) for name in (_BASELINE, CONTROL))
         )
         control = estimate_over_seeds(over_control)
@@ -114,18 +113,18 @@ def _draw_several(note: str, rows: Rows, path: Path) -> None:
     Thin and dashed: with lower thresholds, so that more flows are large. Bands: intervals over seeds.
     """
     (all_rows,) = rows.values()
-    kept = [row for row in all_rows if row["keep"] == 1]
-    engines = group_rows(kept, "engine")
+    unthinned = [row for row in all_rows if row["keep"] == 1]
+    engines = group_rows(unthinned, "engine")
     title = f"Hedera and ECMP with several flows per host. {note}; bands: 95 % intervals"
     with picture(path, 9.6, 1.4 + 2.4 * len(engines), title) as figure:
         grid = figure.subplots(len(engines), 3, sharex=True, sharey=True, squeeze=False)
-        for line, (engine, ours) in zip(grid, engines.items(), strict=True):
-            for axes, (traffic, cases) in zip(line, group_rows(ours, "traffic").items(), strict=True):
+        for line, (engine, rows_of_engine) in zip(grid, engines.items(), strict=True):
+            for axes, (traffic, cases) in zip(line, group_rows(rows_of_engine, "traffic").items(), strict=True):
                 _draw_panel(axes, cases)
                 axes.set_title(f"{traffic}, {ENGINE_LABELS[engine]}")
             line[0].set_ylabel("share of the control")
         for axes in grid[-1]:
-            axes.set(xticks=sorted(group_rows(kept, "flows_per_host")), xlabel="flows per host")
+            axes.set(xticks=sorted(group_rows(unthinned, "flows_per_host")), xlabel="flows per host")
         figure.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=5, fontsize=8)
 
 
@@ -133,11 +132,13 @@ def _draw_panel(axes: Axes, rows: Sequence[Row]) -> None:
     usual = max((row["threshold"] for row in rows if row["threshold"] is not None), default=None)
     by_scheme = group_rows(rows, "scheme")
     for scheme in order_schemes(set(by_scheme) - {CONTROL}):
-        for threshold, ours in group_rows(by_scheme[scheme], "threshold").items():
-            other = threshold != usual and threshold is not None
-            x, y, low, high = (extract_column(ours, name) for name in ("flows_per_host", "over_control", "low", "high"))
-            named = label_scheme(scheme) + (f", large from {threshold:.0%}" if other else "")
-            axes.plot(x, y, "--" if other else ".-", color=colour(scheme), lw=0.9 if other else 1.5, label=named)
+        for threshold, curve in group_rows(by_scheme[scheme], "threshold").items():
+            is_lower = threshold != usual and threshold is not None
+            x, y, low, high = (
+                extract_column(curve, name) for name in ("flows_per_host", "over_control", "low", "high")
+            )
+            text = label_scheme(scheme) + (f", large from {threshold:.0%}" if is_lower else "")
+            axes.plot(x, y, "--" if is_lower else ".-", color=colour(scheme), lw=0.9 if is_lower else 1.5, label=text)
             axes.fill_between(x, low, high, color=colour(scheme), alpha=0.15, lw=0)
     axes.set_ylim(0, 1.05)
 

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from simulator.config import Config
 from studies import replication, study
-from studies.paper.completion_by_load import completion
+from studies.paper.completion import completion
 from studies.paper.figures import figure_9, figure_10
 from studies.paper.flows_per_host import flows_per_host
 from studies.paper.tables import table_2, table_3, table_5

@@ -2,6 +2,10 @@
 
 The paper leaves open how scheduling large flows affects all others, and how short a scheduling period flows of a given
 size need (sections 6.3 and 6.4).
+
+Does Hedera's gain grow with the network, for flows that come and go? `hedera completion-growth`: the same simulations
+on networks of several sizes. Figure 10 of the paper says so of flows that last: with more hosts, ECMP falls behind
+and Hedera does not.
 """
 
 from __future__ import annotations
@@ -16,9 +20,8 @@ import click
 import numpy as np
 from msgspec import structs
 
-from hedera.schemes import CONTROL
-from hedera.schemes import find_scheme as scheme_of
-from plots import colour, label_scheme, picture, set_logarithmic
+from hedera.schemes import CONTROL, find_scheme
+from plots import assign_colours, colour, label_scheme, picture, set_logarithmic
 from plots.completion_times import PERCENTILES, average_over_seeds, make_percentile_table
 from record.completion_times import CLASSES, select_members
 from record.options import field_options
@@ -60,11 +63,11 @@ def list_cases(
     tasks = []
     for load in sorted(loads, reverse=True):
         for name in schemes:
-            here = replace(base, scheme=name, traffic=f"poisson:{sizes},{load:g}")
-            periods = intervals_s if scheme_of(name).scheduler else intervals_s[:1]
-            tasks += [replace(here, detect_s=0.0, interval_s=period) for period in periods]
+            with_traffic = replace(base, scheme=name, traffic=f"poisson:{sizes},{load:g}")
+            periods = intervals_s if find_scheme(name).scheduler else intervals_s[:1]
+            tasks += [replace(with_traffic, detect_s=0.0, interval_s=period) for period in periods]
             if name == "hedera-gff" and base.detect_s:
-                tasks.append(here)
+                tasks.append(with_traffic)
     return tasks
 
 
@@ -91,7 +94,7 @@ def simulate_by_size(config: Config) -> list[Row]:
     else:
         result = simulation.run()
         classes, carried = result.completion(), result.bisection_mbps / result.capacity_mbps
-    schedules = scheme_of(config.scheme).scheduler is not None
+    schedules = find_scheme(config.scheme).scheduler is not None
     conditions = {
         "load": float(config.traffic.rpartition(",")[2]), "scheme": config.scheme,
         "interval_s": config.interval_s if schedules and not config.detect_s else None,
@@ -108,9 +111,9 @@ def _estimate_pile(simulation: Simulation) -> tuple[float, float]:
     of_flow = np.broadcast_to(size[:, None], links.shape)[real]
     fits = config.link_mbps * 1e6 / 8 * config.seconds
     sent = np.bincount(links[real], of_flow) / fits
-    worst = np.where(real, sent[links], 0.0).max(axis=1, initial=1.0)
-    carried = float((size / worst).sum() / fits / config.tree.num_hosts)
-    return float((1 - 1 / worst).sum()), carried
+    fullest = np.where(real, sent[links], 0.0).max(axis=1, initial=1.0)
+    carried = float((size / fullest).sum() / fits / config.tree.num_hosts)
+    return float((1 - 1 / fullest).sum()), carried
 
 
 HIDDEN = 0.001
@@ -125,10 +128,10 @@ _CURVE = ("scheme", "interval_s", "detect_s")
 
 def describe_overloaded(rows: Sequence[Row]) -> list[str]:
     missing = group_rows((row for row in rows if row["flows"] and row["mean_slowdown"] is None), "scheme")
+    lowest = {scheme: min(row["load"] for row in rows_of_scheme) for scheme, rows_of_scheme in missing.items()}
     return [
-        f"{label_scheme(scheme)}: not simulated from a load of {min(row['load'] for row in left):g} on, as flows would "
-        "only pile up"
-        for scheme, left in missing.items()
+        f"{label_scheme(scheme)}: not simulated from a load of {load:g} on, as flows would only pile up"
+        for scheme, load in lowest.items()
     ]
 
 
@@ -154,20 +157,22 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
             lines = group_rows((row for row in rows if row["size_class"] == name and row["flows"]), *_CURVE)
             baseline = {row["load"]: row["mean_slowdown"] for row in lines.get((_BASELINE, None, None), [])}
             for place, curve in enumerate(curves):
-                (scheme, period, detects), ours = curve, lines.get(curve, [])
-                loads = [place if alone else row["load"] for row in ours]
-                when = ", upon detection" if detects else "" if period is None else f", {period:g} s"
+                (scheme, period, detects), curve_rows = curve, lines.get(curve, [])
+                loads = [place if alone else row["load"] for row in curve_rows]
+                period_text = ", upon detection" if detects else "" if period is None else f", {period:g} s"
                 line = "-" if period in (None, *periods[:1]) else ":"
                 style: dict[str, Any] = {"ls": line, "color": colour(scheme), "lw": 2.6 if detects else 1.5}
                 style |= {"marker": "D" if detects else "o", "ms": 6} if alone else {}
-                style["label"] = label_scheme(scheme) + when
+                style["label"] = label_scheme(scheme) + period_text
                 for axes, statistic in zip(panels[:2], _SHOWN, strict=True):
-                    _draw_curve(axes, loads, ours, extract_column(ours, statistic), **style)
-                    if ours and ours[0].get(f"low_{statistic}") is not None:
-                        low, high = (extract_column(ours, f"{end}_{statistic}") for end in ("low", "high"))
+                    _draw_curve(axes, loads, curve_rows, extract_column(curve_rows, statistic), **style)
+                    if curve_rows and curve_rows[0].get(f"low_{statistic}") is not None:
+                        low, high = (extract_column(curve_rows, f"{end}_{statistic}") for end in ("low", "high"))
                         axes.vlines(loads, np.maximum(low, 1.0), high, color=colour(scheme), lw=1)
-                of_ecmp = np.array([baseline.get(row["load"]) for row in ours], dtype=np.float64)
-                _draw_curve(panels[2], loads, ours, extract_column(ours, "mean_slowdown") / of_ecmp, **style)
+                of_ecmp = np.array([baseline.get(row["load"]) for row in curve_rows], dtype=np.float64)
+                _draw_curve(
+                    panels[2], loads, curve_rows, extract_column(curve_rows, "mean_slowdown") / of_ecmp, **style
+                )
             panels[0].set_title(f"{name} flows, {CLASSES[name]}")
             panels[2].set_xlabel(f"load {rows[0]['load']:g}" if alone else "load")
             if alone:
@@ -183,9 +188,9 @@ def _draw_slowdown(note: str, rows_by_file: Rows, path: Path) -> None:
         figure.legend(by_label.values(), by_label.keys(), loc="outside lower center", ncols=4, fontsize=8)
 
 
-def _draw_curve(axes: Axes, at: Sequence[float], rows: Sequence[Row], values: Float64, **style: Any) -> None:
-    axes.plot(at, values, **style)
-    bounds = [(x, v) for x, r, v in zip(at, rows, values, strict=True) if r["cut_off"] > HIDDEN * r["flows"]]
+def _draw_curve(axes: Axes, loads: Sequence[float], rows: Sequence[Row], values: Float64, **style: Any) -> None:
+    axes.plot(loads, values, **style)
+    bounds = [(x, v) for x, r, v in zip(loads, rows, values, strict=True) if r["cut_off"] > HIDDEN * r["flows"]]
     if bounds:
         axes.plot(*zip(*bounds, strict=True), style.get("marker", "o"), mfc="white", color=style["color"], ms=4)
 
@@ -244,3 +249,120 @@ def completion(schemes: Sequence[str], sizes: str, loads: str, intervals: str, s
     return Study(
         cases, simulate_by_size, make_rows, make_tables, partial(_draw_slowdown, note), label=f"completion, k={base.k}"
     )
+
+
+# --- networks of several sizes ---------------------------------------------------------------------------------
+
+_STATISTICS = {"median_slowdown": "median slowdown", "p99_slowdown": "99th percentile of slowdown"}
+_OVER = "over_ecmp"
+_DRAWN_BY_NETWORK = ("small", "large")
+
+
+def list_cases_by_network(
+    bases: Sequence[Config], sizes: str, loads: Sequence[float], schemes: Sequence[str]
+) -> list[Config]:
+    """All simulations: networks, loads and schemes; those of a network and a load have the same flows."""
+    return [
+        replace(base, scheme=name, traffic=f"poisson:{sizes},{load:g}")
+        for base in bases
+        for load in loads
+        for name in schemes
+    ]
+
+
+def _compare_with_ecmp(answers: dict[Config, list[list[Row]]]) -> Rows:
+    """A row for each size class of each simulation. ``over_ecmp``: its mean slowdown over that of ECMP with the same
+    flows; None without ECMP."""
+    rows = [
+        row | {"hosts": case.tree.num_hosts, "seed": seed}
+        for case, of_seeds in answers.items()
+        for seed, classes in enumerate(of_seeds, start=1)
+        for row in classes
+    ]
+    alike = ("hosts", "load", "seed", "size_class")
+    # Of the same seed, so that sizes and moments that happened to be drawn cancel out.
+    ecmp = group_rows((row for row in rows if row["scheme"] == _BASELINE), *alike)
+    for row in rows:
+        (beside,) = ecmp.get(tuple(row[name] for name in alike), [{"mean_slowdown": None}])
+        are_known = row["mean_slowdown"] and beside["mean_slowdown"]
+        row[_OVER] = row["mean_slowdown"] / beside["mean_slowdown"] if are_known else None
+    return {"completion_growth": rows}
+
+
+def _average_by_network(rows: Rows) -> list[Row]:
+    (all_rows,) = rows.values()
+    measured = [row for row in all_rows if row["median_slowdown"] is not None]
+    return average_over_seeds(measured, (*_STATISTICS, _OVER), "hosts", "load", "scheme")
+
+
+def _tabulate_growth(note: str, rows: Rows) -> Parts:
+    names = ("hosts", "load", "scheme", "size_class", *_STATISTICS, _OVER, f"low_{_OVER}", f"high_{_OVER}")
+    averages = _average_by_network(rows)
+    return [make_table(f"Slowdown by size of the network. {note}", averages, *names, "flows", "cut_off")]
+
+
+def _draw_growth(note: str, rows: Rows, path: Path) -> None:
+    """A column for each network. Small and large flows: their median and 99th percentile, and the mean over ECMP's of
+    the same seed; bars: 95 % intervals."""
+    networks = group_rows(_average_by_network(rows), "hosts")
+    colours = assign_colours({str(row["scheme"]) for of_network in networks.values() for row in of_network})
+    panels = [
+        (size, *statistic)
+        for size in _DRAWN_BY_NETWORK
+        for statistic in (*_STATISTICS.items(), (_OVER, "mean over ECMP's"))
+    ]
+    with picture(path, 1.2 + 2.9 * len(networks), 2.2 * len(panels) + 1, f"Load against slowdown\n{note}\n") as sheet:
+        grid = sheet.subplots(len(panels), len(networks), sharex=True, sharey="row", squeeze=False)
+        for column_of_axes, (hosts, of_network) in zip(grid.T, networks.items(), strict=True):
+            column_of_axes[0].set_title(f"{hosts:,} hosts")
+            for axes, (size, statistic, _) in zip(column_of_axes, panels, strict=True):
+                lines = group_rows((row for row in of_network if row["size_class"] == size), "scheme")
+                for scheme, colour_of_scheme in colours.items():
+                    curve_rows = sorted(lines.get(scheme, []), key=lambda row: float(row["load"]))
+                    loads = extract_column(curve_rows, "load")
+                    axes.plot(
+                        loads,
+                        extract_column(curve_rows, statistic),
+                        ".-",
+                        color=colour_of_scheme,
+                        label=label_scheme(scheme),
+                    )
+                    low, high = (extract_column(curve_rows, f"{end}_{statistic}") for end in ("low", "high"))
+                    axes.vlines(loads, low.clip(0.1), high, color=colour_of_scheme, lw=1)
+        for first, (size, statistic, words) in zip(grid[:, 0], panels, strict=True):
+            first.set_ylabel(f"{size} flows ({CLASSES[size]}),\n{words}")
+            if statistic != _OVER:
+                set_logarithmic(first)
+        for axes in grid[-1]:
+            axes.set_xlabel("load")
+        sheet.legend(*grid[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
+
+
+@study(
+    schemes_option((CONTROL, "ecmp", "hedera-gff", "hedera-sa")),
+    click.option(
+        "-k", "ports", default="4,8,16,32", show_default=True, help="Ports per switch, comma-separated: k^3/4 hosts."
+    ),
+    click.option(
+        "--sizes", default="web-search", show_default=True, help="web-search, data-mining, fixed:BYTES, FILE.csv ..."
+    ),
+    click.option(
+        "--loads", default="0.3,0.5,0.7", show_default=True, help="Loads, as shares of the links' rate that hosts send."
+    ),
+    field_options(
+        Config, "seconds interval_s tick_s engine iterations large_flows",
+        seconds=2.0, interval_s=0.1, tick_s=0.001, engine="maxmin", large_flows="measured",
+    ),
+    seeds=5,
+)  # fmt: skip
+def completion_growth(schemes: Sequence[str], ports: str, sizes: str, loads: str, seeds: int, **fields: Any) -> Study:
+    """Simulate FCT slowdown against load in networks of several sizes."""
+    bases = [Config("ecmp", "random", k=k, **fields) for k in parse_numbers("-k", ports, int)]
+    all_cases = list_cases_by_network(bases, sizes, parse_numbers("--loads", loads, float), schemes)
+    for case in all_cases:
+        check_flows(case.workload())  # a mistake in any of them is found before the first run
+    note = f"{sizes}, {bases[0].seconds:g} s, a round every {bases[0].interval_s:g} s, {describe_interval_seeds(seeds)}"
+    return Study(
+        all_cases, simulate_by_size, _compare_with_ecmp, partial(_tabulate_growth, note), partial(_draw_growth, note),
+        label="completion by network", seeds=seeds, cost=lambda case: case.workload().expected_flows,
+    )  # fmt: skip
