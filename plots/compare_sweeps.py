@@ -107,8 +107,8 @@ class VariedSweep:
         write_whole(self.folder / "summary.csv", "\n".join(lines) + "\n")
         with style.house_style():
             figure = draw_by_value(self.parts)
-            written = pictures.save(figure, self.folder / "by-value", ("png", "svg")) if figure else []
-        return [self.folder / "summary.csv", *written]
+            picture_files = pictures.save(figure, self.folder / "by-value", ("png", "svg")) if figure else []
+        return [self.folder / "summary.csv", *picture_files]
 
 
 def draw_by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
@@ -132,14 +132,18 @@ def draw_by_value(parts: Iterable[tuple[Sweep, Mapping[str, Value]]]) -> Any:
     means = {key: mean for key, of_scheme in shares if (mean := average_over_patterns(of_scheme)[0]).pairs}
     if not means:
         return None
-    shown = {part: swept[part][1] for part, _ in means}
-    choices = {option: list(dict.fromkeys(values[option] for values in shown.values())) for option in swept[0][1]}
+    drawn_values = {part: swept[part][1] for part, _ in means}
+    choices = {
+        option: list(dict.fromkeys(values[option] for values in drawn_values.values())) for option in swept[0][1]
+    }
     # The option with the most values makes the longest curve, and so the fewest panels.
     along = max(choices, key=lambda option: len(choices[option]))
     panels: dict[str, dict[Value, int]] = {}
-    for part, values in shown.items():
-        rest = ", ".join(f"{option} {format_setting(value)}" for option, value in values.items() if option != along)
-        panels.setdefault(rest, {})[values[along]] = part
+    for part, values in drawn_values.items():
+        other_settings = ", ".join(
+            f"{option} {format_setting(value)}" for option, value in values.items() if option != along
+        )
+        panels.setdefault(other_settings, {})[values[along]] = part
     figure = pictures.create_figure(max(4.8, 3.4 * len(panels) + 0.8), 3.6)
     fields = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     schemes = order_schemes(scheme for _, scheme in means)
@@ -253,8 +257,10 @@ def compare(folders: Sequence[Path]) -> Comparison:
     sweeps = _read(folders)
     rows = concat([make_frame(sweep).assign(folder=name) for name, sweep in sweeps.items()], ignore_index=True)
     rows = rows[rows.counts]
-    others = rows[rows.scheme != CONTROL]
-    patterns, schemes = (_split_by_presence({name: others[others.folder == name] for name in sweeps}, of) for of in BAR)
+    own_rows = rows[rows.scheme != CONTROL]
+    patterns, schemes = (
+        _split_by_presence({name: own_rows[own_rows.folder == name] for name in sweeps}, column) for column in BAR
+    )
     left_out = [f"not run in every folder: {_list_some(alone)}" for _, alone in (patterns, schemes) if alone]
     rows = rows[rows.pattern.isin(patterns[0]) & rows.scheme.isin([*schemes[0], CONTROL])]
     shares = rows.ratio.notna().groupby([rows[column] for column in (*BAR, "seed")]).transform("sum")
@@ -303,15 +309,17 @@ def _read(folders: Sequence[Path]) -> dict[str, Sweep]:
 def _name_folders(folders: Sequence[Path]) -> list[str]:
     """What folders are called in tables and on pages, which others read: their last part, and of folders that share it
     as many parts below the current folder as tell them apart, or else their places in the order given."""
-    here = Path.cwd().resolve()
+    current_folder = Path.cwd().resolve()
     parts = [
-        path.relative_to(here).parts or (path.name,) if path.is_relative_to(here) else (path.name,)
+        path.relative_to(current_folder).parts or (path.name,) if path.is_relative_to(current_folder) else (path.name,)
         for path in (folder.resolve() for folder in folders)
     ]
     names = []
     for number, own in enumerate(parts):
-        others = [each for other, each in enumerate(parts) if other != number]
-        ends = ("/".join(own[-length:]) for length in range(1, len(own) + 1) if not _has_ending(others, own[-length:]))
+        other_parts = [path for place, path in enumerate(parts) if place != number]
+        ends = (
+            "/".join(own[-length:]) for length in range(1, len(own) + 1) if not _has_ending(other_parts, own[-length:])
+        )
         names.append(next(ends, f"{own[-1]} ({number + 1})"))
     return [name if name.isprintable() else ascii(name) for name in names]
 
@@ -327,8 +335,8 @@ def _split_by_presence(rows: Mapping[str, Any], column: str) -> tuple[set[str], 
     common = set.intersection(*names.values())
     if not common:
         subject = "scheme but the control" if column == "scheme" else column
-        each = "; ".join(f"{folder} has {_list_some(has)}" for folder, has in names.items())
-        raise ValueError(f"no {subject} is in every folder: {each}")
+        present = "; ".join(f"{folder} has {_list_some(has)}" for folder, has in names.items())
+        raise ValueError(f"no {subject} is in every folder: {present}")
     return common, set.union(*names.values()) - common
 
 
@@ -377,6 +385,6 @@ def _note_left_out(name: str, sweep: Sweep, rows: Any) -> list[str]:
 
 
 def _list_some(names: Iterable[str]) -> str:
-    shown = [shorten_name(name) for name in order_patterns(names)]
-    more = len(shown) - _MAX_NAMED
-    return ", ".join(shown[:_MAX_NAMED] or ["none"]) + (f" and {more} more" if more > 0 else "")
+    short_names = [shorten_name(name) for name in order_patterns(names)]
+    more = len(short_names) - _MAX_NAMED
+    return ", ".join(short_names[:_MAX_NAMED] or ["none"]) + (f" and {more} more" if more > 0 else "")

@@ -34,8 +34,8 @@ _MOST_IN = 13.0
 def write(comparison: Comparison, out: Path, page: bool) -> list[Path]:
     """Write the pictures, in the formats that were asked for, and the page, into a folder; return the files."""
     with house_style():
-        made = {NAME: draw_bars(comparison), f"{NAME}-differences": draw_differences(comparison)}
-        files = [file for name, figure in made.items() for file in save(figure, out / name)]
+        figures = {NAME: draw_bars(comparison), f"{NAME}-differences": draw_differences(comparison)}
+        files = [file for name, figure in figures.items() for file in save(figure, out / name)]
     if page:
         files.append(out / PAGE)
         write_whole(out / PAGE, comparison.remove_local_paths(render_html(comparison)))  # a page is sent to others
@@ -101,14 +101,24 @@ def draw_bars(comparison: Comparison) -> PrintableFigure:
         for number, folder in enumerate(folders):
             runs = paired[(paired.scheme == scheme) & (paired.folder == folder)]
             by_pattern = {pattern: list(group.ratio) for pattern, group in runs.groupby("pattern")}
-            shown = [(place, estimate_mean(None, by_pattern[p])) for place, p in enumerate(patterns) if p in by_pattern]
-            at = [place - 0.4 + (number + 0.5) * width for place, _ in shown]
+            estimates = [
+                (place, estimate_mean(None, by_pattern[p])) for place, p in enumerate(patterns) if p in by_pattern
+            ]
+            positions = [place - 0.4 + (number + 0.5) * width for place, _ in estimates]
             shade = _COLOURS[number % len(_COLOURS)]
-            axes.bar(at, [mean.mean or 0.0 for _, mean in shown], 0.92 * width, color=shade, label=folder)
-            known = [(x, mean) for x, (_, mean) in zip(at, shown, strict=True) if mean.low is not None]
-            has_intervals |= bool(known)
-            if known:
-                axes.vlines([x for x, _ in known], [m.low for _, m in known], [m.high for _, m in known], INK, lw=0.9)
+            axes.bar(positions, [mean.mean or 0.0 for _, mean in estimates], 0.92 * width, color=shade, label=folder)
+            with_interval = [
+                (x, mean) for x, (_, mean) in zip(positions, estimates, strict=True) if mean.low is not None
+            ]
+            has_intervals |= bool(with_interval)
+            if with_interval:
+                axes.vlines(
+                    [x for x, _ in with_interval],
+                    [m.low for _, m in with_interval],
+                    [m.high for _, m in with_interval],
+                    INK,
+                    lw=0.9,
+                )
         axes.set_title(shorten_name(scheme))
         axes.grid(axis="y")
         axes.set_ylabel("share of the control")
@@ -122,33 +132,36 @@ def draw_bars(comparison: Comparison) -> PrintableFigure:
 
 def draw_differences(comparison: Comparison) -> PrintableFigure:
     """A row for each scheme: the mean difference of each folder to the first, in points, and its interval."""
-    first, *others = comparison.conditions
+    first, *other_folders = comparison.conditions
     rows = [row for row in comparison.rows() if row["folder"] != first]
     schemes = list(dict.fromkeys(row["scheme"] for row in rows))
-    figure = create_figure(6.4, 1.2 + 0.22 * len(schemes) * (1 + len(others)))
+    figure = create_figure(6.4, 1.2 + 0.22 * len(schemes) * (1 + len(other_folders)))
     axes = figure.subplots()
     axes.axvline(0, color=INK, linewidth=0.9, linestyle=DASHES)
-    for number, folder in enumerate(others, start=1):
+    for number, folder in enumerate(other_folders, start=1):
         own = [row for row in rows if row["folder"] == folder]
-        at = [schemes.index(row["scheme"]) + (number - (len(others) + 1) / 2) * 0.7 / len(others) for row in own]
+        positions = [
+            schemes.index(row["scheme"]) + (number - (len(other_folders) + 1) / 2) * 0.7 / len(other_folders)
+            for row in own
+        ]
         ends = _measure_intervals(own)
         axes.errorbar(
-            [row["difference_points"] for row in own], at, xerr=ends, fmt="o", markersize=4, elinewidth=1, capsize=2,
-            color=_COLOURS[number % len(_COLOURS)], label=folder,
+            [row["difference_points"] for row in own], positions, xerr=ends, fmt="o", markersize=4, elinewidth=1,
+            capsize=2, color=_COLOURS[number % len(_COLOURS)], label=folder,
         )  # fmt: skip
     axes.set_yticks(range(len(schemes)), [shorten_name(scheme) for scheme in schemes])
     axes.set_ylim(len(schemes) - 0.4, -0.6)
     axes.set_xlabel(f"points of the control more than {first}")
     axes.grid(axis="x")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(others)))
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=min(4, len(other_folders)))
     figure.suptitle("Differences, 95 % intervals over seeds", x=0.01, ha="left", fontsize=9, color=MUTED)
     return figure
 
 
 def _measure_intervals(rows: Sequence[dict[str, Any]]) -> list[list[float]]:
     """The lengths of intervals to the left and to the right; 0 where there is none."""
-    known = [(row["low_points"], row["difference_points"], row["high_points"]) for row in rows]
+    intervals = [(row["low_points"], row["difference_points"], row["high_points"]) for row in rows]
     return [
-        [0.0 if low is None else mean - low for low, mean, _ in known],
-        [0.0 if high is None else high - mean for _, mean, high in known],
+        [0.0 if low is None else mean - low for low, mean, _ in intervals],
+        [0.0 if high is None else high - mean for _, mean, high in intervals],
     ]

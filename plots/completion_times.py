@@ -118,11 +118,11 @@ def accumulate_completions(flows: Sequence[FlowRecord]) -> tuple[Float64, Float6
 def draw(runs: Sequence[Run], path: Path) -> list[Path]:
     """For each pattern, the distribution of completion times: a curve for each scheme, all valid trials together.
     Flows that were cut off never complete here, so a curve may end below 1. Some valid run has such traffic."""
-    shown = [run for run in runs if run.valid and run.completion]
-    patterns = list(dict.fromkeys(run.pattern for run in shown))
+    drawn_runs = [run for run in runs if run.valid and run.completion]
+    patterns = list(dict.fromkeys(run.pattern for run in drawn_runs))
     with picture(path, 8.4, 2.5 * len(patterns)) as figure:
         for axes, pattern in zip(figure.subplots(len(patterns), 1, squeeze=False)[:, 0], patterns, strict=True):
-            of_pattern = [run for run in shown if run.pattern == pattern]
+            of_pattern = [run for run in drawn_runs if run.pattern == pattern]
             cut_off = False
             for scheme in order_schemes(run.scheme for run in of_pattern):
                 flows = (flow for run in of_pattern if run.scheme == scheme for flow in run.flows)

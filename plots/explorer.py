@@ -85,8 +85,8 @@ def average_rates(flows: Sequence[FlowRecord], times: Sequence[float]) -> Float6
         since = np.array(times) - flow.start
         first, last = np.ceil(since[:-1]), np.floor(since[1:])
         begin, end = np.where(first < last, (first, last), (since[:-1], since[1:]))
-        before, after = np.interp((begin, end), np.arange(megabits.size), megabits)
-        of_flow[:] = (after - before) / np.where(end > begin, end - begin, np.inf)
+        received_before, received_after = np.interp((begin, end), np.arange(megabits.size), megabits)
+        of_flow[:] = (received_after - received_before) / np.where(end > begin, end - begin, np.inf)
     return rates
 
 
@@ -170,9 +170,11 @@ def _describe_first_paths(run: Run) -> str:
         if tree and flow.paths and run.scheme != CONTROL and flow.src // tree.num_cores != flow.dst // tree.num_cores
     ]
     if tree and paths:
-        began, used = ({core for path in paths for core in path[:most]} for most in (1, None))
-        later = f" at first, later {len(used)}" if len(used) > len(began) else ""
-        words.append(f"flows used {len(began)} of {tree.num_cores} cores{later}")
+        first_cores, all_cores = (
+            {core for path in paths for core in path[:number_of_paths]} for number_of_paths in (1, None)
+        )
+        later = f" at first, later {len(all_cores)}" if len(all_cores) > len(first_cores) else ""
+        words.append(f"flows used {len(first_cores)} of {tree.num_cores} cores{later}")
     return "; ".join(words)
 
 
@@ -188,14 +190,14 @@ def _describe_acknowledgements(run: Run) -> str:
     if tree is None or run.scheme == CONTROL or not run.ack_streams:
         return ""
     by_port = zip(list_sending_ports(tree), (link_ends(tree, link) for link in range(num_links(tree))), strict=True)
-    most = max(run.ack_streams.get(port, 0.0) for port, ends in by_port if not {*ends} & {*tree.hosts})
+    max_flows = max(run.ack_streams.get(port, 0.0) for port, ends in by_port if not {*ends} & {*tree.hosts})
     route = "over their data's cables" if run.spec.ack_paths == "with-data" else "by hashes of their own"
-    return f"acknowledgements went back {route}, those of {most:.3g} flows on one link between switches at most"
+    return f"acknowledgements went back {route}, those of {max_flows:.3g} flows on one link between switches at most"
 
 
 def _describe_limit(rule: Rule) -> str:
-    most = "" if rule.maximum is None else f"at most {rule.maximum:g}"
-    return most if rule.minimum is None else f"at least {rule.minimum:g}"
+    at_most = "" if rule.maximum is None else f"at most {rule.maximum:g}"
+    return at_most if rule.minimum is None else f"at least {rule.minimum:g}"
 
 
 def _list_paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[list[Any]]:
@@ -205,14 +207,16 @@ def _list_paths(run: Run, cut: Sequence[Stage], tree: FatTree | None) -> list[li
     flows: list[list[Any]] = []
     for i, flow in enumerate(run.flows if cut else ()):
         cores = pairwise([None, *(stage.cores[i] for stage in cut)])
-        changes: list[Any] = [[number, core, []] for number, (before, core) in enumerate(cores) if core != before]
+        changes: list[Any] = [
+            [number, core, []] for number, (former_core, core) in enumerate(cores) if core != former_core
+        ]
         flows.append([flow.src, flow.dst, changes])
     if tree is not None:
-        every = [(src, dst, change) for src, dst, changes in flows for change in changes]
+        all_paths = [(src, dst, change) for src, dst, changes in flows for change in changes]
         # A file may have been edited by hand. What this fat-tree does not have is not drawn, and the rest is.
-        known = [path for path in every if max(path[:2]) < tree.num_hosts and path[2][1] < tree.num_cores]
-        ends = np.array([(src, dst, change[1]) for src, dst, change in known], np.int64).reshape(-1, 3)
-        for (_, _, change), links in zip(known, path_links(tree, *ends.T).tolist(), strict=True):
+        drawable = [path for path in all_paths if max(path[:2]) < tree.num_hosts and path[2][1] < tree.num_cores]
+        ends = np.array([(src, dst, change[1]) for src, dst, change in drawable], np.int64).reshape(-1, 3)
+        for (_, _, change), links in zip(drawable, path_links(tree, *ends.T).tolist(), strict=True):
             change[2] = [link for link in links if link != NO_LINK]
     return flows
 

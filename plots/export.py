@@ -43,7 +43,9 @@ def export(folder: Path, to: Path) -> list[Path]:
         from pandas import concat, read_csv
 
         tables[name] = as_csv(
-            concat(read_csv(each / name).assign(run=str(each.relative_to(folder))) for each in folders)
+            concat(
+                read_csv(run_folder / name).assign(run=str(run_folder.relative_to(folder))) for run_folder in folders
+            )
         )
     clean = make_local_path_remover(sweep.tries)
     return _write(to, {name: clean(text) for name, text in tables.items()})
@@ -130,7 +132,7 @@ def _run_columns(sweep: Sweep, file: Path, run: Run) -> dict[str, Any]:
 
 
 def _count_moves(flow: FlowRecord) -> int:
-    return sum(before.core != after.core for before, after in pairwise(flow.paths))
+    return sum(former.core != later.core for former, later in pairwise(flow.paths))
 
 
 def _format_csv(rows: Iterable[Mapping[str, Any]], columns: tuple[str, ...] | None = None) -> str:

@@ -96,8 +96,8 @@ def draw(sweep: Sweep, path: Path) -> list[Path]:
     Raises ValueError when there is no run."""
     with house_style():
         paths = (path, path.with_name(f"{path.name}-patterns"))
-        drawn = zip(draw_figures(sweep), paths, strict=False)
-        return [file for figure, place in drawn for file in save(figure, place, ("png", "svg"))]
+        figures = zip(draw_figures(sweep), paths, strict=False)
+        return [file for figure, place in figures for file in save(figure, place, ("png", "svg"))]
 
 
 def draw_figures(sweep: Sweep) -> list[PrintableFigure]:
@@ -126,14 +126,14 @@ def describe_network_and_time(runs: Sequence[Run]) -> str:
 
 def _draw_bars(ax: Axes, series: Series, places: Mapping[str, float], width: float) -> None:
     """The bars of those patterns or families that have a place: ours filled, with whiskers; published ones outlined."""
-    shown = [(x, series.bars[name]) for name, x in places.items() if name in series.bars]
+    drawn_bars = [(x, series.bars[name]) for name, x in places.items() if name in series.bars]
     style: dict[str, Any] = {"color": colour(series.scheme), "linewidth": 0}
     if series.published:
         edge = INK if series.scheme in MAYBE_PUBLISHED_ECMP else colour(series.scheme)
         style = {"facecolor": "white", "edgecolor": edge, "linewidth": 1.1}
-    ax.bar([x for x, _ in shown], [spread.height for _, spread in shown], width, zorder=2, **style)
+    ax.bar([x for x, _ in drawn_bars], [spread.height for _, spread in drawn_bars], width, zorder=2, **style)
     # The median of few trials may be outside of the interval of their mean.
-    if ends := [(x, low, high) for x, (_, low, high) in shown if high > low]:
+    if ends := [(x, low, high) for x, (_, low, high) in drawn_bars if high > low]:
         x, low, high = np.array(ends).T
         ax.errorbar(x, (low + high) / 2, (high - low) / 2, fmt="none", ecolor=INK, elinewidth=0.9, capsize=2, zorder=4)
 
@@ -261,10 +261,10 @@ def _make_chart(summary: Summary, measure: str, whole: float) -> Chart:
                 ours[pattern] = Spread(median, median if low is None else low, median if high is None else high)
             numbers = find_published_bars(pattern, summary.k)
             if scheme in numbers:
-                of = numbers[CONTROL] if measure == "ratio" else _PUBLISHED_PAYLOAD_MBPS
+                base = numbers[CONTROL] if measure == "ratio" else _PUBLISHED_PAYLOAD_MBPS
                 # In Mb/s the published bar is scaled to our links, by what full links carry in payload: the height of
                 # the dashed line is the same fact in both networks.
-                height = whole * numbers[scheme] / of
+                height = whole * numbers[scheme] / base
                 theirs[pattern] = Spread(height, height, height)
         series.append(Series(scheme, False, ours))
         if theirs and (scheme not in MAYBE_PUBLISHED_ECMP or scheme in (static[0], static[-1])):
@@ -277,22 +277,24 @@ def _draw_half(fields: Sequence[Axes], summary: Summary, chart: Chart, per_row: 
     # bars would be flat.
     highest = chart.whole
     for series in chart.series:
-        most = math.inf if series.published else 1.2 * chart.whole
-        highest = max([highest, *(min(spread.high, most) for spread in series.bars.values())])
+        ceiling = math.inf if series.published else 1.2 * chart.whole
+        highest = max([highest, *(min(spread.high, ceiling) for spread in series.bars.values())])
     width = _GROUP_WIDTH / max(len(chart.series), _FEWEST_SLOTS)
     for row, ax in enumerate(fields):
-        shown = summary.patterns[row * per_row : (row + 1) * per_row]
+        patterns = summary.patterns[row * per_row : (row + 1) * per_row]
         ax.set_xlim(-0.5, per_row - 0.5)
         ax.set_ylim(0, highest * 1.08)
-        ax.set_xticks(range(len(shown)), [label(pattern) for pattern in shown], fontsize=9.5)
+        ax.set_xticks(range(len(patterns)), [label(pattern) for pattern in patterns], fontsize=9.5)
         ax.tick_params(axis="x", length=0, pad=5)
         ax.tick_params(axis="y", length=3, labelsize=8.5)
         ax.grid(axis="y")
         ax.axhline(chart.whole, color=INK, linewidth=0.9, linestyle=DASHES, zorder=1.5)
-        for group in range(0, len(shown), 2):
+        for group in range(0, len(patterns), 2):
             ax.axvspan(group - 0.5, group + 0.5, color="#f6f6f6", linewidth=0, zorder=0)
         for i, series in enumerate(chart.series):
-            places = {pattern: group + width * (i + 0.5 - len(chart.series) / 2) for group, pattern in enumerate(shown)}
+            places = {
+                pattern: group + width * (i + 0.5 - len(chart.series) / 2) for group, pattern in enumerate(patterns)
+            }
             if not series.published:
                 _mark_missing(ax, summary, chart.whole, series, places, width)
             _draw_bars(ax, series, places, width * (0.74 if series.published else 0.9))
@@ -312,13 +314,13 @@ def _mark_missing(
     bars = {pattern: bar for pattern in places if (bar := summary.bars.get((pattern, scheme)))}
     not_run = [x for pattern, x in places.items() if pattern not in bars]
     void = [places[pattern] for pattern in bars if pattern not in series.bars]
-    some = [p for p, bar in bars.items() if p in series.bars and bar.valid_trials < bar.trials]
+    partly_valid = [p for p, bar in bars.items() if p in series.bars and bar.valid_trials < bar.trials]
     ax.plot(not_run, [0.05 * top] * len(not_run), color=MUTED, zorder=7, **_CROSS)
     style: dict[str, Any] = {"facecolor": "white", "edgecolor": colour(scheme), "hatch": _HATCH, "alpha": 0.7}
     ax.bar(void, [whole] * len(void), width * 0.86, linewidth=0.9, linestyle=(0, (2, 1.5)), zorder=2, **style)
     ax.plot(void, [0.46 * top] * len(void), zorder=7, **_RED_CROSS)
-    heights = [min(series.bars[p].high + 0.045 * top, 0.97 * top) for p in some]
-    ax.plot([places[p] for p in some], heights, **_SMALL_CROSS, zorder=7)
+    heights = [min(series.bars[p].high + 0.045 * top, 0.97 * top) for p in partly_valid]
+    ax.plot([places[p] for p in partly_valid], heights, **_SMALL_CROSS, zorder=7)
 
 
 def _draw_legend(figure: PrintableFigure, summary: Summary, charts: Sequence[Chart]) -> None:

@@ -28,14 +28,14 @@ def make_local_path_remover(runs: Iterable[Run]) -> Callable[[str], str]:
                 folders.setdefault(place["folder"], {})[place["name"]] = None
     # Two files of one name in different folders must stay two after their folders are gone: the second gets a number in
     # the place of its folder.
-    taken: set[str] = set()
+    taken_names: set[str] = set()
     instead: dict[str, str] = {}
     for number, (folder, names) in enumerate(folders.items()):
-        instead[folder] = f"{number + 1}/" if taken & names.keys() else ""
-        taken |= names.keys()
-    for here in (Path(__file__).parents[1], Path.cwd(), Path.home()):  # in a sentence that says where code failed
-        if len(here.parts) > 2:
-            instead.setdefault(f"{here}/", "")
+        instead[folder] = f"{number + 1}/" if taken_names & names.keys() else ""
+        taken_names |= names.keys()
+    for own_folder in (Path(__file__).parents[1], Path.cwd(), Path.home()):  # in a sentence that says where code failed
+        if len(own_folder.parts) > 2:
+            instead.setdefault(f"{own_folder}/", "")
 
     def remove_local_paths(text: str) -> str:
         # The longest first: /home/ann/x/ is inside of /home/ann/, which would leave x/ behind.
@@ -44,8 +44,8 @@ def make_local_path_remover(runs: Iterable[Run]) -> Callable[[str], str]:
             for spelled in {folder, json.dumps(folder)[1:-1], json.dumps(folder, ensure_ascii=False)[1:-1]}:
                 if len(spelled) > 1:
                     text = text.replace(spelled, new)
-            if made := re.sub(r"[^A-Za-z0-9.,_-]+", "_", folder).strip("_."):
-                text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(made)}_", new.replace("/", "_"), text)
+            if name := re.sub(r"[^A-Za-z0-9.,_-]+", "_", folder).strip("_."):
+                text = re.sub(rf"(?<![A-Za-z0-9]){re.escape(name)}_", new.replace("/", "_"), text)
         return text
 
     return remove_local_paths

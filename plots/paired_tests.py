@@ -110,10 +110,10 @@ def describe_significance(sweep: Sweep) -> str:
     if not rows:
         return ""
     if all(row.p is None for row in rows):
-        most = max(row.pairs for row in rows)
+        max_pairs = max(row.pairs for row in rows)
         return (
             f"Whether one scheme is above another for certain takes {FEWEST} valid trials of both with the same seeds; "
-            f"there {'is' if most == 1 else 'are'} {most}."
+            f"there {'is' if max_pairs == 1 else 'are'} {max_pairs}."
         )
     counts = []
     for pair in beside_base:
@@ -342,5 +342,5 @@ def _list_measures(sweep: Sweep) -> Iterator[tuple[str, str, int, str, float]]:
                 yield measure, run.pattern, run.trial, run.scheme, value
 
 
-def _compute_percent(mbps: float | None, of: float | None) -> float | None:
-    return 100 * mbps / of if mbps is not None and of else None
+def _compute_percent(mbps: float | None, base: float | None) -> float | None:
+    return 100 * mbps / base if mbps is not None and base else None

@@ -25,10 +25,10 @@ def create_figure(width: float, height: float, layout: Any = "constrained") -> P
 def save(figure: PrintableFigure, path: Path, formats: Iterable[str] = ("png",)) -> list[Path]:
     """Write a figure once per format, of those that the command was asked for or else these, and return the files. The
     suffix of ``path`` is replaced. Folders are made."""
-    wanted = get_pictures()
-    formats = wanted.formats or tuple(formats)
-    if wanted.width_in is not None or "pdf" in formats:
-        figure.lay_out_for_print(wanted.width_in)
+    settings = get_pictures()
+    formats = settings.formats or tuple(formats)
+    if settings.width_in is not None or "pdf" in formats:
+        figure.lay_out_for_print(settings.width_in)
     files = list_written_files(path, formats)
     for file, suffix in zip(files, formats, strict=True):
         write_whole(file, figure.content(suffix))

@@ -65,18 +65,18 @@ class PrintableFigure(Figure):
 
     def legend(self, *args: Any, **settings: Any) -> Any:
         """As a figure's; its entries are kept, because a legend cannot be laid out anew."""
-        made = super().legend(*args, **settings)
+        legend = super().legend(*args, **settings)
         handles, labels = args if args else (settings["handles"], [h.get_label() for h in settings["handles"]])
         kept_entries = [entry for entry in self._entries if entry[0] in self.legends]
-        self._entries = [*kept_entries, (made, list(handles), list(labels), settings.get("title") or "")]
-        return made
+        self._entries = [*kept_entries, (legend, list(handles), list(labels), settings.get("title") or "")]
+        return legend
 
     def savefig(self, fname: Any, **settings: Any) -> None:
         """As a figure's. Without dates or versions in it, unless ``metadata`` says so."""
         kind = settings.get("format") or Path(str(getattr(fname, "name", fname))).suffix.lstrip(".") or "png"
         if kind in _QUIET:
-            named = {"Title": self.caption} if self.caption else {}
-            settings["metadata"] = {**_QUIET[kind], **named, **settings.get("metadata", {})}
+            title = {"Title": self.caption} if self.caption else {}
+            settings["metadata"] = {**_QUIET[kind], **title, **settings.get("metadata", {})}
         with house_style():
             super().savefig(fname, **settings)
 
@@ -174,14 +174,14 @@ class PrintableFigure(Figure):
             return
         labels = [fill(label, int(width_in / _CHARACTER_IN) - 6) for _, label in entries]
         for columns in range(min(len(entries), 6), 0, -1):
-            made = super().legend(
+            legend = super().legend(
                 [handle for handle, _ in entries], labels, loc="outside lower center", ncols=columns, fontsize=POINTS,
                 handlelength=2.4, handleheight=0.9, columnspacing=1.0, handletextpad=0.5, labelspacing=0.25,
                 borderpad=0.1, borderaxespad=0.1,
             )  # fmt: skip
-            if columns == 1 or made.get_window_extent().width <= 0.99 * self.bbox.width:
+            if columns == 1 or legend.get_window_extent().width <= 0.99 * self.bbox.width:
                 return
-            made.remove()
+            legend.remove()
 
 
 _QUIET: dict[str, dict[str, Any]] = {
@@ -309,8 +309,8 @@ def _is_number(text: str) -> bool:
 
 def _keep_apart_in_grey(figure: PrintableFigure) -> None:
     """Give every colour of areas and lines a hatch, a dash and a mark of its own, in the legends' entries too."""
-    known = [colour for colour in COLOURS.values() if colour != "#000000"]
-    place: dict[str, int] = {colour: number for number, colour in enumerate(known)}
+    colours = [colour for colour in COLOURS.values() if colour != "#000000"]
+    place: dict[str, int] = {colour: number for number, colour in enumerate(colours)}
 
     def place_of(colour: Any) -> int | None:
         """None: it is ink, paper, a shade behind the data or the grey of quiet lines."""
@@ -336,19 +336,19 @@ def _mark(artist: Any, place_of: Callable[[Any], int | None]) -> None:
         for part in artist:
             _mark(part, place_of)
     elif isinstance(artist, Patch):
-        at = place_of(artist.get_facecolor()) if artist.get_fill() and artist.get_alpha() is None else None
-        if at is not None and artist.get_hatch() is None:
-            artist.set(hatch=_HATCHES[at % len(_HATCHES)], edgecolor=INK, linewidth=0.4)
+        place = place_of(artist.get_facecolor()) if artist.get_fill() and artist.get_alpha() is None else None
+        if place is not None and artist.get_hatch() is None:
+            artist.set(hatch=_HATCHES[place % len(_HATCHES)], edgecolor=INK, linewidth=0.4)
             if hasattr(artist, "set_hatchcolor"):  # from matplotlib 3.11 on it may differ from the edge's
                 artist.set_hatchcolor(INK)
     elif isinstance(artist, Line2D):
-        drawn, mark = artist.get_linestyle() not in ("None", "none", "", " "), artist.get_marker()
-        at = place_of(artist.get_color() if drawn else artist.get_markeredgecolor())
-        if not at or not (drawn or mark in _SETS) or mark not in (*_SETS, "None", "", " ", None):
+        has_line, mark = artist.get_linestyle() not in ("None", "none", "", " "), artist.get_marker()
+        place = place_of(artist.get_color() if has_line else artist.get_markeredgecolor())
+        if not place or not (has_line or mark in _SETS) or mark not in (*_SETS, "None", "", " ", None):
             return
         points = np.size(artist.get_xdata())
-        artist.set(marker=_MARKS[at % len(_MARKS)], markersize=max(3.2, min(artist.get_markersize(), 4.0)))
-        if drawn:
+        artist.set(marker=_MARKS[place % len(_MARKS)], markersize=max(3.2, min(artist.get_markersize(), 4.0)))
+        if has_line:
             artist.set_markevery((0, max(1, points // _MARKS_ON_A_LINE)))
             if artist.get_linestyle() in ("-", "solid"):
-                artist.set_linestyle(_LINES[at % len(_LINES)])
+                artist.set_linestyle(_LINES[place % len(_LINES)])

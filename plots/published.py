@@ -71,7 +71,7 @@ def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) 
     patterns = summary.patterns if patterns is None else patterns
     shares = [(p, find_our_share(summary, p, scheme), find_published_share(p, scheme, summary.k)) for p in patterns]
     rows = DataFrame(shares, columns=["pattern", "ours", "published"]).astype({"ours": float, "published": float})
-    rows = rows.dropna().assign(difference=lambda both: both.ours - both.published)
+    rows = rows.dropna().assign(difference=lambda table: table.ours - table.published)
     # Two points always lie on a line, and constant values have no correlation at all.
     vary = len(rows) >= FEWEST_FOR_CORRELATION and np.ptp(rows.ours) > 0 and np.ptp(rows.published) > 0
     correlation = float(np.corrcoef(rows.ours, rows.published)[0, 1]) if vary else None
@@ -103,11 +103,11 @@ def name_family(pattern: str) -> str:
             return "staggered" + staggered[1]
         kind, space, load = name.partition(" ")
         return kind.rstrip("0123456789") + space + load
-    if ours := re.fullmatch(r"replication:([0-9]x)([a-z]+)[0-9]+(\(.*\))?", pattern):
-        return f"replication's {ours[1]} {ours[2]}{ours[3] or ''}"
-    head, _, rest = name.partition(":")
+    if replication := re.fullmatch(r"replication:([0-9]x)([a-z]+)[0-9]+(\(.*\))?", pattern):
+        return f"replication's {replication[1]} {replication[2]}{replication[3] or ''}"
+    head, _, parameters = name.partition(":")
     if head in ("stride", "randx"):
-        return " ".join((f"drawn {head}", *rest.split()[1:]))
+        return " ".join((f"drawn {head}", *parameters.split()[1:]))
     return pattern if head == "file" else f"drawn {name}"
 
 
@@ -125,20 +125,20 @@ def make_overall_family(summary: Summary) -> Family:
 def _make_family(summary: Summary, name: str, patterns: Sequence[str]) -> Family:
     means, all_tries = {}, {}
     for scheme, bars in summary.frame[summary.frame.pattern.isin(patterns)].groupby("scheme", sort=False):
-        tried, ours = bars.all_median_ratio.dropna(), bars.median_ratio.dropna()
+        tried, own_ratios = bars.all_median_ratio.dropna(), bars.median_ratio.dropna()
         if len(tried) and bars.left_out_tries.any():
             all_tries[scheme] = float(tried.mean())
-        if ours.empty or scheme == CONTROL:
+        if own_ratios.empty or scheme == CONTROL:
             continue
         # A published mean stands beside ours only if it is over the same patterns: means over different ones would
         # differ by the patterns' own levels.
-        both = match(summary, scheme, patterns)
-        complete = len(both.rows) == len(ours)
+        matched = match(summary, scheme, patterns)
+        complete = len(matched.rows) == len(own_ratios)
         means[scheme] = {
-            "ours": float(ours.mean()),
-            "published": float(both.rows.published.mean()) if complete else None,
-            "mean_absolute": both.mean_absolute if complete else None,
-            "patterns": len(ours),
+            "ours": float(own_ratios.mean()),
+            "published": float(matched.rows.published.mean()) if complete else None,
+            "mean_absolute": matched.mean_absolute if complete else None,
+            "patterns": len(own_ratios),
             "possible": len(patterns),
         }
     return Family(name, patterns, means, all_tries)

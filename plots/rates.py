@@ -62,15 +62,15 @@ def draw_sheets(sweep: Sweep, folder: Path) -> dict[tuple[str, int], Path]:
             or file.stat().st_mtime_ns < max(path.stat().st_mtime_ns for path in stored)
         ):
             to_draw[file] = list(runs.values())
-    drawn: dict[Path, Path] = {}
+    drawn_files: dict[Path, Path] = {}
     # A few take no time; hundreds, as of all of Figure 9, take minutes.
     many = len(to_draw) > FEW
     with progress_bar("pictures of rates", len(to_draw)) if many else nullcontext(lambda done: None) as bar:
-        for file, shown in to_draw.items():
+        for file, runs_of_file in to_draw.items():
             with house_style():
-                (drawn[file],) = save(draw_figure(shown, laid_out), file, ("svg",))[:1]
-            bar(len(drawn))
-    return {key: drawn.get(file, file) for key, file in files.items()}
+                (drawn_files[file],) = save(draw_figure(runs_of_file, laid_out), file, ("svg",))[:1]
+            bar(len(drawn_files))
+    return {key: drawn_files.get(file, file) for key, file in files.items()}
 
 
 def draw_figure(runs: Sequence[Run], laid_out: PanelMaker | None = None) -> PrintableFigure:
@@ -79,17 +79,17 @@ def draw_figure(runs: Sequence[Run], laid_out: PanelMaker | None = None) -> Prin
     the panels takes longer than drawing them."""
     control = next((run for run in runs if run.scheme == CONTROL), None)
     order = order_schemes(run.scheme for run in runs)
-    shown = [run for run in runs if run is not control or not run.valid] or list(runs)
-    shown.sort(key=lambda run: (order.index(run.scheme), run.trial))
+    drawn_runs = [run for run in runs if run is not control or not run.valid] or list(runs)
+    drawn_runs.sort(key=lambda run: (order.index(run.scheme), run.trial))
     # One scale for all panels, so that heights can be compared across them.
     ceiling = 1.08 * max(max((run.capacity_mbps, *run.rates.total_mbps)) for run in runs)
     end = max(max((run.window_s[1], *run.rates.t)) for run in runs)
-    drawing, panels = (laid_out or _create_panels)(len(shown))
-    for ax, run in zip(panels, shown, strict=True):
+    drawing, panels = (laid_out or _create_panels)(len(drawn_runs))
+    for ax, run in zip(panels, drawn_runs, strict=True):
         ax.set_xlim(0, end)
         ax.set_ylim(0, ceiling)
         _draw_panel(ax, run, control)
-    _draw_legend(drawing, shown, control)
+    _draw_legend(drawing, drawn_runs, control)
     return drawing
 
 
@@ -213,11 +213,11 @@ def _draw_legend(figure: PrintableFigure, runs: Sequence[Run], control: Run | No
             handles.append((Line2D([], [], color=color, **style), name))
     title = f"{label(runs[0].pattern)}, trial {runs[0].trial}"
     width, height = figure.get_size_inches()
-    left = _LEFT / width
-    figure.suptitle(title, x=left, y=1 - 0.12 / height, ha="left", va="top", fontsize=11.5, fontweight="bold")
-    for before in list(figure.legends):
-        before.remove()
-    place = {"loc": "upper left", "bbox_to_anchor": (left, 1 - 0.36 / height), "borderpad": 0, "borderaxespad": 0}
+    left_x = _LEFT / width
+    figure.suptitle(title, x=left_x, y=1 - 0.12 / height, ha="left", va="top", fontsize=11.5, fontweight="bold")
+    for legend in list(figure.legends):
+        legend.remove()
+    place = {"loc": "upper left", "bbox_to_anchor": (left_x, 1 - 0.36 / height), "borderpad": 0, "borderaxespad": 0}
     figure.legend(
         *zip(*handles, strict=True), ncols=len(handles), fontsize=8, handlelength=1.5, columnspacing=1.3, **place
     )

@@ -67,9 +67,9 @@ def write_all(sweep: Sweep) -> list[Path]:
     # The page and its pictures stay as they are on a screen, whatever was asked for print.
     with drawing(Pictures()):
         files = _write_all(sweep)
-    wanted = get_pictures()
-    printed = _draw_for_print(sweep) if sweep.runs and wanted.asked else []
-    if sweep.runs and wanted.latex:
+    pictures = get_pictures()
+    printed = _draw_for_print(sweep) if sweep.runs and pictures.asked else []
+    if sweep.runs and pictures.latex:
         printed.append(_write_tables(sweep, sweep.folder / FOLDER / PRINT / "summary.tex"))
     return [*printed, *files]
 
@@ -87,8 +87,8 @@ def _write_tables(sweep: Sweep, path: Path) -> Path:
     runs = sweep.runs
     emulators = ", ".join(sorted({run.emulated_by for run in runs}))
     seeds = format_seeds(run.seed for run in runs)
-    made = f"{figure9.describe_network_and_time(runs)}, seeds {seeds}, emulator {emulators}."
-    return write_latex(path, tables, made, make_local_path_remover(sweep.tries))
+    caption = f"{figure9.describe_network_and_time(runs)}, seeds {seeds}, emulator {emulators}."
+    return write_latex(path, tables, caption, make_local_path_remover(sweep.tries))
 
 
 def _draw_for_print(sweep: Sweep) -> list[Path]:
@@ -220,7 +220,7 @@ def _collect_bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
         "families_drawn": by_family if len(charts) > 1 else None,
         "figure_9": embed_image(charts[-1], "Bars by pattern and scheme; the numbers are in the table below"),
         "has_published": any(share(pattern, CONTROL) for pattern in bars.patterns),
-        "matches": [each for scheme in schemes if len((each := published.match(bars, scheme)).rows)],
+        "matches": [matched for scheme in schemes if len((matched := published.match(bars, scheme)).rows)],
         "static": published.MAYBE_PUBLISHED_ECMP,
         "of_figure_9": of_figure_9,
     }
@@ -280,7 +280,9 @@ def _collect_patterns(sweep: Sweep) -> Iterator[dict[str, Any]]:
         runs.sort(key=lambda member: (summarise(sweep).schemes.index(member[1].scheme), member[1].trial))
         words = f"{shorten_name(pattern)}: rates over time of every scheme, trial {{}}; the runs are listed below"
         pictures = [
-            embed_image(file.read_bytes(), words.format(trial)) for (of, trial), file in sheets.items() if of == pattern
+            embed_image(file.read_bytes(), words.format(trial))
+            for (pattern_of_file, trial), file in sheets.items()
+            if pattern_of_file == pattern
         ]
         yield {"pattern": pattern, "valid": sum(run.valid for _, run in runs), "runs": runs, "pictures": pictures}
 
@@ -292,11 +294,11 @@ def list_settings(runs: Sequence[Run]) -> list[tuple[str, str]]:
     """The settings that all these runs share, by their options; their seeds, the measured window, and what emulated
     them, of which results may differ."""
     a, b = runs[0].window_s
-    named = [(name_option(name), format_setting(value)) for name, value in select_settings(runs[0]).items()]
+    settings = [(name_option(name), format_setting(value)) for name, value in select_settings(runs[0]).items()]
     listed = format_seeds(run.seed for run in runs)
     emulators = ", ".join(sorted({run.emulated_by for run in runs}))
     return [
-        *named, ("seeds", listed), ("measured window", f"second {a:.3g} to {b:.3g}"), ("emulator", emulators),
+        *settings, ("seeds", listed), ("measured window", f"second {a:.3g} to {b:.3g}"), ("emulator", emulators),
     ]  # fmt: skip
 
 
@@ -353,9 +355,9 @@ def summarise_overheads(runs: Sequence[Run]) -> list[dict[str, Any]]:
         times = {part: [ms for r in rounds if (ms := getattr(r, f"{part}_ms")) is not None] for part in PARTS}
         percent = list(QUANTILES.values())
         ms = {
-            part: dict(zip(QUANTILES, np.percentile(each, percent).tolist(), strict=True))
-            for part, each in times.items()
-            if each
+            part: dict(zip(QUANTILES, np.percentile(durations_ms, percent).tolist(), strict=True))
+            for part, durations_ms in times.items()
+            if durations_ms
         }
         rows.append(
             {

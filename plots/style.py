@@ -102,14 +102,16 @@ _SETTINGS = {
 
 def order_schemes(schemes: Iterable[str]) -> list[str]:
     """Schemes in the order in which every figure and table shows them."""
-    known = list(COLOURS)
-    return sorted(set(schemes), key=lambda s: (known.index(s) if s in COLOURS else len(known), s))
+    order = list(COLOURS)
+    return sorted(set(schemes), key=lambda s: (order.index(s) if s in COLOURS else len(order), s))
 
 
 def label_scheme(scheme: str) -> str:
     """A scheme's name in pictures of the paper; one without a name there as it is spelled."""
-    name, at, hash = scheme.partition("@")
-    return _LABELS.get(scheme) or (f"{_LABELS[name].partition(' (')[0]} ({hash})" if at and name in _LABELS else scheme)
+    name, separator, hash = scheme.partition("@")
+    return _LABELS.get(scheme) or (
+        f"{_LABELS[name].partition(' (')[0]} ({hash})" if separator and name in _LABELS else scheme
+    )
 
 
 def colour(scheme: str) -> str:
@@ -118,7 +120,7 @@ def colour(scheme: str) -> str:
     name, _, hash = scheme.partition("@")
     if name in COLOURS and (fields := hash.partition(":")[2]) in FIELDS:
         share = _DARKER[list(FIELDS).index(fields)]
-        return "#" + "".join(f"{round(share * int(COLOURS[name][at : at + 2], 16)):02x}" for at in (1, 3, 5))
+        return "#" + "".join(f"{round(share * int(COLOURS[name][start : start + 2], 16)):02x}" for start in (1, 3, 5))
     return COLOURS.get(scheme) or _OTHER[sum(scheme.encode()) % len(_OTHER)]
 
 

@@ -199,10 +199,10 @@ def _find_windows(run: Run) -> dict[str, tuple[float, float] | None]:
     """The parts of a run that WINDOWS names, in seconds; None: it has no such part."""
     lasting = all(flow.size_bytes is None for flow in run.flows)
     phases = [(phase.from_s, phase.to_s) for phase in run.phases] if run.failures else []
-    before, after = (None if run.phases[0].down else phases[0], phases[-1]) if phases else (None, None)
+    before_failure, after_failure = (None if run.phases[0].down else phases[0], phases[-1]) if phases else (None, None)
     # Only flows that are there all the time have rates that settle, and by the last third TCP has found them.
     third = (run.spec.seconds * 2 / 3, run.spec.seconds) if lasting else None
-    return dict(zip(WINDOWS, (third, before, after), strict=True))
+    return dict(zip(WINDOWS, (third, before_failure, after_failure), strict=True))
 
 
 def _compute_ratio(run: Run, control: Run | None, window: tuple[float, float] | None) -> float | None:
@@ -289,17 +289,17 @@ def make_table(sweep: Sweep) -> tuple[str, Table]:
     )
     if schemes.left_out_tries.any():
         meaning += " Behind a bar with tries that do not count: the same with them."
-    made = make_plain_table(meaning, "pattern", *summary.schemes)
+    table = make_plain_table(meaning, "pattern", *summary.schemes)
     for pattern in summary.patterns:
         cells = [_format_cell(summary.bars.get((pattern, scheme))) for scheme in summary.schemes]
-        made.add_row(*map(escape, (shorten_name(pattern), *cells)))  # a file name in brackets is not markup
+        table.add_row(*map(escape, (shorten_name(pattern), *cells)))  # a file name in brackets is not markup
     if len(summary.patterns) > 1:
         cells = []
         for share, patterns in zip(schemes.median_ratio, schemes.patterns, strict=True):
-            some = f" ({patterns})" if patterns < len(summary.patterns) else ""
-            cells.append(f"{share:.1%}{some}" if patterns else "-")
-        made.add_row("mean share", *cells)
-    return meaning, made
+            pattern_count = f" ({patterns})" if patterns < len(summary.patterns) else ""
+            cells.append(f"{share:.1%}{pattern_count}" if patterns else "-")
+        table.add_row("mean share", *cells)
+    return meaning, table
 
 
 def _format_cell(bar: Any) -> str:

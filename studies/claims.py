@@ -50,12 +50,12 @@ TABLE = Path("results/claims.csv")
 Row = Mapping[str, str]
 
 UNITS: dict[str, Callable[[Float64, Float64], Float64]] = {
-    "": lambda ours, over: ours / over,
-    "percent": lambda ours, over: 100 * ours / over,
-    "more": lambda ours, over: 100 * (ours / over - 1),
-    "less": lambda ours, over: 100 * (1 - ours / over),
-    "off": lambda ours, over: 100 * np.abs(ours / over - 1),
-    "points": lambda ours, over: 100 * (ours - over),
+    "": lambda value, divisor: value / divisor,
+    "percent": lambda value, divisor: 100 * value / divisor,
+    "more": lambda value, divisor: 100 * (value / divisor - 1),
+    "less": lambda value, divisor: 100 * (1 - value / divisor),
+    "off": lambda value, divisor: 100 * np.abs(value / divisor - 1),
+    "points": lambda value, divisor: 100 * (value - divisor),
 }
 """What two numbers come to: their ratio, as it is, in percent, or in percent more than one, less than one, or either;
 or their difference in points."""
@@ -78,21 +78,21 @@ _COMPARED = {"=": operator.eq, ">": operator.gt, "<": operator.lt}
 
 def compute_claim(claim: Row, data: Path) -> float:
     rows, over = _load_rows(data, data.stat().st_mtime_ns), claim["over"]
-    chosen = [row for row in rows if _fulfils(row, claim["where"])]
-    ours = [row[claim["column"]] for row in chosen]
+    selected = [row for row in rows if _fulfils(row, claim["where"])]
+    values = [row[claim["column"]] for row in selected]
     if re.search("[=<>]", over):
-        beside = [row[claim["column"]] for row in rows if _fulfils(row, over)]
+        divisors = [row[claim["column"]] for row in rows if _fulfils(row, over)]
     else:
-        beside = [row[over] if over else "1" for row in chosen]
-    if not chosen or len(ours) != len(beside):
-        raise ValueError(f"{data} has {len(ours)} rows with {claim['where']}, and {len(beside)} to divide them by")
+        divisors = [row[over] if over else "1" for row in selected]
+    if not selected or len(values) != len(divisors):
+        raise ValueError(f"{data} has {len(values)} rows with {claim['where']}, and {len(divisors)} to divide them by")
     # An empty cell is a number that was not measured: its row says nothing about the claim.
-    pairs = [(float(a), float(b)) for a, b in zip(ours, beside, strict=True) if a and b]
-    mine, others = np.array(pairs).T
+    pairs = [(float(a), float(b)) for a, b in zip(values, divisors, strict=True) if a and b]
+    numerators, denominators = np.array(pairs).T
     # A total is a ratio of sums, which a mean of ratios is not.
     if claim["of"] == "total":
-        mine, others = mine.sum(), others.sum()
-    return float(_SUMMED[claim["of"]](UNITS[claim["unit"]](mine, others)))
+        numerators, denominators = numerators.sum(), denominators.sum()
+    return float(_SUMMED[claim["of"]](UNITS[claim["unit"]](numerators, denominators)))
 
 
 @cache
@@ -101,10 +101,10 @@ def _load_rows(data: Path, changed_ns: int) -> Sequence[Row]:
     return read_csv(data)
 
 
-def _fulfils(row: Row, where: str) -> bool:
-    for condition in filter(None, where.split(";")):
-        column, sign, wanted = re.split("([=<>])", condition, maxsplit=1)
-        if not (row[column] == wanted if sign == "=" else _COMPARED[sign](float(row[column]), float(wanted))):
+def _fulfils(row: Row, conditions: str) -> bool:
+    for condition in filter(None, conditions.split(";")):
+        column, sign, limit = re.split("([=<>])", condition, maxsplit=1)
+        if not (row[column] == limit if sign == "=" else _COMPARED[sign](float(row[column]), float(limit))):
             return False
     return True
 
@@ -119,11 +119,11 @@ def find_fault(claim: Row, root: Path | None = None) -> str:
     without_commas = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", words)  # 7,600 is 7600
     if not re.search(rf"(?<![\d.]){re.escape(value)}(?![\d]|\.\d)", without_commas):
         return f"the words of {page} have no {value}: {words}"
-    held = compute_claim(claim, root / "results" / claim["data"])
+    computed = compute_claim(claim, root / "results" / claim["data"])
     # A number is right if the data rounds to it. The factor forgives that 0.15 is not exactly 0.15 in binary.
-    spelled = 0.5 * 10.0 ** -len(value.partition(".")[2])
-    if abs(held - float(value)) > (float(claim["tolerance"]) if claim["tolerance"] else spelled * (1 + 1e-9)):
-        return f"{page} says {value} where {claim['data']} has {held:.4g}: {words}"
+    half_digit = 0.5 * 10.0 ** -len(value.partition(".")[2])
+    if abs(computed - float(value)) > (float(claim["tolerance"]) if claim["tolerance"] else half_digit * (1 + 1e-9)):
+        return f"{page} says {value} where {claim['data']} has {computed:.4g}: {words}"
     return ""
 
 
@@ -243,11 +243,12 @@ def _write_rows(every: Sequence[Family]) -> Iterator[str]:
     yield f"|{' --- |' * (2 + len(COLUMNS))}"
     for family in every:
         difference = " ({mean_absolute:.3f})" if family is every[-1] else ""
-        known = {scheme: mean for scheme, mean in family.means.items() if None not in mean.values()}
+        complete = {scheme: mean for scheme, mean in family.means.items() if None not in mean.values()}
         cells = [
-            (cell + difference).format(**known[scheme]) if scheme in known else "" for scheme, cell in COLUMNS.items()
+            (cell + difference).format(**complete[scheme]) if scheme in complete else ""
+            for scheme, cell in COLUMNS.items()
         ]
-        cells.append(f"{known['ecmp']['published']:.2f}" if "ecmp" in known else "")
+        cells.append(f"{complete['ecmp']['published']:.2f}" if "ecmp" in complete else "")
         yield f"| {family.name} | {' | '.join(cells)} |"
 
 
@@ -255,8 +256,8 @@ def _order(summary: Summary, runs: Sequence[Run]) -> str:
     """On how many patterns, bijective ones and all, shares have the order that one expects, and where they do not."""
     schemes = [scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes]
     # A pattern counts only if every scheme has a share of it: an order of some is no order.
-    known = {p: [find_our_share(summary, p, scheme) or 0.0 for scheme in schemes] for p in summary.patterns}
-    shares = {p: of_schemes for p, of_schemes in known.items() if all(of_schemes)}
+    shares_by_pattern = {p: [find_our_share(summary, p, scheme) or 0.0 for scheme in schemes] for p in summary.patterns}
+    shares = {p: of_schemes for p, of_schemes in shares_by_pattern.items() if all(of_schemes)}
     missed = [
         {
             p: f"`{shorten_name(p)}`: `{first}` {a:.3f}, `{second}` {b:.3f}"
@@ -289,24 +290,31 @@ def _describe_share_of_fair(runs: Sequence[Run]) -> str:
 def find_unsaid(root: Path) -> list[str]:
     """The lines that only one of two sections has: the one in the document, and the one that is made from the data.
     Each is a sentence."""
-    now, made = _split_figure_page(root)[1].splitlines(), compose_section(load_sweep(root / KEPT)).splitlines()
-    return [f"{FIGURE} differs from {KEPT}: {line}" for line in made + now if (line in made) != (line in now)]
+    committed, composed = (
+        _split_figure_page(root)[1].splitlines(),
+        compose_section(load_sweep(root / KEPT)).splitlines(),
+    )
+    return [
+        f"{FIGURE} differs from {KEPT}: {line}"
+        for line in composed + committed
+        if (line in composed) != (line in committed)
+    ]
 
 
-def find_unread(root: Path, now: Mapping[str, Sequence[document_numbers.Number]]) -> list[str]:
+def find_unread(root: Path, unheld: Mapping[str, Sequence[document_numbers.Number]]) -> list[str]:
     """Sentences on the numbers that no claim holds (`find_unheld`) and that are not as somebody has read them."""
     read = (
         {row["page"]: row["numbers"] for row in read_csv(root / document_numbers.READ)}
         if (root / document_numbers.READ).exists()
         else {}
     )
-    gone = [f"{page} is not there, and {document_numbers.READ} has its numbers" for page in read.keys() - now.keys()]
+    gone = [f"{page} is not there, and {document_numbers.READ} has its numbers" for page in read.keys() - unheld.keys()]
     return [
         *gone,
         *(
             sentence
-            for page in now
-            for sentence in document_numbers.describe_changed_numbers(page, now[page], read.get(page, ""))
+            for page in unheld
+            for sentence in document_numbers.describe_changed_numbers(page, unheld[page], read.get(page, ""))
         ),
     ]
 
@@ -314,17 +322,19 @@ def find_unread(root: Path, now: Mapping[str, Sequence[document_numbers.Number]]
 def find_unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[document_numbers.Number]]:
     """By page, the numbers that no claim holds and no command makes."""
     by_page = {page: (root / page).read_text(encoding="utf-8") for page in document_numbers.list_pages(root)}
-    made = {FIGURE: _split_figure_page(root)[1]} if FIGURE in by_page else {}
+    generated_by_page = {FIGURE: _split_figure_page(root)[1]} if FIGURE in by_page else {}
     return {
         page: document_numbers.find_not_held(
-            text, [claim for claim in claims if claim["said"] == page], made.get(page, "")
+            text, [claim for claim in claims if claim["said"] == page], generated_by_page.get(page, "")
         )
         for page, text in by_page.items()
     }
 
 
-def take_as_read(root: Path, now: Mapping[str, Sequence[document_numbers.Number]]) -> None:
-    rows = [{"page": page, "numbers": " ".join(number.spelled for number in numbers)} for page, numbers in now.items()]
+def take_as_read(root: Path, unheld: Mapping[str, Sequence[document_numbers.Number]]) -> None:
+    rows = [
+        {"page": page, "numbers": " ".join(number.spelled for number in numbers)} for page, numbers in unheld.items()
+    ]
     write_csv(root / document_numbers.READ, rows)
 
 
@@ -342,11 +352,11 @@ def propose_claims(root: Path, page: str, claims: Sequence[Row]) -> list[dict[st
         for words, source in document_numbers.find_sources(line, files):
             row = dict.fromkeys(claims[0], "") | {"claim": heading, "said": page, "words": words, "of": "mean"}
             row |= source._asdict() | {"command": of_data.get(source.data, "")}
-            at = document_numbers.find_held(document_numbers.flatten(text), [row])
+            offsets = document_numbers.find_held(document_numbers.flatten(text), [row])
             # What is proposed must hold, or the list would begin with a fault; and each number is proposed once.
-            if not at <= places and not find_fault(row, root):
+            if not offsets <= places and not find_fault(row, root):
                 proposals.append(row)
-                places |= at
+                places |= offsets
     return proposals
 
 
@@ -378,9 +388,9 @@ def write_section(root: Path) -> None:
 
 
 def _split_figure_page(root: Path) -> tuple[str, str, str]:
-    before, _, rest = (root / FIGURE).read_text(encoding="utf-8").partition(BEGIN)
-    made, _, after = rest.partition(END)
-    return before, made, after
+    before, _, after_begin = (root / FIGURE).read_text(encoding="utf-8").partition(BEGIN)
+    generated, _, after = after_begin.partition(END)
+    return before, generated, after
 
 
 @click.command()
@@ -413,16 +423,16 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
     if write:
         write_section(ROOT)
     # After --write, because that changes numbers of docs/figure9.md.
-    now = find_unheld(ROOT, claims)
+    unheld = find_unheld(ROOT, claims)
     if read:
-        take_as_read(ROOT, now)
-    shown = ("claim", "said", "data", "command", "tolerance")
-    for (claim, page, data, made_by, tolerance), rows in group_rows(claims, *shown).items():
+        take_as_read(ROOT, unheld)
+    columns = ("claim", "said", "data", "command", "tolerance")
+    for (claim, page, data, made_by, tolerance), rows in group_rows(claims, *columns).items():
         differ = f"; another run may differ by {tolerance}" if tolerance else ""
         click.echo(
             f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {page}, results/{data}\n    {made_by}"
         )
-    faults = [*filter(None, map(find_fault, claims)), *find_unsaid(ROOT), *find_unread(ROOT, now)]
+    faults = [*filter(None, map(find_fault, claims)), *find_unsaid(ROOT), *find_unread(ROOT, unheld)]
     faults += find_unlike_seeds(ROOT) if seeds else []
     for fault in faults:
         click.echo(fault)
@@ -432,4 +442,4 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
         if (ROOT / "results" / folder / ARCHIVE).exists() and (mixed := load_sweep(ROOT / "results" / folder).mixture):
             click.echo(f"results/{folder}: {mixed}")
     click.echo(f"{len({claim['claim'] for claim in claims})} claims, {len(claims)} numbers: all as their data says")
-    click.echo(f"{sum(map(len, now.values()))} more numbers are as they were read: no data is asked about these")
+    click.echo(f"{sum(map(len, unheld.values()))} more numbers are as they were read: no data is asked about these")

@@ -28,7 +28,7 @@ class Number(NamedTuple):
     """One of a page's numbers as it is spelled, where it begins in the page's text (`flatten`), and its neighbours."""
 
     spelled: str
-    at: int
+    offset: int
     around: str
 
 
@@ -62,24 +62,24 @@ def find_held(text: str, claims: Iterable[Row]) -> set[int]:
     return places
 
 
-def find_not_held(text: str, claims: Iterable[Row], made: str = "") -> list[Number]:
-    """The numbers of a page that no claim holds, without those of what a command has ``made`` of it."""
-    text, made = flatten(text), flatten(made)
-    of_claims, begin = find_held(text, claims), text.find(made) if made else len(text)
-    inside = range(begin, begin + len(made))
-    return [number for number in find_numbers(text) if number.at not in of_claims and number.at not in inside]
+def find_not_held(text: str, claims: Iterable[Row], generated: str = "") -> list[Number]:
+    """The numbers of a page that no claim holds, without those of what a command has ``generated`` of it."""
+    text, generated = flatten(text), flatten(generated)
+    of_claims, begin = find_held(text, claims), text.find(generated) if generated else len(text)
+    inside = range(begin, begin + len(generated))
+    return [number for number in find_numbers(text) if number.offset not in of_claims and number.offset not in inside]
 
 
-def describe_changed_numbers(page: str, now: Sequence[Number], read: str) -> Iterator[str]:
+def describe_changed_numbers(page: str, current: Sequence[Number], read: str) -> Iterator[str]:
     """A sentence for each place where a page's numbers are not those that somebody has ``read``, spaces between."""
     # Numbers are compared in their order, as lines of a text are: one that was added moves all that follow, which then
     # need not be read again.
-    before, after = read.split(), [number.spelled for number in now]
-    for kind, i, j, m, n in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    read_numbers, numbers = read.split(), [number.spelled for number in current]
+    for kind, i, j, m, n in SequenceMatcher(None, read_numbers, numbers, autojunk=False).get_opcodes():
         if kind != "equal":
-            where = now[m].around if m < n else now[min(m, len(now) - 1)].around if now else "its end"
-            says = f"says {' '.join(after[m:n])}, which nobody has read," if m < n else "has nothing any longer"
-            yield f"{page} {says} instead of {' '.join(before[i:j]) or 'nothing'}: {where}"
+            context = current[m].around if m < n else current[min(m, len(current) - 1)].around if current else "its end"
+            says = f"says {' '.join(numbers[m:n])}, which nobody has read," if m < n else "has nothing any longer"
+            yield f"{page} {says} instead of {' '.join(read_numbers[i:j]) or 'nothing'}: {context}"
 
 
 # --- where a number may come from -------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def find_sources(line: str, files: Mapping[str, Sequence[Row]]) -> Iterator[tupl
             (sum(word in line for word in _collect_words(row)), name, row, triple) for name, row, triple in candidates
         ]
         best = max((score for score, *_ in scored), default=0)
-        first = [each for each in scored if each[0] == best]
+        first = [source for source in scored if source[0] == best]
         if len(first) == 1:
             _, name, row, triple = first[0]
             where = _find_naming_columns(row, files[name], triple)
@@ -146,9 +146,9 @@ def _is_number(text: str) -> bool:
     return NUMBER.fullmatch(text) is not None
 
 
-def _is_rounded_to(held: str, text: str) -> bool:
+def _is_rounded_to(cell: str, text: str) -> bool:
     digits = len(text.partition(".")[2])
-    return _is_number(held) and abs(float(held) - float(text.replace(",", ""))) <= 0.5 * 10.0**-digits * (1 + 1e-9)
+    return _is_number(cell) and abs(float(cell) - float(text.replace(",", ""))) <= 0.5 * 10.0**-digits * (1 + 1e-9)
 
 
 def _find_naming_columns(row: Row, rows: Sequence[Row], triple: Sequence[str]) -> str | None:

@@ -16,8 +16,7 @@ from typing import Any
 import click
 import numpy as np
 
-from hedera.schemes import CONTROL
-from hedera.schemes import find_scheme as scheme_of
+from hedera.schemes import CONTROL, find_scheme
 from plots import DASHES, INK, MUTED, colour, label_scheme, load_sweep, picture
 from plots.paired_tests import describe_significance
 from record.options import field_options
@@ -79,8 +78,8 @@ Values = Mapping[tuple[str, str], Mapping[int, float]]
 
 
 def select_runs(report_picture: Picture, runs: Sequence[Run]) -> list[Run]:
-    wanted = {f"{_PATTERN}{name}" for name in list_workloads(report_picture)}
-    return [run for run in runs if run.pattern in wanted and run.scheme in report_picture.schemes]
+    patterns = {f"{_PATTERN}{name}" for name in list_workloads(report_picture)}
+    return [run for run in runs if run.pattern in patterns and run.scheme in report_picture.schemes]
 
 
 def collect_values(runs: Sequence[Run]) -> Values:
@@ -120,16 +119,22 @@ def compute_gains(report_picture: Picture, values: Values) -> list[Row]:
     for count in report_picture.counts:
         names = [name for name in list_workloads(report_picture) if name.startswith(count) and (name, "ecmp") in values]
         for scheme in report_picture.schemes:
-            compared = [[values.get((name, other), {}) for other in (scheme, "ecmp", CONTROL)] for name in names]
+            compared = [
+                [values.get((name, of_scheme), {}) for of_scheme in (scheme, "ecmp", CONTROL)] for name in names
+            ]
             # A trial counts only where all workloads have it under all three: otherwise trials would differ by the
             # workloads' own levels.
-            trials = set.intersection(*(set(rates) for three in compared for rates in three)) if names else set()
+            trials = (
+                set.intersection(*(set(rates) for rates_by_scheme in compared for rates in rates_by_scheme))
+                if names
+                else set()
+            )
             if scheme != "ecmp" and trials:
-                each = [np.mean([100 * (a[t] - b[t]) / c[t] for a, b, c in compared]) for t in sorted(trials)]
-                beyond = estimate_over_seeds(each)
+                points = [np.mean([100 * (a[t] - b[t]) / c[t] for a, b, c in compared]) for t in sorted(trials)]
+                beyond = estimate_over_seeds(points)
                 rows.append(
                     {
-                        "flows_per_host": count[0], "scheme": scheme, "workloads": len(names), "trials": len(each),
+                        "flows_per_host": count[0], "scheme": scheme, "workloads": len(names), "trials": len(points),
                         "points": beyond.mean, "from": beyond.low, "to": beyond.high,
                     }
                 )  # fmt: skip
@@ -148,19 +153,19 @@ def draw(number: str, note: str, rows_by_file: Rows, path: Path) -> None:
     ) as figure:
         from matplotlib.patches import Patch
 
-        for axes, shown in zip(figure.subplots(2, 1), names, strict=True):
+        for axes, workloads in zip(figure.subplots(2, 1), names, strict=True):
             for place, scheme in enumerate(schemes):
-                x = np.arange(len(shown)) - 0.42 + (place + 0.5) * width
-                for at, row in zip(x.tolist(), (bars.get((name, scheme)) for name in shown), strict=True):
+                x = np.arange(len(workloads)) - 0.42 + (place + 0.5) * width
+                for position, row in zip(x.tolist(), (bars.get((name, scheme)) for name in workloads), strict=True):
                     if row is None or row["median_mbps"] is None:
-                        axes.plot(at, 4, "x", color=MUTED)
+                        axes.plot(position, 4, "x", color=MUTED)
                         continue
-                    axes.bar(at, row["median_mbps"], 0.92 * width, color=colour(scheme))
-                    axes.vlines(at, row["p5_mbps"], row["p95_mbps"], color=INK, lw=1)
+                    axes.bar(position, row["median_mbps"], 0.92 * width, color=colour(scheme))
+                    axes.vlines(position, row["p5_mbps"], row["p95_mbps"], color=INK, lw=1)
             # What all 16 links of 10 Mb/s carry.
             axes.axhline(160, color=INK, lw=0.8, ls=DASHES)
-            axes.set(ylim=(0, 168), xlim=(-0.6, len(shown) - 0.4), ylabel="Mb/s on the links")
-            axes.set_xticks(np.arange(len(shown)), [name.replace("(", "\n(") for name in shown], fontsize=8)
+            axes.set(ylim=(0, 168), xlim=(-0.6, len(workloads) - 0.4), ylabel="Mb/s on the links")
+            axes.set_xticks(np.arange(len(workloads)), [name.replace("(", "\n(") for name in workloads], fontsize=8)
         handles = [Patch(color=colour(scheme), label=label_scheme(scheme).rpartition("/")[2]) for scheme in schemes]
         figure.legend(handles=handles, loc="outside lower center", ncols=min(len(schemes), 5), fontsize=8.5)
 
@@ -182,7 +187,7 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
     report_picture = PICTURES[number]
     if schemes:
         report_picture = replace(
-            report_picture, schemes=tuple(scheme_of(name.strip()).name for name in schemes.split(","))
+            report_picture, schemes=tuple(find_scheme(name.strip()).name for name in schemes.split(","))
         )
     cells = [*product(list_workloads(report_picture), report_picture.schemes)]
     values: Values = {}
@@ -206,18 +211,25 @@ def command(number: str, folder: Path | None, simulated: bool, schemes: str | No
 
     def make_rows(answers: dict[Config, list[float]]) -> Rows:
         by_seed = {cell: dict(enumerate(rates, start=1)) for cell, rates in zip(cells, answers.values(), strict=False)}
-        made = {
+        parts = {
             name: make_bars(report_picture, by_seed or values),
             f"{name}_gains": compute_gains(report_picture, by_seed or values),
         }
-        return {file: part for file, part in made.items() if part}
+        return {file: part for file, part in parts.items() if part}
 
     def make_tables(rows: Rows) -> Parts:
         titles = (f"Figure {number}, {report_picture.title}: {note}", "Beyond ECMP, points of the control")
         sentences = filter(None, (sentence, f"The report: {report_picture.says}"))
         return [*map(make_table, titles, rows.values()), *sentences]
 
-    drawn = partial(draw, number, note)
+    draw_picture = partial(draw, number, note)
     return Study(
-        cases, simulate_bisection, make_rows, make_tables, drawn, label=f"Figure {number}", seeds=seeds, folder=folder
+        cases,
+        simulate_bisection,
+        make_rows,
+        make_tables,
+        draw_picture,
+        label=f"Figure {number}",
+        seeds=seeds,
+        folder=folder,
     )

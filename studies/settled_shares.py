@@ -46,22 +46,22 @@ def _rate(run: Run, window: Window) -> float:
 
 
 def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[str, object]]:
-    before, after = compute_shares(first, window), compute_shares(second, window)
-    both = sorted(before.keys() & after.keys())
-    for scheme in dict.fromkeys(scheme for _, scheme, _ in both):
-        keys = [key for key in both if key[1] == scheme]
+    first_shares, second_shares = compute_shares(first, window), compute_shares(second, window)
+    keys_of_both = sorted(first_shares.keys() & second_shares.keys())
+    for scheme in dict.fromkeys(scheme for _, scheme, _ in keys_of_both):
+        keys = [key for key in keys_of_both if key[1] == scheme]
         trials, patterns = ({key[place] for key in keys} for place in (2, 0))
         # Seeds are the unit of repetition. With one or two there is no interval over them, and the patterns stand in:
         # they tell how even a difference is, not how certain.
         place, groups = (2, trials) if len(trials) >= LEAST else (0, patterns)
         difference = estimate_over_seeds(
-            np.mean([after[key] - before[key] for key in keys if key[place] == group]) for group in groups
+            np.mean([second_shares[key] - first_shares[key] for key in keys if key[place] == group]) for group in groups
         )
         yield {
             "folder": _name(first), "other": _name(second), "from_s": f"{window[0]:g}", "to_s": f"{window[1]:g}",
             "scheme": scheme, "patterns": len(patterns), "seeds": len(trials),
-            "share": f"{np.mean([before[key] for key in keys]):.3f}",
-            "other_share": f"{np.mean([after[key] for key in keys]):.3f}",
+            "share": f"{np.mean([first_shares[key] for key in keys]):.3f}",
+            "other_share": f"{np.mean([second_shares[key] for key in keys]):.3f}",
             "difference_points": _format_number(difference.mean),
             "low_points": _format_number(difference.low), "high_points": _format_number(difference.high),
         }  # fmt: skip

@@ -99,10 +99,10 @@ class Study:
             picture = folder / f"{next(iter(rows))}.png"
             self.draw(rows, picture)
             files += list_written_files(picture)
-        main, shown, latex = rows[self.main or next(iter(rows))], self.tables, get_pictures().latex
+        main, make_tables, latex = rows[self.main or next(iter(rows))], self.tables, get_pictures().latex
         tables: Parts = []
         if latex or not as_json:
-            tables = [make_table(shown, main)] if isinstance(shown, str) else shown(rows)
+            tables = [make_table(make_tables, main)] if isinstance(make_tables, str) else make_tables(rows)
         if latex:
             sentences = " ".join(part for part in tables if isinstance(part, str))
             set_tables = [part for part in tables if not isinstance(part, str)]
@@ -131,14 +131,16 @@ def study(
         ) -> None:
             if folders:
                 out = to_write(out or folders[fields["quick"]])
-            each = describe(**fields)
+            described = describe(**fields)
             # Said before hours of simulation, not after them.
-            if get_pictures().asked and each.draw is None:
+            if get_pictures().asked and described.draw is None:
                 raise click.UsageError("this draws no picture: its numbers are in CSV files, and --json prints them")
-            if each.folder and out == OUT:
-                out = each.folder
+            if described.folder and out == OUT:
+                out = described.folder
             assert out is not None
-            each.conclude(each.compute(partial(run_tasks, each.label, jobs=jobs, address=cluster)), out, as_json)
+            described.conclude(
+                described.compute(partial(run_tasks, described.label, jobs=jobs, address=cluster)), out, as_json
+            )
 
         decorated = options(
             *own,
@@ -225,8 +227,8 @@ def average_over_seeds(rows: Sequence[Row], name: str, *columns: str) -> list[Ro
 
 def compare_with_paper(case: str, paper: float | None, values: Iterable[float]) -> Row:
     """For a terminal: a number of the paper beside ours, which is a mean over seeds, with its interval."""
-    ours = estimate_over_seeds(values)
-    return {"case": case, "paper": paper, "ours": ours.mean, "from": ours.low, "to": ours.high}
+    mean = estimate_over_seeds(values)
+    return {"case": case, "paper": paper, "ours": mean.mean, "from": mean.low, "to": mean.high}
 
 
 def compare_schemes_by_seed(rows: Iterable[Row], value: str, pattern: str) -> Table:
@@ -250,8 +252,8 @@ def parse_numbers(option: str, text: str, kind: Callable[[str], Number]) -> list
     except ValueError:
         values = []
     if not values or not 0 < min(values) <= max(values) < float("inf"):
-        whole = "whole " if kind is int else ""
-        raise ValueError(f"{option} takes {whole}numbers above 0, separated by commas; not {text!r}")
+        kind_of_number = "whole " if kind is int else ""
+        raise ValueError(f"{option} takes {kind_of_number}numbers above 0, separated by commas; not {text!r}")
     return list(dict.fromkeys(values))
 
 

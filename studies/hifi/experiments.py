@@ -111,8 +111,8 @@ def make_quantile_rows(observed: Observed) -> list[Row]:
 def _make_dctcp_rows(name: str, answers: dict[tuple[Scene, ...], list[list[Observed]]]) -> Rows:
     ((observed,),) = answers.values()
     return {
-        name: [make_dctcp_row(each) for each in observed],
-        f"{name}-queue": [q for each in observed for q in make_quantile_rows(each)],
+        name: [make_dctcp_row(run) for run in observed],
+        f"{name}-queue": [row for run in observed for row in make_quantile_rows(run)],
     }
 
 
@@ -120,9 +120,9 @@ def _tabulate_queues(rows: Rows) -> Parts:
     filled = make_plain_table("The queue in packets: ours, the hardware's, Mininet-HiFi's", "", "5 %", "median", "95 %")
     for control, group in group_rows(next(iter(rows.values())), "congestion_control").items():
         lines = {f"seed {row['seed']}": (row["p5"], row["median"], row["p95"]) for row in group}
-        lines |= {who: theirs[control] for who, theirs in PUBLISHED.items() if group[0]["mbps"] == 100}
-        for who, values in lines.items():
-            filled.add_row(f"{control}, {who}", *(f"{value:.1f}" for value in values))
+        lines |= {source: published[control] for source, published in PUBLISHED.items() if group[0]["mbps"] == 100}
+        for source, values in lines.items():
+            filled.add_row(f"{control}, {source}", *(f"{value:.1f}" for value in values))
     return [filled]
 
 
@@ -136,8 +136,10 @@ def _draw_queues(rows_by_file: Rows, path: Path) -> None:
             for seed, run in group_rows(rows, "seed").items():
                 line = axes.plot([row["packets"] for row in run], [row["percent"] for row in run], lw=1.2)[0]
                 line.set(color=COLOURS[control], alpha=0.7, label="ours" if seed == rows[0]["seed"] else None)
-            for (who, theirs), mark in zip(PUBLISHED.items() if rows[0]["mbps"] == 100 else (), "os", strict=False):
-                axes.plot(theirs[control], (5, 50, 95), mark, ms=6, mfc="white", mec=INK, label=who)
+            for (source, published), mark in zip(
+                PUBLISHED.items() if rows[0]["mbps"] == 100 else (), "os", strict=False
+            ):
+                axes.plot(published[control], (5, 50, 95), mark, ms=6, mfc="white", mec=INK, label=source)
             axes.set(xlabel="packets in the queue", ylabel="looks with at most so many, %")
             axes.set(xlim=(0, None), ylim=(0, 100), title=f"{name}, links of {rows[0]['mbps']:g} Mb/s")
             axes.legend(fontsize=8)
@@ -206,7 +208,7 @@ def _make_fidelity_rows(answers: dict[tuple[Scene, ...], list[list[Observed]]]) 
     ((observed,),) = answers.values()
     return {
         "fidelity": [*map(make_fidelity_row, observed)],
-        "fidelity-histogram": [q for each in observed for q in make_histogram_rows(each)],
+        "fidelity-histogram": [row for run in observed for row in make_histogram_rows(run)],
     }
 
 
@@ -223,12 +225,12 @@ def _accumulate_gaps(rows: Rows) -> dict[tuple[str, float], dict[float, float]]:
 
 
 def _tabulate_gaps(rows: Rows) -> Parts:
-    shown = (1, 10, 100)
+    bins_shown = (1, 10, 100)
     filled = make_plain_table(
-        "Packets so far from the ideal, or further, %", "", "Mb/s", *(f"{off} %" for off in shown)
+        "Packets so far from the ideal, or further, %", "", "Mb/s", *(f"{off} %" for off in bins_shown)
     )
-    for (who, mbps), beyond in _accumulate_gaps(rows).items():
-        filled.add_row(who, f"{mbps:g}", *(f"{beyond[off]:.3g}" if off in beyond else "" for off in shown))
+    for (source, mbps), beyond in _accumulate_gaps(rows).items():
+        filled.add_row(source, f"{mbps:g}", *(f"{beyond[off]:.3g}" if off in beyond else "" for off in bins_shown))
     return [filled, "In virtual time no processor is idle or busy. In real time, run.json says it of each run (cpu)."]
 
 
@@ -236,10 +238,10 @@ def _draw_gaps(rows: Rows, path: Path) -> None:
     """The share of packets against their distance from the ideal, a line for each rate; theirs dashed."""
     with picture(path, 6.4, 4.0, "How evenly a full link sends") as figure:
         axes = figure.subplots()
-        for (who, mbps), beyond in _accumulate_gaps(rows).items():
-            off = [each for each, share in beyond.items() if each and share]
-            (line,) = axes.plot(off, [beyond[each] for each in off], marker="o", ms=3, color=RATES[mbps])
-            line.set(ls="-" if who == "ours" else DASHES, label=f"{who}, {mbps:g} Mb/s")
+        for (source, mbps), beyond in _accumulate_gaps(rows).items():
+            off = [distance for distance, share in beyond.items() if distance and share]
+            (line,) = axes.plot(off, [beyond[distance] for distance in off], marker="o", ms=3, color=RATES[mbps])
+            line.set(ls="-" if source == "ours" else DASHES, label=f"{source}, {mbps:g} Mb/s")
         axes.set(xlabel="time between packets, at least so far from the ideal, %", ylabel="packets, %")
         for dimension in ("x", "y"):
             set_logarithmic(axes, dimension)
@@ -396,9 +398,11 @@ def _tabulate_buffers(rows: Rows) -> Parts:
     appenzeller = [row for row in rows["buffers"] if row["link"] == APPENZELLER.name]
     if appenzeller:
         beside = make_plain_table("Utilisation, %, Reno", "flows", "buffer", "ours", "ns-2", "router")
-        for ours, (flows, buffer, *theirs) in zip(appenzeller, FIGURE_15, strict=True):
+        for row, (flows, buffer, *published) in zip(appenzeller, FIGURE_15, strict=True):
             beside.add_row(
-                f"{flows}", f"{buffer}", *(f"{utilisation:.1f}" for utilisation in (100 * ours["utilisation"], *theirs))
+                f"{flows}",
+                f"{buffer}",
+                *(f"{utilisation:.1f}" for utilisation in (100 * row["utilisation"], *published)),
             )
         tables.append(beside)
     return tables

@@ -104,9 +104,9 @@ def _make_fit_rows(answers: dict[Config, list[Float64]]) -> Rows:
                 "best_single_seed_points": min(points),
             }
         )  # fmt: skip
-        for name, paper, ours in zip(FIGURE_9, measured.tolist(), mean.tolist(), strict=True):
-            rates_of = {"published_mbps": paper, "predicted_mbps": ours, "scaled_mbps": scale * ours}
-            predictions.append({"matrix": name, **labels, **rates_of})
+        for name, paper, mean_of_matrix in zip(FIGURE_9, measured.tolist(), mean.tolist(), strict=True):
+            bars = {"published_mbps": paper, "predicted_mbps": mean_of_matrix, "scaled_mbps": scale * mean_of_matrix}
+            predictions.append({"matrix": name, **labels, **bars})
     return {"explain_ecmp": predictions, "explain_ecmp_fits": fits}
 
 
@@ -192,11 +192,11 @@ def _add_seeds_option(option: str, default: int, engine: str) -> Command:
 @study(_add_seeds_option("--seeds", 200, "maxmin"), _add_seeds_option("--aimd-seeds", 20, "aimd"))
 def explain_ecmp(seeds: int, aimd_seeds: int) -> Study:
     """Find the static routing that the published testbed "ECMP" bars fit best."""
-    drawn = {"maxmin": ROUTINGS, "aimd": [name for name in ROUTINGS if name == TREE or _is_ours(name)]}
+    routings = {"maxmin": ROUTINGS, "aimd": [name for name in ROUTINGS if name == TREE or _is_ours(name)]}
     cases = [
         Config(scheme, "published", seconds=PREDICTED_S, engine=engine, seed=seed)
         for engine, count in (("maxmin", seeds), ("aimd", aimd_seeds))
-        for scheme in (CONTROL, *drawn[engine])
+        for scheme in (CONTROL, *routings[engine])
         # Under the tree the order of flows is drawn, which ideal shares do not have.
         for seed in range(1, 1 + (count if is_seed_dependent(scheme) or (engine == "aimd" and scheme == TREE) else 1))
     ]
@@ -232,12 +232,12 @@ def summarise(rows: Sequence[Row], seeds: int) -> Row:
     number is between our lowest and highest, rounded to whole Mb/s; and the largest absolute deviation, if any."""
     gaps = 100 * (extract_column(rows, "mean_mbps") / extract_column(rows, "published_mbps") - 1)
     inside = [round(row["lowest_mbps"]) <= row["published_mbps"] <= round(row["highest_mbps"]) for row in rows]
-    spread = {row["matrix"]: abs(row["deviations"]) for row in rows if row["deviations"] is not None}
-    worst = max(spread, key=spread.__getitem__) if spread else ""
+    deviations = {row["matrix"]: abs(row["deviations"]) for row in rows if row["deviations"] is not None}
+    worst_matrix = max(deviations, key=deviations.__getitem__) if deviations else ""
     return {
         "reading": READING, "seeds": seeds, "matrices": len(rows), "bias_percent": float(np.mean(gaps)),
-        "error_percent": float(np.mean(np.abs(gaps))), "inside": sum(inside), "worst_deviations": spread.get(worst),
-        "worst_matrix": worst,
+        "error_percent": float(np.mean(np.abs(gaps))), "inside": sum(inside),
+        "worst_deviations": deviations.get(worst_matrix), "worst_matrix": worst_matrix,
     }  # fmt: skip
 
 
@@ -250,8 +250,8 @@ def explain_gff(seeds: int, tick_s: float, large_flows: str = KEPT_RULE) -> Stud
     ]
 
     def make_rows(answers: dict[Config, list[float]]) -> Rows:
-        made = [_make_first_fit_row(case, rates) for case, rates in answers.items()]
-        return {"explain_gff": made, "explain_gff_readings": [summarise(made, seeds)]}
+        fits = [_make_first_fit_row(case, rates) for case, rates in answers.items()]
+        return {"explain_gff": fits, "explain_gff_readings": [summarise(fits, seeds)]}
 
     def make_tables(rows: Rows) -> Parts:
         single = make_table("Global First Fit, the paper's simulator and ours", rows["explain_gff"])
@@ -295,11 +295,13 @@ GAIN = 20.0
 def compute_gains(rows: Sequence[Row], engine: str, count: int) -> Float64:
     """Percent more bandwidth with a core per host, (seeds,)."""
     cases = group_rows(rows, "engine", "scheme", "iterations")
-    ours, theirs = (extract_column(cases[engine, scheme, count], "percent_of_full") for scheme in (PER_HOST, PER_FLOW))
-    return np.asarray(100 * (ours / theirs - 1))
+    per_host, per_flow = (
+        extract_column(cases[engine, scheme, count], "percent_of_full") for scheme in (PER_HOST, PER_FLOW)
+    )
+    return np.asarray(100 * (per_host / per_flow - 1))
 
 
-def search_space(k: int) -> float:
+def compute_search_space(k: int) -> float:
     """How many powers of ten fewer states there are with a core per host than per flow, with as many flows as
     hosts."""
     cores, hosts = (k // 2) ** 2, FatTree(k).num_hosts
@@ -328,9 +330,9 @@ def draw_pattern(k: int, seed: int) -> Flows:
     # Permutations with a host that sends to itself are drawn again: such a flow would load no link.
     receivers: list[Int32] = []
     while len(receivers) < tree.half:
-        drawn = rng.permutation(hosts)
-        if (drawn != hosts).all():
-            receivers.append(drawn)
+        permutation = rng.permutation(hosts)
+        if (permutation != hosts).all():
+            receivers.append(permutation)
     return k, np.tile(hosts, tree.half), np.concatenate(receivers)
 
 
@@ -379,14 +381,14 @@ def simulate_per_flow(flows: Flows) -> float:
 
 @dataclass(frozen=True)
 class Pattern:
-    """The counter-example (``drawn`` is None), or a random pattern."""
+    """The counter-example (``seed`` is None), or a random pattern."""
 
     k: int
-    drawn: int | None = None
+    seed: int | None = None
 
     @property
     def flows(self) -> Flows:
-        return make_counter_example(self.k) if self.drawn is None else draw_pattern(self.k, self.drawn)
+        return make_counter_example(self.k) if self.seed is None else draw_pattern(self.k, self.seed)
 
 
 def measure(case: Config | Pattern) -> Row:
@@ -399,7 +401,7 @@ def measure(case: Config | Pattern) -> Row:
             "iterations": None if case.scheme == "nonblocking" else case.iterations,
             "seed": case.seed, "percent_of_full": 100 * simulate_bisection(case) / case.capacity_mbps,
         }  # fmt: skip
-    name = "counter-example" if case.drawn is None else f"random, seed {case.drawn}"
+    name = "counter-example" if case.seed is None else f"random, seed {case.seed}"
     excess = {"least_excess_links": minimise_excess(case.flows), "per_flow_links": simulate_per_flow(case.flows)}
     return {"k": case.k, "pattern": name, "flows": case.flows[1].size, **excess}
 
@@ -412,23 +414,23 @@ def _tabulate_gains(tree: FatTree, seeds: int, rows: Rows) -> Parts:
         for engine in ENGINES
         for count in COUNTS
     ]
-    drawn = [row for row in patterns if row["pattern"].startswith("random")]
-    known = [row for row in patterns if row not in drawn]
-    left = sum(row["least_excess_links"] > 0 for row in drawn)
+    random_rows = [row for row in patterns if row["pattern"].startswith("random")]
+    other_rows = [row for row in patterns if row not in random_rows]
+    unplaced = sum(row["least_excess_links"] > 0 for row in random_rows)
     return [
         make_table(f"A core per host over a core per flow, {many}: percent more bandwidth", gained),
-        make_table("Capacity exceeded with a core per host, at least, and per flow, links", known),
-        f"So it is with {left} of {len(drawn)} random patterns. 27,648 hosts with as many flows: a search space "
-        f"10^{search_space(48):,.0f} times smaller (the paper: 10^12,000).",
+        make_table("Capacity exceeded with a core per host, at least, and per flow, links", other_rows),
+        f"So it is with {unplaced} of {len(random_rows)} random patterns. 27,648 hosts with as many flows: a search "
+        f"space 10^{compute_search_space(48):,.0f} times smaller (the paper: 10^12,000).",
     ]
 
 
 @study(
     field_options(Config, "k seconds tick_s large_flows", k=32, tick_s=0.01, large_flows=KEPT_RULE),
-    click.option("--random-patterns", "drawn", default=40, show_default=True, help="Random patterns of 16 hosts."),
+    click.option("--random-patterns", default=40, show_default=True, help="Random patterns of 16 hosts."),
     seeds=5,
 )
-def explain_sa(seeds: int, drawn: int, **fields: Any) -> Study:
+def explain_sa(seeds: int, random_patterns: int, **fields: Any) -> Study:
     """Measure what a core per destination host gains over a core per flow, and what it cannot place (section 4.4)."""
     base = Config("ecmp", "random", flows_per_host=FLOWS_PER_HOST, **fields)
     simulations = [
@@ -439,11 +441,14 @@ def explain_sa(seeds: int, drawn: int, **fields: Any) -> Study:
         for seed in range(1, seeds + 1)
     ]
     # Larger patterns would take too long.
-    patterns = [*map(Pattern, (4, 6, 8)), *(Pattern(4, seed) for seed in range(1, drawn + 1))]
+    patterns = [*map(Pattern, (4, 6, 8)), *(Pattern(4, seed) for seed in range(1, random_patterns + 1))]
 
     def make_rows(answers: dict[Config | Pattern, list[Row]]) -> Rows:
-        made = [row for (row,) in answers.values()]
-        return {f"explain_sa_k{base.k}": made[: len(simulations)], "explain_sa_patterns": made[len(simulations) :]}
+        all_rows = [row for (row,) in answers.values()]
+        return {
+            f"explain_sa_k{base.k}": all_rows[: len(simulations)],
+            "explain_sa_patterns": all_rows[len(simulations) :],
+        }
 
     tables = partial(_tabulate_gains, base.tree, seeds)
     return Study([*simulations, *patterns], measure, make_rows, tables, label=f"Section 4.4, k={base.k}")

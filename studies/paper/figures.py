@@ -83,8 +83,8 @@ def compute_loss(case: Collisions) -> float:
 
 def compute_worst_link_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
     """If a flow runs at its worst link's factor."""
-    kept = _sum_of_worst(tree.half, flows_per_host, np.uint64(seed), np.zeros(num_links(tree) + 1, dtype=np.int32))
-    return float(1.0 - kept / (tree.num_hosts * flows_per_host))
+    carried = _sum_of_worst(tree.half, flows_per_host, np.uint64(seed), np.zeros(num_links(tree) + 1, dtype=np.int32))
+    return float(1.0 - carried / (tree.num_hosts * flows_per_host))
 
 
 def compute_max_min_loss(tree: FatTree, flows_per_host: int, seed: int) -> float:
@@ -130,14 +130,14 @@ def _sum_of_worst(half: int, flows_per_host: int, seed: np.uint64, load: Int32) 
         for link in find_choice_links(src, dst, core, half):
             load[link] += 1
     load[NO_LINK] = 0
-    kept = 0.0
+    carried = 0.0
     for flow in range(2 * half**3 * flows_per_host):
         src, dst, core = _draw_pair(half, flows_per_host, flow, seed)
-        most = flows_per_host
+        max_load = flows_per_host
         for link in find_choice_links(src, dst, core, half):
-            most = max(most, load[link])
-        kept += flows_per_host / most
-    return kept
+            max_load = max(max_load, load[link])
+        carried += flows_per_host / max_load
+    return carried
 
 
 def _make_loss_row(case: Collisions, shares: list[float]) -> Row:
@@ -153,7 +153,7 @@ def _draw_losses(tree: FatTree, rows: Rows, path: Path) -> None:
     """A line per model, its range over seeds, and the two numbers of the paper's text."""
     subtitle = f"{tree.num_hosts:,} hosts (k = {tree.k}), random receivers, each path by its hash; "
     subtitle += "bands: lowest to highest seed"
-    most = max(row["flows_per_host"] for row in rows["figure3"])
+    max_flows = max(row["flows_per_host"] for row in rows["figure3"])
     with picture(path, 6.8, 4.2, "Figure 3: what hash collisions cost", subtitle) as figure:
         axes = figure.subplots()
         for model, curve in group_rows(rows["figure3"], "model").items():
@@ -162,12 +162,14 @@ def _draw_losses(tree: FatTree, rows: Rows, path: Path) -> None:
             flows, lost, low, high = (extract_column(curve, name) for name in names)
             axes.fill_between(flows, low, high, color=shade, alpha=0.2, lw=0)
             axes.plot(flows, lost, marker=marker, ms=4, color=shade, label=text)
-        known = {n: percent for n, percent in FIGURE_3.items() if n <= most}
-        axes.plot(list(known), list(known.values()), "x", color=INK, ms=9, mew=2, label="paper's text", zorder=5)
-        for n, percent in known.items():
+        published = {n: percent for n, percent in FIGURE_3.items() if n <= max_flows}
+        axes.plot(
+            list(published), list(published.values()), "x", color=INK, ms=9, mew=2, label="paper's text", zorder=5
+        )
+        for n, percent in published.items():
             axes.annotate(f"{percent} %", (n, percent), xytext=(9, 7), textcoords="offset points", fontsize=8.5)
         axes.set_xscale("log")
-        ticks = [n for n in (1, 10, 100, 1000) if n <= most]
+        ticks = [n for n in (1, 10, 100, 1000) if n <= max_flows]
         axes.set_xticks(ticks, [f"{n:,}" for n in ticks])
         axes.minorticks_off()
         axes.set(ylim=(0, 70), xlabel="flows per host, at the same time")
@@ -242,10 +244,10 @@ def _make_bars_and_seeds(answers: dict[Config, list[float]]) -> Rows:
 def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
     """A panel for each scheduler, and one for the static schemes; published bars are at the left of a group."""
     bars = {(row["matrix"], row["scheme"]): row for row in rows["figure9_simulated"]}
-    names, shown = (list(dict.fromkeys(keys)) for keys in zip(*bars, strict=True))
-    panels = {title: [s for s in schemes if s in shown] for title, schemes in _PANELS.items()}
-    known = [scheme for schemes in _PANELS.values() for scheme in schemes]
-    panels |= {label_scheme(s): [s] for s in shown if s not in known}
+    names, drawn_schemes = (list(dict.fromkeys(keys)) for keys in zip(*bars, strict=True))
+    panels = {title: [s for s in schemes if s in drawn_schemes] for title, schemes in _PANELS.items()}
+    panel_schemes = [scheme for schemes in _PANELS.values() for scheme in schemes]
+    panels |= {label_scheme(s): [s] for s in drawn_schemes if s not in panel_schemes}
     panels = {title: schemes for title, schemes in panels.items() if schemes}
     x = np.arange(len(names))
     with picture(path, 11, 1.2 + 2.0 * len(panels), "Figure 9, simulated: 16 hosts, 1 Gb/s links\n") as figure:
@@ -254,13 +256,15 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
         all_axes = figure.subplots(len(panels), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         for axes, (title, schemes) in zip(all_axes, panels.items(), strict=True):
             width = 0.84 / (2 + len(schemes))
-            left = x - 0.42 + width / 2
+            left_x = x - 0.42 + width / 2
             for number, (source, style) in enumerate(_PUBLISHED_BARS.items()):
                 published = [bars[n, schemes[0]][f"published_{source}_mbps"] or 0 for n in names]
-                axes.bar(left + number * width, np.array(published) / 1000, width, **style)
+                axes.bar(left_x + number * width, np.array(published) / 1000, width, **style)
             for number, scheme in enumerate(schemes, start=2):
-                ours, place = [bars[n, scheme] for n in names], left + number * width
-                mean, deviation = (extract_column(ours, f"{statistic}_mbps") / 1000 for statistic in ("mean", "sd"))
+                bars_of_scheme, place = [bars[n, scheme] for n in names], left_x + number * width
+                mean, deviation = (
+                    extract_column(bars_of_scheme, f"{statistic}_mbps") / 1000 for statistic in ("mean", "sd")
+                )
                 axes.bar(place, mean, width, color=colour(scheme))
                 half = compute_half_intervals(deviation, seeds)
                 wide = half > 0.05  # the others would be specks
@@ -269,7 +273,7 @@ def _draw_bars(seeds: int, rows: Rows, path: Path) -> None:
         all_axes[-1].set_xticks(x, names, rotation=40, ha="right", rotation_mode="anchor")
         all_axes[-1].set_xlim(-0.6, len(names) - 0.4)
         handles = [Patch(**style, label=f"published, {source}") for source, style in _PUBLISHED_BARS.items()]
-        handles += [Patch(color=colour(s), label=f"simulated, {label_scheme(s)}") for s in shown]
+        handles += [Patch(color=colour(s), label=f"simulated, {label_scheme(s)}") for s in drawn_schemes]
         figure.legend(handles=handles, loc="outside upper right", ncols=3, fontsize=8.5)
         note = f"bars: mean of {seeds} seed{'s' * (seeds > 1)}"
         note += "; lines: 95 % interval of the mean, where it is wider than 0.1 Gb/s" if seeds >= FEWEST else ""
@@ -399,11 +403,13 @@ def _draw_shares(tree: FatTree, seeds: int, rows: Rows, path: Path) -> None:
             }
             for place, scheme in enumerate(schemes):
                 heights = np.array([shares[pattern, scheme] for pattern in patterns])
-                at = x - 0.41 + (place + 0.5) * width
-                axes.bar(at, heights.mean(axis=1), width * 0.94, color=colour(scheme), label=label_scheme(scheme))
+                positions = x - 0.41 + (place + 0.5) * width
+                axes.bar(
+                    positions, heights.mean(axis=1), width * 0.94, color=colour(scheme), label=label_scheme(scheme)
+                )
                 mean, half = heights.mean(axis=1), compute_half_intervals(heights.std(axis=1), seeds)
                 wide = half > 0.25  # the others would be specks
-                axes.vlines(at[wide], (mean - half)[wide], (mean + half)[wide], color=INK, lw=1)
+                axes.vlines(positions[wide], (mean - half)[wide], (mean + half)[wide], color=INK, lw=1)
             axes.set(title=ENGINE_LABELS[engine], ylabel="share of full bisection [%]")
             axes.set(xlim=(-0.6, len(patterns) - 0.4), ylim=(0, 100))
         grid[-1].set_xticks(x, [p.replace(":", "\n") for p in patterns])

@@ -104,15 +104,15 @@ def time_calls(call: Callable[[Any], object], prepare: Callable[[], Any], second
     that may compile: processor milliseconds per call; and what was prepared last."""
     # The first call may compile, or read code from the disk.
     call(prepare())
-    taken: list[float] = []
+    durations_ms: list[float] = []
     end = time.perf_counter() + seconds
-    while len(taken) < 5 or (time.perf_counter() < end and len(taken) < 1000):
-        made = prepare()
+    while len(durations_ms) < 5 or (time.perf_counter() < end and len(durations_ms) < 1000):
+        arguments = prepare()
         # Processor time of this thread: what else the machine does, does not count.
         start = time.thread_time()
-        call(made)
-        taken.append((time.thread_time() - start) * 1e3)
-    return {"median_ms": statistics.median(taken), "best_ms": min(taken)}, made
+        call(arguments)
+        durations_ms.append((time.thread_time() - start) * 1e3)
+    return {"median_ms": statistics.median(durations_ms), "best_ms": min(durations_ms)}, arguments
 
 
 def time_placement(algorithm: str, placing: Placing, seconds: float, iterations: int = 0) -> tuple[Row, Any]:
@@ -139,9 +139,9 @@ def _measure_growth(
     call(*prepare(4, 16))
     arguments = prepare(k, flows)
     Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
-    before = _read_kilobytes("VmRSS")
+    kilobytes = _read_kilobytes("VmRSS")
     call(*arguments)
-    return (_read_kilobytes("VmHWM") - before) * 1024 / 1e6
+    return (_read_kilobytes("VmHWM") - kilobytes) * 1024 / 1e6
 
 
 def _read_kilobytes(name: str) -> int:
@@ -219,11 +219,11 @@ def measure_estimation(case: tuple[int, int, float]) -> Row:
 
 def _tabulate_estimation(rows: Rows) -> Parts:
     src, dst, _ = draw_flows(48, 250_000)
-    taken = measure_megabytes(estimate_demands, draw_flows, 48, src.size) + (src.nbytes + dst.nbytes) / 1e6
+    megabytes = measure_megabytes(estimate_demands, draw_flows, 48, src.size) + (src.nbytes + dst.nbytes) / 1e6
     return [
         make_table("Table 4: demand estimation, ms per call", rows["table4"]),
         CAPTION,
-        f"250,000 flows at k=48: {taken:.1f} MB (the paper: below 20 MB).",
+        f"250,000 flows at k=48: {megabytes:.1f} MB (the paper: below 20 MB).",
     ]
 
 
@@ -336,15 +336,15 @@ def measure_rounds(case: Round) -> list[float]:
     hashed = find_canonical_cores(tree, matrix.src, matrix.dst, rng.integers(0, tree.num_cores, flows))
     core = hashed.copy()
     scheduler = Scheduler(tree, SimulatedAnnealing(tree, rng))
-    spent = []
+    durations_s = []
     for number in range(MEASURED_ROUNDS + 1):
         active = ActiveFlows(np.arange(flows), matrix.src, matrix.dst, np.full(flows, 0.5), core.copy(), hashed)
-        before = time.perf_counter()
+        start = time.perf_counter()
         decided = scheduler.round(5.0 * number, active)
-        spent.append(time.perf_counter() - before)
+        durations_s.append(time.perf_counter() - start)
         core[decided.changed] = decided.new_core
     # The first round places every flow anew; in operation each round starts from the one before.
-    return spent[1:]
+    return durations_s[1:]
 
 
 def _make_control_loop_row(case: Round, rounds: list[list[float]]) -> Row:
@@ -414,12 +414,12 @@ def make_shuffle_rows(measured: Mapping[str, Sequence[Shuffle]], hosts: int, byt
     rows = []
     for scheme, ended in measured.items():
         times = [shuffle.shuffle_s for shuffle in ended]
-        ours, published = _compute_ratios(means, scheme), _compute_ratios(TABLE_2, scheme)
-        gaps = [None if a is None or b is None else a - b for a, b in zip(ours, published, strict=True)]
+        own_ratios, published_ratios = _compute_ratios(means, scheme), _compute_ratios(TABLE_2, scheme)
+        gaps = [None if a is None or b is None else a - b for a, b in zip(own_ratios, published_ratios, strict=True)]
         row: Row = {"scheme": scheme}
         row |= {unit: mean for (unit, _), mean in zip(QUANTITIES.values(), means[scheme], strict=True)}
         row |= {"shuffles": len(ended), "lowest_shuffle_s": min(times), "highest_shuffle_s": max(times)}
-        for form, values in ((OURS, ours), (PUBLISHED, published), (GAP, gaps)):
+        for form, values in ((OURS, own_ratios), (PUBLISHED, published_ratios), (GAP, gaps)):
             row |= {form.format(quantity): value for quantity, value in zip(QUANTITIES, values, strict=True)}
         rows.append(row)
     return rows
@@ -435,7 +435,7 @@ def _average_quantities(ended: Sequence[Shuffle], hosts: int, bytes_per_host: fl
 def _compute_ratios(values: Mapping[str, Sequence[float]], scheme: str) -> Sequence[float | None]:
     if scheme not in values or CONTROL not in values:
         return [None] * len(QUANTITIES)
-    return [ours / controls for ours, controls in zip(values[scheme], values[CONTROL], strict=True)]
+    return [value / control_value for value, control_value in zip(values[scheme], values[CONTROL], strict=True)]
 
 
 def _tabulate_shuffles(titles: Sequence[str], rows: Rows) -> Parts:
@@ -444,13 +444,13 @@ def _tabulate_shuffles(titles: Sequence[str], rows: Rows) -> Parts:
 
 
 def _arrange_by_quantity(rows: Sequence[Row]) -> list[Row]:
-    shown = []
+    cells = []
     for row in rows:
         for quantity, (unit, heading) in QUANTITIES.items():
             ratio, paper, gap = (row[form.format(quantity)] for form in (OURS, PUBLISHED, GAP))
             values = {"ours": row[unit], "to_control": ratio, "published": paper, "difference": gap}
-            shown.append({"scheme": row["scheme"], "quantity": heading, **values})
-    return shown
+            cells.append({"scheme": row["scheme"], "quantity": heading, **values})
+    return cells
 
 
 def shuffle_config(scheme: str, transfer_bytes: int = TABLE_2_BYTES, **fields: Any) -> Config:
@@ -547,19 +547,21 @@ def _make_cells(answers: dict[Config, list[tuple[float, float]]]) -> Rows:
     comes before the cases that are compared with it. ``iterations``: None without annealing."""
     rows, control = [], np.empty(0)
     for case, shares in answers.items():
-        ours = np.array(shares)  # (seeds, 2): over the window, and over its end
-        control = ours if case.scheme == CONTROL else control
+        percents = np.array(shares)  # (seeds, 2): over the window, and over its end
+        control = percents if case.scheme == CONTROL else control
         hosts, count = case.tree.num_hosts, case.iterations if case.scheme == "hedera-sa" else None
         published = None if case.scheme == "hedera-clos" else TABLE_3.get((hosts, count))
-        whole, ratio = TABLE_3.get((hosts, None)), 100 * ours / control
-        (percent, final), (of_control, final_of_control) = ours.mean(axis=0).tolist(), ratio.mean(axis=0).tolist()
+        published_control, ratio = TABLE_3.get((hosts, None)), 100 * percents / control
+        (percent, final), (of_control, final_of_control) = percents.mean(axis=0).tolist(), ratio.mean(axis=0).tolist()
         rows.append(
             {
                 "engine": case.engine, "hosts": hosts, "scheme": case.scheme, "interval_s": case.interval_s,
-                "iterations": count, "seeds": len(ours), "published_percent": published, "percent": percent,
-                "sd_percent": _compute_sd(ours[:, 0]), "lowest_percent": float(ours[:, 0].min()),
-                "highest_percent": float(ours[:, 0].max()), "final_percent": final,
-                "published_of_control_percent": 100 * published / whole if published and whole else None,
+                "iterations": count, "seeds": len(percents), "published_percent": published, "percent": percent,
+                "sd_percent": _compute_sd(percents[:, 0]), "lowest_percent": float(percents[:, 0].min()),
+                "highest_percent": float(percents[:, 0].max()), "final_percent": final,
+                "published_of_control_percent": (
+                    100 * published / published_control if published and published_control else None
+                ),
                 "of_control_percent": of_control, "of_control_sd_percent": _compute_sd(ratio[:, 0]),
                 "final_of_control_percent": final_of_control,
             }

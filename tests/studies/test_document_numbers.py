@@ -74,7 +74,7 @@ def test_a_claim_holds_its_number_and_no_other():
     text = document_numbers.flatten("| a | 2.5 | 3 |\n| b | 2.5 | 4 |")
     claim = {"words": "| b | 2.5 | 4 |", "value": "2.5"}
     assert [one.spelled for one in document_numbers.find_not_held(text, [claim])] == ["2.5", "3", "4"]
-    assert document_numbers.find_not_held(text, [claim])[0].at < text.index("b")
+    assert document_numbers.find_not_held(text, [claim])[0].offset < text.index("b")
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def test_gains_are_paired_by_seed():
 
 def test_the_search_space_by_counting():
     """16 hosts: four cores for each, or 4! ways in each of four pods."""
-    assert explain.search_space(4) == pytest.approx(np.log10(4.0**16 / 24**4))
+    assert explain.compute_search_space(4) == pytest.approx(np.log10(4.0**16 / 24**4))
 
 
 @pytest.mark.parametrize("k", [4, 6, 8, 16])
