@@ -177,7 +177,7 @@ def draw_by_family(sweep: Sweep) -> PrintableFigure:
     ax.axvspan(len(groups) - 1.5, len(groups) - 0.5, color="#f2f2f2", linewidth=0, zorder=0)
     # Each scheme has two slots, ours and the published one, so that the same colour stands side by side. Where nothing
     # is published the second slot stays empty, and groups stay aligned.
-    width, ends = 0.84 / (2 * len(schemes)), _compute_whiskers(sweep)
+    width, ends = 0.84 / (2 * len(schemes)), _compute_family_whiskers(sweep)
     for number, scheme in enumerate(schemes):
         means = {group.name: group.means[scheme] for group in groups if scheme in group.means}
         ours = {name: Spread(mean["ours"], *ends.get((name, scheme), (0.0, 0.0))) for name, mean in means.items()}
@@ -199,7 +199,7 @@ def draw_by_family(sweep: Sweep) -> PrintableFigure:
     return figure
 
 
-def _compute_whiskers(sweep: Sweep) -> dict[tuple[str, str], tuple[float, float]]:
+def _compute_family_whiskers(sweep: Sweep) -> dict[tuple[str, str], tuple[float, float]]:
     """The ends of whiskers by family (and of all) and scheme, where there are enough trials."""
     from pandas import concat
 

@@ -33,9 +33,11 @@ WINDOWS = {
     "before_median_ratio": "before the failure",
     "after_median_ratio": "after it",
 }
-FEWEST, ENOUGH = 3, 10
-"""From the first number of trials on there is an interval: with two trials t is 12.7, and the interval depends on
-normality alone. From the second on there are percentiles of the trials."""
+# With two trials Student's t is 12.7, and the interval depends on normality alone.
+FEWEST = 3
+"""From so many trials on there is an interval."""
+ENOUGH = 10
+"""From so many trials on there are percentiles of the trials in its place."""
 COLUMNS = (
     "pattern", "scheme", "valid_trials", "invalid_trials", "median_mbps", "p5_mbps", "p95_mbps",
     "median_ratio", "p5_ratio", "p95_ratio", "median_payload_mbps", "p5_payload_mbps", "p95_payload_mbps",

@@ -3,11 +3,15 @@
     python -m studies.acknowledgements FOLDER [FOLDER ...] > flows.csv
     python -m studies.acknowledgements --queues FOLDER [FOLDER ...] > queues.csv
 
-Of each valid run's last third, when paths have settled: the flows that share none of their links with another flow's
-data, by the most streams of acknowledgements that one of their links between switches carries; what they received of
-what the control's flows did in the same seconds, in %; how full their fullest link between switches was in the run's
-steady window (`FullLinks`), in % of its rate; and which share of them crosses a link between switches that dropped
-packets, in %. Only runs say it whose flows last and that have `ack_paths`.
+Flows are those that share none of their links with another flow's data, grouped by the most streams of
+acknowledgements that one of their links between switches carries. Of each group, in the last third of valid runs, when
+paths have settled:
+
+* what the flows received of what the control's flows did in the same seconds, in %;
+* how full their fullest link between switches was in the run's steady window (`FullLinks`), in % of its rate;
+* which share of them crosses a link between switches that dropped packets, in %.
+
+Runs without lasting flows or without `ack_paths` are left out.
 
 With --queues, of runs that were traced (``--trace``) and whose raw files are there: of the same flows and seconds, how
 many cross a link between switches whose queue was full, that is within a packet of its room, in %.
@@ -52,13 +56,13 @@ class LoneFlow(NamedTuple):
 def make_share_rows(folder: Path) -> Iterator[dict[str, object]]:
     """A row for each scheme and number of streams; intervals of 95 % over seeds, each the mean of its flows."""
     runs = [run for run in load_sweep(folder).runs if run.valid]
-    alone = {(run.pattern, run.trial): _measure_rates(run).mean() for run in runs if run.scheme == CONTROL}
+    control_mbps = {(run.pattern, run.trial): _measure_rates(run).mean() for run in runs if run.scheme == CONTROL}
     shares: dict[tuple[str, str, int], dict[int, list[tuple[float, float, float]]]]
     shares = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        if run.scheme != CONTROL and (run.pattern, run.trial) in alone:
+        if run.scheme != CONTROL and (run.pattern, run.trial) in control_mbps:
             for flow in find_lone_flows(run):
-                of_control = flow.mbps / alone[run.pattern, run.trial]
+                of_control = flow.mbps / control_mbps[run.pattern, run.trial]
                 of_link = flow.fullest_mbps / run.spec.link_mbps
                 group = run.scheme, run.spec.ack_paths, min(flow.streams, MOST)
                 shares[group][run.trial].append((100 * of_control, 100 * of_link, 100 * flow.is_lossy))

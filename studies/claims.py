@@ -69,6 +69,7 @@ def _find_ends(seeds: Float64) -> tuple[float, float]:
     return mean_over_seeds.low, mean_over_seeds.high
 
 
+# A total has been made one ratio of sums before, and the mean of one number is that number.
 _SUMMED: dict[str, Callable[[Float64], float]] = {
     "mean": np.mean, "min": np.min, "max": np.max, "total": np.mean,
     "low": lambda seeds: _find_ends(seeds)[0], "high": lambda seeds: _find_ends(seeds)[1],

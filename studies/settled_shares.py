@@ -1,4 +1,4 @@
-"""Shares of the control in a window of one's own, two sweeps beside each other: whether what differs lasts.
+"""Shares of the control in a window that you choose, two sweeps beside each other: whether what differs lasts.
 
     python -m studies.settled_shares FROM TO FOLDER OTHER [FOLDER OTHER ...] > steady.csv
 
@@ -19,12 +19,11 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots import load_sweep
+from plots.summary import FEWEST
 from record.run import Run, mean_over
 from studies.study import estimate_over_seeds
 
 Window = tuple[float, float]
-LEAST = 3
-"""With fewer seeds than this an interval is over patterns."""
 Key = tuple[str, str, int]
 """A pattern, a scheme and a trial."""
 
@@ -53,7 +52,7 @@ def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[s
         trials, patterns = ({key[place] for key in keys} for place in (2, 0))
         # Seeds are the unit of repetition. With one or two there is no interval over them, and the patterns stand in:
         # they tell how even a difference is, not how certain.
-        place, groups = (2, trials) if len(trials) >= LEAST else (0, patterns)
+        place, groups = (2, trials) if len(trials) >= FEWEST else (0, patterns)
         difference = estimate_over_seeds(
             np.mean([second_shares[key] - first_shares[key] for key in keys if key[place] == group]) for group in groups
         )

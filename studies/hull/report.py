@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
 RESULTS = Path("results/runs/hull")
 """Where results of single runs are kept; not in git."""
-SAMPLE, QUICK = RESULTS / "full", RESULTS / "quick"
+FULL, QUICK = RESULTS / "full", RESULTS / "quick"
 """Where pictures and CSV go, in full and with --quick."""
 SEEDS, QUICK_SEEDS = 5, 2
 QUICK_SHARE = 0.12
@@ -413,7 +413,7 @@ _SHARE = click.option(
     type=click.FloatRange(0, 1, min_open=True),
     help=f"Share of the full simulated time (default: 1; quick: {QUICK_SHARE}).",
 )
-_compared = partial(study, folders=(SAMPLE, QUICK))
+_compared = partial(study, folders=(FULL, QUICK))
 
 
 def _make_study(

@@ -52,7 +52,7 @@ from traffic.flows import Flows, Matrix, Stream, draw_source_ports, make_flows, 
 # in two ways:
 #
 # * `compute_worst_link_loss`: a link whose flows want more than its rate cuts all of them by the same factor, and a
-# flow runs   at the factor of the worst link on its path. It needs no memory per flow, so 27 million flows are fine.
+#   flow runs at the factor of the worst link on its path. It needs no memory per flow, so 27 million flows are fine.
 # * `compute_max_min_loss`: other flows may use what a cut flow leaves unused on its other links.
 #
 # Only the links above the edge switches count: flows that meet at a receiver have not collided by hash.

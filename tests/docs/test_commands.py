@@ -116,7 +116,7 @@ def outs(group, name=""):
 
 
 def test_no_command_writes_where_the_project_keeps_its_own():
-    found = [*outs(cli), ("hull", studies.hull.report.SAMPLE), ("hifi", studies.hifi.scene.KEPT)]
+    found = [*outs(cli), ("hull", studies.hull.report.FULL), ("hifi", studies.hifi.scene.KEPT)]
     assert len(found) > 15
     kept = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
     assert [(name, place) for name, place in found if any(Path(one).is_relative_to(place) for one in kept if one)] == []
