@@ -43,8 +43,17 @@ HULL_PARTS = {
 MARKERS = "osD^vP"
 """Of TCPs, in their order; colours are the schemes', as in all pictures."""
 CARRIED, SLOWDOWN = "elephants_mbps", "large_slowdown"
-METRICS = {CARRIED: "Mb/s", SLOWDOWN: "times its least time", "mice_median_ms": "ms", "mice_p99_ms": "ms"}
-"""What is told of a sweep, with units. `CARRIED` is of elephants that last, `SLOWDOWN`, a mean, of large flows."""
+METRICS = {
+    CARRIED: "Mb/s",
+    SLOWDOWN: "times its least time",
+    "medium_median_ms": "ms",
+    "mice_slowdown": "times its least time",
+    "received_mbps": "Mb/s",
+    "mice_median_ms": "ms",
+    "mice_p99_ms": "ms",
+}
+"""What is told of a sweep, with units. `CARRIED` is of elephants that last. Where none does, `SLOWDOWN`, a mean, is of
+large flows, and beside it stand flows of medium size, the mice's mean slowdown, and what all hosts receive."""
 BASELINE = "cubic"
 """What the others are compared with, under the same scheme."""
 
@@ -70,16 +79,24 @@ def make_case(run: Run) -> Case:
 
 
 def measure_run(run: Run) -> dict[str, float]:
-    """By names of METRICS: what lasting flows received in the window, payload, or how slow large ones were; and times
-    of the small class. ValueError, one sentence, for a run without both."""
+    """By names of METRICS: what lasting flows received in the window, payload; or, where none lasts, how slow large and
+    small flows were, what those of medium size took, and what hosts received, with headers. And times of the small
+    class. ValueError, one sentence, for a run without small flows beside lasting or large ones."""
     classes = {of_class.size_class: of_class for of_class in run.completion}
-    small, large = classes.get("small"), classes.get("large")
+    small, medium, large = (classes.get(name) for name in ("small", "medium", "large"))
     lasting = [flow.window_mbps for flow in run.flows if flow.size_bytes is None and flow.window_mbps is not None]
     slowdown = large.mean_slowdown if large is not None else None
     if small is None or small.median_s is None or small.p99_s is None or not (lasting or slowdown):
         raise ValueError(f"{run.traffic!r} has no small flows beside lasting or large ones")
-    elephants = {CARRIED: sum(lasting)} if lasting else {SLOWDOWN: slowdown or 0.0}
-    return elephants | {"mice_median_ms": 1e3 * small.median_s, "mice_p99_ms": 1e3 * small.p99_s}
+    numbers = {CARRIED: sum(lasting)} if lasting else {SLOWDOWN: slowdown}
+    if not lasting:
+        numbers |= {
+            "medium_median_ms": None if medium is None or medium.median_s is None else 1e3 * medium.median_s,
+            "mice_slowdown": small.mean_slowdown,
+            "received_mbps": run.bisection_mbps,
+        }
+    numbers |= {"mice_median_ms": 1e3 * small.median_s, "mice_p99_ms": 1e3 * small.p99_s}
+    return {metric: number for metric, number in numbers.items() if number is not None}
 
 
 def make_rows(runs: Sequence[Run]) -> list[Row]:
@@ -92,7 +109,12 @@ def make_rows(runs: Sequence[Run]) -> list[Row]:
         by_case.setdefault(case, {})[seed] = numbers
     if len({CARRIED in numbers for *_, numbers in measured}) > 1:
         raise ValueError("sweeps with lasting flows and sweeps without are drawn apart")
-    cells = [(case, seeds, metric) for case, seeds in by_case.items() for metric in next(iter(seeds.values()))]
+    cells = [
+        (case, seeds, metric)
+        for case, seeds in by_case.items()
+        for metric in METRICS
+        if all(metric in numbers for numbers in seeds.values())
+    ]
     differences = adjust_by_holm([_compare_with_baseline(by_case, case, metric) for case, _, metric in cells])
     rows: list[Row] = []
     for (case, seeds, metric), difference in zip(cells, differences, strict=True):
@@ -113,7 +135,7 @@ def _compare_with_baseline(
 ) -> MeanInterval:
     """Paired by seed; empty for `BASELINE` itself."""
     seeds, baseline = by_case[case], by_case.get(case._replace(tcp=BASELINE), {})
-    shared_seeds = [seed for seed in seeds if seed in baseline and case.tcp != BASELINE]
+    shared_seeds = [seed for seed in seeds if metric in baseline.get(seed, {}) and case.tcp != BASELINE]
     return estimate_over_seeds(seeds[seed][metric] - baseline[seed][metric] for seed in shared_seeds)
 
 

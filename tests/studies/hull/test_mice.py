@@ -1,10 +1,12 @@
 """Sweeps of mice beside elephants, beside each other."""
 
 import json
+from statistics import mean
 
 import pytest
 from click.testing import CliRunner
 
+from plots import load_sweep
 from record.output import read_csv
 from studies.hull.report import hull
 from tests.plots.sweeps import run_document, store
@@ -57,13 +59,15 @@ def test_where_no_flow_lasts_the_large_ones_are_told_by_their_slowdown(tmp_path)
     classes = [
         {"size_class": name, "flows": 9, "cut_off": 0, "known_share": 1.0, "median_s": 0.2, "p99_s": 0.4}
         | {"mean_slowdown": 3.0}
-        for name in ("small", "large")
+        for name in ("small", "medium", "large")
     ]
     ending = {"flows": [flow(0, 7.7, 10_000)], "completion": classes}
     search = sweep(tmp_path / "search", {}, {"ecmp": 0}, **ending)
     answer = told(search, "--out", tmp_path / "out", "--json")
     rows = {row["metric"]: row["mean"] for row in json.loads(answer.stdout)["rows"]}
-    assert rows == {"large_slowdown": 3, "mice_median_ms": 200, "mice_p99_ms": 400}
+    times = {"medium_median_ms": 200, "mice_median_ms": 200, "mice_p99_ms": 400}
+    received = {"received_mbps": pytest.approx(mean(run.bisection_mbps for run in load_sweep(search).runs))}
+    assert rows == {"large_slowdown": 3, "mice_slowdown": 3} | times | received
     assert (tmp_path / "out/mice.png").read_bytes().startswith(b"\x89PNG")
     both = told(lasting, search, "--out", tmp_path / "out")
     assert both.exit_code == 2
