@@ -25,7 +25,7 @@ hedera explain-sa --out results/simulated
 hedera explain-sa -k 16 --out results/simulated
 hedera flows-per-host --out results/simulated
 hedera flows-per-host -k 16 --engines maxmin --out results/simulated
-hedera completion --out results/runs/completion # for its rows; those with emulated or beside are of emulated runs
+hedera completion --large-flows measured-or-estimated --out results/runs/completion # for its rows; those with emulated or beside are of emulated runs
 hedera completion -k 32 --seconds 3 --loads 0.3 --schemes nonblocking,ecmp,hedera-gff --intervals 0.1 --out results/simulated
 hedera completion-growth -k 4,8,16 --schemes nonblocking,ecmp,hedera-gff,hedera-sa,docs/examples/plb.py:Plb,docs/examples/conga.py:Conga --out results/runs/growth # results/dynamic/growth has the rows of this and the next two
 hedera completion-growth -k 32 --loads 0.3,0.5 --out results/runs/growth-32
@@ -33,17 +33,17 @@ hedera completion-growth -k 32 --loads 0.3 --schemes ecmp,docs/examples/plb.py:P
 hedera collective table --out results/collectives
 hedera table 2 results/table2 --out results/table2
 hedera hull table 2 --variants conforming --out results/hull
-hedera hull table 2 --engine linux --quick --seeds 3 --variants conforming --out results/hull/linux
-hedera hull table 2 --engine linux --quick --seeds 3 --schemes tcp --no-sack --variants conforming --out results/hull/linux/no-sack
-hedera hull table 2 --engine linux --quick --seeds 3 --schemes tcp --no-tail-loss-probes --variants conforming --out results/hull/linux/no-probes
+hedera hull table 2 --engine linux --quick --seeds 5 --variants conforming --out results/hull/linux
+hedera hull table 2 --engine linux --quick --seeds 5 --schemes tcp --no-sack --variants conforming --out results/hull/linux/no-sack
+hedera hull table 2 --engine linux --quick --seeds 5 --schemes tcp --no-tail-loss-probes --variants conforming --out results/hull/linux/no-probes
 hedera hull figure 1 --engine linux --seconds 1 --seeds 5 --variants conforming --out results/hull/linux
-hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.2 --seeds 3 --schemes dctcp-6k-pacer,hull --variants conforming --out results/hull/linux
+hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.2 --seeds 10 --schemes dctcp-6k-pacer,hull --variants conforming --out results/hull/linux
 hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.5 --seeds 3 --schemes hull --large-segments --variants conforming --out results/hull/far/large-segments
 hedera hull figure 1 --link-delay 100us --seconds 0.3 --seeds 3 --schemes hull --prr --variants conforming --out results/hull/far/prr
 hedera hull figure 1 --link-delay 100us --seconds 0.3 --seeds 3 --schemes hull --prr --whole-cuts --variants conforming --out results/hull/far/prr-whole-cuts
 hedera hull figure 1 --link-delay 100us --seconds 0.3 --seeds 3 --schemes hull --prr --whole-cuts --growth-anew --variants conforming --out results/hull/far/growth-anew
 hedera hull figure 4 --engine linux --quick --seeds 5 --variants conforming --schemes tcp,dctcp-30k,hull --out results/hull/linux
-hedera hull figure 5 --engine linux --share 0.08 --seeds 3 --variants conforming --out results/hull/linux
+hedera hull figure 5 --engine linux --share 0.08 --seeds 5 --variants conforming --out results/hull/linux
 hedera hull figure 1 --variants conforming --out results/hull
 hedera hull figure 1 --drain 0.95 --schemes hull --out results/hull
 hedera hull figure 1 --link-delay 100us --variants conforming --out results/hull

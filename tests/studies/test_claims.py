@@ -55,6 +55,7 @@ def small(tmp_path):
         ({"of": "max"}, "says 2.5 where data.csv has 3"),
         ({"of": "max", "tolerance": "0.5"}, ""),
         ({"over": "scheme=b", "unit": "less"}, "says 2.5 where data.csv has 50"),
+        ({"unit": "below"}, "says 2.5 where data.csv has -2.5"),
         ({"words": "It has 2.6 of them"}, "page.md does not say"),
         ({"words": "or 62.5 %"}, "have no 2.5"),
         ({"words": "1,250 of those", "value": "1250", "where": "scheme=c"}, ""),
