@@ -1,4 +1,5 @@
-"""What commands share: click options, those of an experiment's fields too, and errors as sentences."""
+"""What commands share: click options, those of an experiment's fields too, what a shell completes of their values, and
+errors as sentences."""
 
 from __future__ import annotations
 
@@ -12,14 +13,16 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from hedera.hashes import HASH_SPELLING, HASHES
 from record.errors import UserMistake
 from record.progress import quiet_option
-from record.shell_completion import OF_FIELDS, schemes
 from record.spec import list_options
 
 Command = Callable[..., Any]
+Completing = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+"""Gives the values of an option that begin as what is typed."""
 
 OUT = Path("results/runs/paper")
 
@@ -59,6 +62,51 @@ def to_write(path: Path) -> Path:
         raise click.UsageError(f"{path} cannot be written: {nearest} is no folder that you may write to")
     return path
 
+
+# --- values that a shell completes ------------------------------------------------------------------------------------
+
+
+def _list_schemes() -> Iterable[str]:
+    from hedera.schemes import SCHEMES
+
+    return SCHEMES
+
+
+def _list_traffic() -> Iterable[str]:
+    """Names of patterns up to their parameters, and all published ones."""
+    from traffic.patterns import PUBLISHED, REPLICATION
+    from traffic.workload import SPELLINGS
+
+    for spelling in SPELLINGS:
+        name, colon, parameters = spelling.partition(":")
+        if name in ("published", "replication"):
+            yield from (f"{name}:{each}" for each in (PUBLISHED if name == "published" else REPLICATION))
+        elif name.replace("-", "").isalpha():
+            yield name + colon if parameters else name
+
+
+def complete_names(names: Callable[[], Iterable[str]], several: bool = False) -> Completing:
+    """Completes one of these names. ``several``: names separated by commas, each once. A file's name is completed as a
+    file."""
+
+    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        before, _, last = incomplete.rpartition(",") if several else ("", "", incomplete)
+        taken = before.split(",") if before else []
+        matching = [name for name in names() if name.startswith(last) and name not in taken]
+        if matching or ("/" not in last and not last.startswith(".")):
+            return [CompletionItem(",".join([*taken, name])) for name in matching]
+        return [CompletionItem(last, type="file")]
+
+    return complete
+
+
+COMPLETED_FIELDS = {"scheme": complete_names(_list_schemes), "traffic": complete_names(_list_traffic)}
+"""What completes an option that is made of such a field."""
+complete_schemes = complete_names(_list_schemes, several=True)
+complete_patterns = complete_names(_list_traffic, several=True)
+
+
+# --- options of several commands --------------------------------------------------------------------------------------
 
 cluster_option = click.option(
     "--cluster", metavar="ADDRESS", help="Run on the workers of this Dask scheduler, tls://HOST:PORT."
@@ -198,7 +246,7 @@ def names_option(option: str, default: Iterable[str], known: Callable[[str], str
         except ValueError as error:
             raise click.BadParameter(str(error)) from None
 
-    complete = schemes if option == "--schemes" else None
+    complete = complete_schemes if option == "--schemes" else None
     return click.option(
         option, default=",".join(default), show_default=True, callback=read, help=text, shell_complete=complete
     )
@@ -231,12 +279,12 @@ def field_options(
         if option.kind is tuple:
             return click.option(option.name, name, multiple=True, **texts)
         if default is MISSING:
-            return click.option(option.name, name, required=True, shell_complete=OF_FIELDS.get(name), **texts)
+            return click.option(option.name, name, required=True, shell_complete=COMPLETED_FIELDS.get(name), **texts)
         kind = (kinds or {}).get(name)
         if kind is None:
             kind = click.Choice(option.choices) if option.choices else click.types.convert_type(option.kind)
         show: bool | str = default is not None if shown is None or default is None else shown(name, default)
-        texts["shell_complete"] = OF_FIELDS.get(name)
+        texts["shell_complete"] = COMPLETED_FIELDS.get(name)
         return click.option(option.name, name, default=default, type=kind, show_default=show, **texts)
 
     known = list_options(owner)

@@ -1,11 +1,11 @@
-"""What a shell completes when the tab key is pressed: names of schemes and traffic, beside what click knows itself
-(commands, options and their choices); and the script that a shell reads for it (`hedera completion-script`)."""
+"""How a shell asks what it completes when the tab key is pressed: the script that it reads for that (`hedera
+completion-script`), and how Bash puts the question. click answers with commands, options and their choices,
+`record.options` with the names of schemes and traffic."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
@@ -17,46 +17,7 @@ from click.shell_completion import (
     split_arg_string,
 )
 
-Completing = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 SHELLS = ("bash", "zsh", "fish")
-
-
-def _list_schemes() -> Iterable[str]:
-    from hedera.schemes import SCHEMES
-
-    return SCHEMES
-
-
-def _list_traffic() -> Iterable[str]:
-    """Names of patterns up to their parameters, and all published ones."""
-    from traffic.patterns import PUBLISHED, REPLICATION
-    from traffic.workload import SPELLINGS
-
-    for spelling in SPELLINGS:
-        name, colon, parameters = spelling.partition(":")
-        if name in ("published", "replication"):
-            yield from (f"{name}:{each}" for each in (PUBLISHED if name == "published" else REPLICATION))
-        elif name.replace("-", "").isalpha():
-            yield name + colon if parameters else name
-
-
-def complete_names(names: Callable[[], Iterable[str]], several: bool = False) -> Completing:
-    """``several``: names separated by commas; each once. A name of a file's is completed as a file."""
-
-    def complete(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        before, _, last = incomplete.rpartition(",") if several else ("", "", incomplete)
-        taken = before.split(",") if before else []
-        matching = [name for name in names() if name.startswith(last) and name not in taken]
-        if matching or ("/" not in last and not last.startswith(".")):
-            return [CompletionItem(",".join([*taken, name])) for name in matching]
-        return [CompletionItem(last, type="file")]
-
-    return complete
-
-
-OF_FIELDS = {"scheme": complete_names(_list_schemes), "traffic": complete_names(_list_traffic)}
-"""By the field that an option is made of."""
-schemes, patterns = complete_names(_list_schemes, several=True), complete_names(_list_traffic, several=True)
 
 
 class _Bash(BashComplete):

@@ -746,14 +746,17 @@ class RunSpec(Experiment):
 
     def for_its_traffic(self, work: Workload | None = None) -> RunSpec:
         """With what ``auto`` means for ``new_flows``; ``work``: its traffic, if it is drawn."""
+        if self.new_flows != "auto":
+            return self
         work = work or self.workload()
         few = find_lasting(work) is not None or work.graph is not None  # a collective's connections stay
-        new_flows = self.new_flows
-        if new_flows == "auto":
-            unable = self.chosen.own or (self.chosen.hash is not None and not self.chosen.hash.learned)
-            unable = unable or self.topology is not None or self.ack_paths == "with-data"
-            new_flows = "controller" if few or unable else "switch"
-        return replace(self, new_flows=new_flows)
+        return replace(self, new_flows="controller" if few or not self._can_switches_choose() else "switch")
+
+    def _can_switches_choose(self) -> bool:
+        """Whether Open vSwitch itself can give new flows the paths that this scheme gives them."""
+        if self.topology is not None or self.ack_paths == "with-data" or self.chosen.own:
+            return False
+        return self.chosen.hash is None or self.chosen.hash.learned
 
     def as_json(self) -> dict[str, Any]:
         """Plain data, for the result file. What few runs have is left out of those that do not have it."""

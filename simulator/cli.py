@@ -17,9 +17,8 @@ from msgspec.structs import asdict
 
 from hedera.schemes import with_hash
 from record.files import write_whole
-from record.options import field_options, hash_option, in_words, json_option
+from record.options import complete_schemes, field_options, hash_option, in_words, json_option
 from record.progress import progress_bar, quiet_option, tell_user
-from record.shell_completion import schemes
 from simulator.config import Config
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     metavar="LIST",
     help="Schemes, separated by commas, to simulate with the same seeds: how they differ, paired by seed, with 95 % "
     "intervals from three --trials on.",
-    shell_complete=schemes,
+    shell_complete=complete_schemes,
 )
 @json_option
 @quiet_option

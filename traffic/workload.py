@@ -183,6 +183,8 @@ def read_files(spec: str, network: Network, seed: int) -> dict[str, str]:
     files: dict[str, str] = {}
     for text in _split_terms(spec):
         name, _, argument = text.partition(":")
+        if name in patterns.NAMES and name != "file":
+            continue  # our own patterns read no file of the user's
         if flowfile.find_own_file(text):
             files[text] = flowfile.call_own_function(text, network, seed)
         elif name == "chakra":

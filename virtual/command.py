@@ -14,9 +14,10 @@ from typing import BinaryIO
 
 from record.errors import WorkerFailed
 from virtual.apt import make_layer
-from virtual.guest import MEMORY_MIB, PATH, VIRTUAL, Ended, Guest
+from virtual.guest import MEMORY_MIB, VIRTUAL, Ended, Guest
 from virtual.kernel import find_kernel
-from virtual.kernel.shipped import PROGRAMS as PROGRAMS_KERNEL
+from virtual.kernel.build import PROGRAMS as PROGRAMS_KERNEL
+from virtual.limits import PATH
 from virtual.results import copy_results, read_small
 
 SCRIPT = Path(__file__).with_name("command.sh")

@@ -24,8 +24,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from record.errors import UnfitMachine, WorkerFailed
+from record.errors import WorkerFailed
 from virtual import TIED, cache, limits
+from virtual.limits import PATH
 from virtual.results import read_small
 
 INIT = Path(__file__).with_name("init.sh")
@@ -107,7 +108,6 @@ SIGNALS = {
 }
 CONSOLES = 20
 """So many consoles of guests that failed are kept."""
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
@@ -470,14 +470,6 @@ def _processor() -> Iterator[int]:
                 yield number
                 return
     yield ours[threading.get_native_id() % len(ours)]  # guests of one process are in threads of their own
-
-
-def require_programs() -> None:
-    """Raise UnfitMachine if this machine lacks a program that booting a guest needs."""
-    if missing := [
-        name for name in ("setpriv", "taskset", "prlimit", "bash", "ip") if shutil.which(name, path=PATH) is None
-    ]:
-        raise UnfitMachine(f"{', '.join(missing)} missing: apt-get install util-linux bash iproute2")
 
 
 @dataclass

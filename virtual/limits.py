@@ -1,4 +1,4 @@
-"""What a guest takes of the limits on a process, a user and a machine.
+"""What a guest takes of a machine: limits on a process, a user and the machine, and the programs that boot it.
 
 A login has lower limits than a machine could give: 1,024 open files, of 524,288 that it may ask for. So a guest asks
 for what it takes (`raise_limits`); where the machine does not give it, one sentence says so before anything is built.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import resource
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,10 @@ MAPPINGS = 8192
 BESIDE_MIB = 512
 """Address space beyond a guest's memory, and memory that the host needs for it."""
 UNLIMITED = (1 << 63) - 1
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+"""Where programs are looked for, those that boot a guest and those in it."""
+PROGRAMS = ("setpriv", "taskset", "prlimit", "bash", "ip")
+"""What boots a guest."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,12 @@ def require(guest: Needs) -> None:
     for limit in list_limits(guest):
         if not limit.enough:
             raise UnfitMachine(limit.sentence())
+
+
+def require_programs() -> None:
+    """UnfitMachine names the programs that booting a guest needs and this machine lacks."""
+    if missing := [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]:
+        raise UnfitMachine(f"{', '.join(missing)} missing: apt-get install util-linux bash iproute2")
 
 
 def raise_limits(guest: Needs) -> list[str]:

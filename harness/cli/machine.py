@@ -23,7 +23,8 @@ from record.files import find_left_by, is_alive, remove_partial, remove_tree
 from record.options import field_options, json_option, to_write
 from record.progress import quiet_option, tell_user
 from record.spec import RunSpec
-from virtual.kernel import shipped
+from virtual.kernel import read_manifest
+from virtual.kernel.build import KERNELS
 
 # Another command may be writing a file below the same folder. It writes without a pause.
 STILL_S = 60.0
@@ -172,7 +173,7 @@ def kernel() -> None:
 
 
 _kernel_name = click.argument(
-    "kernel_name", metavar=f"[{'|'.join([*shipped.KERNELS, 'both'])}]", type=click.Choice([*shipped.KERNELS, "both"]),
+    "kernel_name", metavar=f"[{'|'.join([*KERNELS, 'both'])}]", type=click.Choice([*KERNELS, "both"]),
     default="both",
 )  # fmt: skip
 
@@ -187,10 +188,10 @@ def build(kernel_name: str, ship: bool) -> None:
 
     Guests use the result while HEDERA_KERNEL_SOURCE is set, and else the kernels that are shipped.
     """
-    from virtual.kernel.build import build
+    from virtual.kernel import build_kernel
 
-    for name in shipped.KERNELS if kernel_name == "both" else (kernel_name,):
-        result = build(tell_user, name, ship=ship)
+    for name in KERNELS if kernel_name == "both" else (kernel_name,):
+        result = build_kernel(tell_user, name, ship=ship)
         kind = f"Linux {result.release} in {result.mode} mode, from {result.source}"
         click.echo(f"{name}: {kind}: {result.linux}, sha256 {result.sha256}")
 
@@ -200,11 +201,11 @@ def build(kernel_name: str, ship: bool) -> None:
 @quiet_option
 def verify(kernel_name: str) -> None:
     """Compile the shipped kernels again from their source: are they the same, byte for byte? Exits with 1 if not."""
-    from virtual.kernel.build import find_differences
+    from virtual.kernel import find_differences
 
     status = 0
-    for name in shipped.KERNELS if kernel_name == "both" else (kernel_name,):
+    for name in KERNELS if kernel_name == "both" else (kernel_name,):
         lines = find_differences(tell_user, name)
-        click.echo("\n".join(lines) or f"{name}: the same, byte for byte: {shipped.read_manifest(name)['sha256']}")
+        click.echo("\n".join(lines) or f"{name}: the same, byte for byte: {read_manifest(name)['sha256']}")
         status |= bool(lines)
     raise SystemExit(status)

@@ -7,9 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from record.options import cluster_option, field_options, hash_option, json_option, options
+from record.options import (
+    cluster_option,
+    complete_names,
+    complete_patterns,
+    complete_schemes,
+    field_options,
+    hash_option,
+    json_option,
+    options,
+)
 from record.progress import quiet_option, tell_user
-from record.shell_completion import complete_names, patterns, schemes
 from record.spec import RunSpec
 from traffic.patterns import split_specs
 
@@ -106,7 +114,10 @@ def _describe_outcome(result: Run) -> str:
 @click.argument("trials", type=click.IntRange(1))
 @click.argument("seconds", type=float)
 @click.option(
-    "--patterns", metavar="LIST", help="Comma-separated traffic patterns, instead of a suite.", shell_complete=patterns
+    "--patterns",
+    metavar="LIST",
+    help="Comma-separated traffic patterns, instead of a suite.",
+    shell_complete=complete_patterns,
 )
 @click.option(
     "--suite",
@@ -119,7 +130,7 @@ def _describe_outcome(result: Run) -> str:
     "--schemes",
     metavar="LIST",
     help="Comma-separated, or all [default: all; replication: the report's].",
-    shell_complete=schemes,
+    shell_complete=complete_schemes,
 )
 @hash_option
 @click.option(

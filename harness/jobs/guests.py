@@ -28,8 +28,7 @@ from record.tasks import errors_of_workers, require_fit, submit
 from virtual import cache, limits
 from virtual.apt import make_layer
 from virtual.guest import Guest, Original
-from virtual.kernel import find_kernel as booted_kernel
-from virtual.kernel.shipped import Kernel
+from virtual.kernel import Kernel, find_kernel
 from virtual.limits import Needs
 from virtual.results import copy_results, read_small
 
@@ -56,7 +55,7 @@ def prepare(say: Callable[[str], None], job: Job | None = None) -> GuestImage:
     # What this machine cannot hold is said before minutes are spent on fetching and compiling.
     if job is not None:
         limits.require(job.needs)
-    kernel = booted_kernel(say)
+    kernel = find_kernel(say)
     versions = {tool.name: version for tool in machine.TOOLS if (version := machine.find_version(tool))}
     missing = [tool.package for tool in machine.TOOLS if tool.name not in versions]
     over = make_layer(list(dict.fromkeys(missing))) if missing else None

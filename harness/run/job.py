@@ -91,7 +91,7 @@ class Job(msgspec.Struct, frozen=True, dict=True):
     @property
     def emulator(self) -> str:
         """What carries the run out, in words, as far as it may change the result."""
-        from virtual.kernel.shipped import NAMED
+        from virtual.kernel.build import NAMED
 
         other = os.environ.get(NAMED) if self.spec.time == "virtual" else None
         return f"{self.spec.time} time, version {EMULATOR}" + (f", kernel {other}" if other else "")

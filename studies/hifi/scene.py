@@ -202,10 +202,10 @@ def play_scenes(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Observed]:
 
 
 def _place(scene: Scene, kept: Path) -> Path:
-    from virtual.kernel import shipped
+    from virtual.kernel import identify
 
     # The same scene on another kernel is another measurement, and gets a file of its own.
-    digest = hashlib.sha256(msgspec.json.encode(scene) + shipped.identify().encode()).hexdigest()
+    digest = hashlib.sha256(msgspec.json.encode(scene) + identify().encode()).hexdigest()
     return kept / f"{scene.name}-{digest[:12]}.json"
 
 

@@ -198,8 +198,8 @@ def test_every_command_takes_the_parameters_that_it_declares():
 def test_kernels_are_built_and_verified_by_name(monkeypatch):
     built = []
     kernel = SimpleNamespace(release="7.2", mode="seccomp", source="s", linux="l", sha256="a")
-    monkeypatch.setattr("virtual.kernel.build.build", lambda tell, name, ship: built.append((name, ship)) or kernel)
-    monkeypatch.setattr("virtual.kernel.build.find_differences", lambda tell, name: [])
+    monkeypatch.setattr("virtual.kernel.build_kernel", lambda tell, name, ship: built.append((name, ship)) or kernel)
+    monkeypatch.setattr("virtual.kernel.find_differences", lambda tell, name: [])
     assert asked("kernel", "build", "guest", "--ship").returncode == 0
     assert asked("kernel", "build").returncode == 0
     assert built == [("guest", True), ("linux", False), ("guest", False)]

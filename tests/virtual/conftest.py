@@ -2,7 +2,7 @@ import pytest
 
 from record.errors import UnfitMachine
 from virtual import kernel
-from virtual.kernel import shipped
+from virtual.kernel import build
 
 
 @pytest.fixture(scope="session")
@@ -17,5 +17,5 @@ def linux():
 def home(tmp_path, monkeypatch):
     """A user's home, in which nothing is kept, and no kernel was named."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.delenv(shipped.NAMED, raising=False)
+    monkeypatch.delenv(build.NAMED, raising=False)
     return tmp_path

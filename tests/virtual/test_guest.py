@@ -16,10 +16,9 @@ import pytest
 from harness.network.processes import wait_until
 from record.errors import WorkerFailed
 from tests.commands import PATIENCE_S, ROOT, open_folder, ran
-from virtual import cache
+from virtual import cache, kernel
 from virtual import guest as guest_module
 from virtual.guest import OUT, RESULTS, START_S, Guest, Original
-from virtual.kernel import shipped
 from virtual.results import copy_results
 
 pytestmark = pytest.mark.virtual
@@ -321,9 +320,9 @@ def test_the_cause_of_what_did_not_come_out_is_read_and_not_guessed(tmp_path, mo
 
 
 def test_the_test_of_a_kernel_passes_here_and_fails_what_does_not_travel(linux, tmp_path):
-    assert shipped.test(linux) in ("seccomp", "ptrace")
-    with pytest.raises(shipped.UnfitMachine, match="does not run on this machine"):
-        shipped.test(Path("/bin/true"))
+    assert kernel.test(linux) in ("seccomp", "ptrace")
+    with pytest.raises(kernel.UnfitMachine, match="does not run on this machine"):
+        kernel.test(Path("/bin/true"))
 
 
 # --- copies -----------------------------------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-"""The kernels of virtual time, compiled: from the source of the one that is shipped, Debian's package, or from the
-archive that HEDERA_KERNEL_SOURCE names.
+"""How a kernel of virtual time is compiled: from the source of those that are shipped, Debian's package, or from the
+archive that HEDERA_KERNEL_SOURCE names; our changes of it, and our configuration.
 
 Two compilations of one source by the same compiler, linker and C library give the same file, byte for byte, wherever
 they take place.
@@ -8,20 +8,51 @@ they take place.
 from __future__ import annotations
 
 import hashlib
-import json
-import lzma
 import os
 import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from record.errors import UnfitMachine
 from virtual import apt, cache
-from virtual.kernel import shipped
-from virtual.kernel.shipped import NAMED, Kernel, Say, compute_sha256
 
+FOLDER = Path(__file__).parent
+RUNS, PROGRAMS = "linux", "guest"
+"""The two of them, as their files are called: that of runs, and that of `hedera guest`, which has what Mininet's
+programs ask for besides: a run has no use for it, and its results do not change with it."""
+KERNELS = (RUNS, PROGRAMS)
+NAMED = "HEDERA_KERNEL_SOURCE"
+"""The variable that names another source than that of the shipped kernel."""
+PATCHES = FOLDER / "patches"
+"""Our changes of the source, one subject a file, applied in the order of their names."""
+OF_RUNS = "12"
+"""From this number on they are of runs alone, whose speed and ports they are; those of `hedera guest` alone are in a
+folder of its name."""
+COPIES = (6, 16)
+"""From which version on there is what guests are copied with."""
+FROM = {
+    "11-um-copies-of-a-guest.patch": COPIES,
+    "10-um-no-process-without-its-kernel.patch": (7, 2),
+    "12-um-time-passes-in-steps.patch": (7, 2),
+    "13-eport.patch": (7, 2),
+    "14-openvswitch-recent-packets.patch": (7, 2),
+    "15-sch-hull-pacer.patch": (7, 2),
+}
+"""Changes that older sources have not got, by the first version that they fit."""
+OLD_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"
+FLAGS = "-mcmodel=small"
+"""The kernel is linked below 2 GiB, and does not need the large code model that its makefile asks for."""
+FIXED = {
+    "LC_ALL": "C",
+    "KBUILD_BUILD_USER": "hedera",
+    "KBUILD_BUILD_HOST": "hedera",
+    "KBUILD_BUILD_TIMESTAMP": "Thu Jan 1 00:00:00 UTC 1970",
+    "KBUILD_BUILD_VERSION": "1",
+}
+"""What would tell when and where a kernel was compiled."""
 SUITE, PACKAGE, VERSION = "sid", "linux-source-7.2", "7.2.13-1"
 """What is shipped was made of. Debian keeps every version at snapshot.debian.org, when its suite has a newer one."""
 OLD = (6, 13)
@@ -35,48 +66,10 @@ TOOLS = {"gcc": "gcc", "ld": "binutils", "make": "make", "flex": "flex", "bison"
 ABSENT = [f"{tool}=/nonexistent" for tool in ("RUSTC", "BINDGEN", "PAHOLE")]
 """Programs that a kernel without Rust and type information has no need of, and whose versions would be in its
 configuration, which it contains."""
-XZ = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME}]
+Say = Callable[[str], None]
 
 
-def build(say: Say, kernel_name: str = shipped.RUNS, *, ship: bool = False) -> Kernel:
-    """Compile and test one of the kernels, from the source that is asked for; it is kept in this user's cache.
-
-    Guests use it if HEDERA_KERNEL_SOURCE asks for it. ``ship``: write it where the shipped one lies.
-    Raises UnfitMachine when it fails.
-    """
-    content, facts = compile_kernel(say, kernel_name)
-    named = kernel_name if os.environ.get(NAMED) and not ship else ""
-    kept = shipped.keep(content, facts["release"], facts["package"], say, use=named)
-    if ship:
-        shipped.name_packed_file(kernel_name).write_bytes(pack(content))
-        shipped.name_manifest_file(kernel_name).write_text(
-            json.dumps(describe(content, facts), indent=1) + "\n", encoding="utf-8"
-        )
-    return kept
-
-
-def find_differences(say: Say, kernel_name: str = shipped.RUNS) -> list[str]:
-    """Compile a shipped kernel again; what differs from it, in sentences. None: it is the same, byte for byte."""
-    manifest, file = shipped.read_manifest(kernel_name), shipped.name_packed_file(kernel_name)
-    wrong = compute_sha256(file.read_bytes()) != manifest["xz_sha256"]
-    return [f"{file.name} is not the file that {shipped.name_manifest_file(kernel_name).name} names"] * wrong + [
-        f"{kernel_name} {name}: shipped {manifest.get(name)!r}, here {value!r}"
-        for name, value in describe(*compile_kernel(say, kernel_name)).items()
-        if manifest.get(name) != value and name != "package"
-    ]
-
-
-def pack(content: bytes) -> bytes:
-    """A kernel as it is shipped; the same bytes every time."""
-    return lzma.compress(content, check=lzma.CHECK_SHA256, filters=XZ)
-
-
-def describe(content: bytes, facts: dict[str, str]) -> dict[str, str]:
-    """What is said of a kernel where it is shipped: what its bytes depend on, and their hashes."""
-    return {**facts, "sha256": compute_sha256(content), "xz_sha256": compute_sha256(pack(content))}
-
-
-def compile_kernel(say: Say, kernel_name: str = shipped.RUNS) -> tuple[bytes, dict[str, str]]:
+def compile_kernel(say: Say, kernel_name: str = RUNS) -> tuple[bytes, dict[str, str]]:
     """Get the source, change it, and compile it: the kernel, and what its bytes depend on."""
     facts = find_tools()
     kernels = cache.make_folder("kernels")
@@ -86,7 +79,7 @@ def compile_kernel(say: Say, kernel_name: str = shipped.RUNS) -> tuple[bytes, di
         with tempfile.TemporaryDirectory(prefix="building.", dir=kernels) as name:
             tree, facts["package"], facts["source_sha256"] = lay(Path(name), say)
             facts["release"] = ".".join(map(str, read_version(tree)))
-            facts["changes_sha256"] = shipped.hash_ours(kernel_name)
+            facts["changes_sha256"] = hash_ours(kernel_name)
             change(tree, kernel_name)
             say("compiling, which takes some minutes ...")
             linux = _compile(tree, Path(name, "build"), kernels / "build.log", kernel_name)
@@ -152,14 +145,14 @@ def read_version(tree: Path) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"^(?:VERSION|PATCHLEVEL|SUBLEVEL) = (\d+)$", head, re.MULTILINE)))
 
 
-def change(tree: Path, kernel_name: str = shipped.RUNS) -> None:
+def change(tree: Path, kernel_name: str = RUNS) -> None:
     """Make our changes in a source. Raises UnfitMachine if they do not fit it."""
-    patches = {path.name: path for path in shipped.PATCHES.glob("*.patch")}
+    patches = {path.name: path for path in PATCHES.glob("*.patch")}
     if read_version(tree) < OLD:
-        patches |= {path.name: path for path in (shipped.PATCHES / "before-6.13").glob("*.patch")}
-    patches |= {path.name: path for path in (shipped.PATCHES / kernel_name).glob("*.patch")}
-    fits = {name: read_version(tree) >= shipped.FROM.get(name, ()) for name in patches}
-    patches = {name: path for name, path in patches.items() if fits[name] and shipped.is_applied(path, kernel_name)}
+        patches |= {path.name: path for path in (PATCHES / "before-6.13").glob("*.patch")}
+    patches |= {path.name: path for path in (PATCHES / kernel_name).glob("*.patch")}
+    fits = {name: read_version(tree) >= FROM.get(name, ()) for name in patches}
+    patches = {name: path for name, path in patches.items() if fits[name] and is_applied(path, kernel_name)}
     for name, path in sorted(patches.items()):
         command = ["patch", "-d", str(tree), "-p1", "--batch", "--forward", "--no-backup-if-mismatch", "-i", str(path)]
         done = subprocess.run(command, env=_make_environment(), capture_output=True)
@@ -170,13 +163,13 @@ def change(tree: Path, kernel_name: str = shipped.RUNS) -> None:
 def _compile(tree: Path, build: Path, log: Path, kernel_name: str) -> Path:
     build.mkdir()
     config = build / "ours.config"
-    text = shipped.name_config_file(kernel_name).read_text(encoding="utf-8")
+    text = name_config_file(kernel_name).read_text(encoding="utf-8")
     if read_version(tree) < OLD:  # linked statically, 6.1.192 did not boot
-        text = text.replace("CONFIG_STATIC_LINK=y\n", "") + shipped.OLD_CONFIG
+        text = text.replace("CONFIG_STATIC_LINK=y\n", "") + OLD_CONFIG
     config.write_text(text, encoding="utf-8")
     make = ["make", "-C", str(tree), f"O={build}", "ARCH=um", "LOCALVERSION=", f"KCONFIG_ALLCONFIG={config}", *ABSENT]
     _make([*make, "-s", "allnoconfig"], log)
-    flags = f"{shipped.FLAGS} -ffile-prefix-map={tree}=. -ffile-prefix-map={build}=."
+    flags = f"{FLAGS} -ffile-prefix-map={tree}=. -ffile-prefix-map={build}=."
     _make([*make, f"-j{len(os.sched_getaffinity(0))}", f"KCFLAGS={flags}", "linux"], log)
     return build / "linux"
 
@@ -199,4 +192,22 @@ def _run(command: list[str]) -> str:
 
 
 def _make_environment() -> dict[str, str]:
-    return {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ} | shipped.FIXED
+    return {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ} | FIXED
+
+
+def hash_ours(kernel_name: str = RUNS) -> str:
+    """A hash of our changes and of how we compile."""
+    patches = [path.read_bytes() for path in sorted(PATCHES.rglob("*.patch")) if is_applied(path, kernel_name)]
+    settings = repr((OLD_CONFIG, FLAGS, FIXED)).encode()
+    return hashlib.sha256(b"".join([name_config_file(kernel_name).read_bytes(), *patches, settings])).hexdigest()
+
+
+def is_applied(patch: Path, kernel_name: str) -> bool:
+    """Whether a change is one of this kernel's."""
+    if patch.parent.name in KERNELS:
+        return patch.parent.name == kernel_name
+    return kernel_name == RUNS or patch.name < OF_RUNS
+
+
+def name_config_file(kernel_name: str) -> Path:
+    return FOLDER / f"{kernel_name}.config"

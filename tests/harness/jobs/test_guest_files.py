@@ -17,7 +17,7 @@ from record.spec import RunSpec
 from tests.commands import hedera
 from tests.harness.jobs.made import SPEC
 from virtual.guest import Original
-from virtual.kernel.shipped import read_manifest
+from virtual.kernel import read_manifest
 
 KERNELS = {5: "f612ce0a9d8a40ecda64ec8bd29726ec4d83cd7fa4298f492f7e1303b9ee4777"}
 """The newest kernel of each version of the emulator: one that may change shares is a new version."""
