@@ -25,7 +25,7 @@ import numpy as np
 
 from record.output import make_plain_table, make_wide_console
 
-ROOT = Path(__file__).resolve().parents[1]
+PROJECT = Path(__file__).resolve().parents[1]
 SIMGRID_PYTHON = "/usr/bin/python3"
 
 
@@ -134,7 +134,7 @@ def main(whole: bool, rounds: int, beside: str | None) -> None:
         for case in (*QUICK, *(LONG if whole else ())):
             print(case, file=sys.stderr)
             to_simgrid = beside == "simgrid" and case.scheme == "nonblocking"
-            ours[case].append(measure(ROOT, case, to_simgrid))
+            ours[case].append(measure(PROJECT, case, to_simgrid))
             if to_simgrid:
                 theirs[case].append(run_in_simgrid(ours[case][-1].pop("columns"), case))
             elif beside not in (None, "simgrid") and case in QUICK:
@@ -171,7 +171,7 @@ def measure(checkout: Path, case: Case, columns: bool = False) -> dict[str, Any]
 
 def run_in_simgrid(columns: list[list[float]], case: Case) -> dict[str, Any]:
     """What SimGrid takes for the same flows, and by how many seconds its ends differ at most."""
-    return run_program([SIMGRID_PYTHON, "-c", _SIMGRID, str(case.seconds), "1000"], ROOT, json.dumps(columns))
+    return run_program([SIMGRID_PYTHON, "-c", _SIMGRID, str(case.seconds), "1000"], PROJECT, json.dumps(columns))
 
 
 def run_program(command: list[str], folder: Path, said: str = "") -> dict[str, Any]:

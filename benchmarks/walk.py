@@ -19,8 +19,8 @@ from types import FrameType, TracebackType
 from harness.cli import cli
 from virtual.guest import Guest
 
-ROOT = Path(__file__).resolve().parents[1]
-OUT = ROOT / "results" / "runs" / "walk" / "run"
+PROJECT = Path(__file__).resolve().parents[1]
+OUT = PROJECT / "results" / "runs" / "walk" / "run"
 COMMANDS = {
     "run": f"run --scheme hedera-gff --traffic stride:4 --seconds 6 --time virtual --quiet --out {OUT}".split(),
     "simulate": ["simulate", "--scheme", "ecmp", "--traffic", "stride:4", "--seconds", "12", "--quiet"],
@@ -54,9 +54,9 @@ class Walk:
     def _note_call(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
         function = code.co_flags & inspect.CO_OPTIMIZED  # a module's or a class's own lines are no function
-        if event != "call" or not function or not code.co_filename.startswith(f"{ROOT}/"):
+        if event != "call" or not function or not code.co_filename.startswith(f"{PROJECT}/"):
             return
-        module = code.co_filename.removeprefix(f"{ROOT}/")
+        module = code.co_filename.removeprefix(f"{PROJECT}/")
         if module.startswith((".", "benchmarks/")):
             return
         if _is_importing(frame):
@@ -79,7 +79,7 @@ def _is_importing(frame: FrameType) -> bool:
     """Whether a call comes, by whatever way, from the own lines of a module of ours, as when it is imported."""
     caller = frame.f_back
     while caller is not None and caller.f_code is not walk_through.__code__:
-        if caller.f_code.co_name == "<module>" and caller.f_code.co_filename.startswith(f"{ROOT}/"):
+        if caller.f_code.co_name == "<module>" and caller.f_code.co_filename.startswith(f"{PROJECT}/"):
             return True
         caller = caller.f_back
     return False
@@ -109,8 +109,8 @@ def main(*commands: str) -> None:
         return count(*commands)
     for command in COMMANDS:
         counting = [sys.executable, "-m", "benchmarks.walk", command]
-        subprocess.run(counting, cwd=ROOT, check=True, capture_output=True)  # makes what is made once
-        done = subprocess.run(counting, cwd=ROOT, check=True, capture_output=True, text=True)
+        subprocess.run(counting, cwd=PROJECT, check=True, capture_output=True)  # makes what is made once
+        done = subprocess.run(counting, cwd=PROJECT, check=True, capture_output=True, text=True)
         print(*done.stdout.splitlines()[-3:], sep="\n")
 
 

@@ -196,7 +196,7 @@ def _judge_demands(replies: Replies, case: Case, words: str) -> None:
     raise Wrong(words, "\n".join(rows[:_SHOWN]))
 
 
-def _order(replies: Replies, case: Case, words: str) -> None:
+def _judge_order(replies: Replies, case: Case, words: str) -> None:
     in_order, permuted = (_read_demands(replies, len(question["src"])) for question in case["questions"])
     if not in_order.any():
         raise Wrong("all demands are 0, in whatever order")
@@ -374,7 +374,7 @@ def _find_breach(rule: str, flows: LargeFlows, before: _State, state: _State) ->
     return ""
 
 
-_JUDGES = {"demands": _judge_demands, "order": _order, "history": _judge_history, "searches": _judge_searches}
+_JUDGES = {"demands": _judge_demands, "order": _judge_order, "history": _judge_history, "searches": _judge_searches}
 
 
 # --- bandwidth ----------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from string import Template
 
 from classroom.cases import PUBLIC, make_cases, make_quality_cases
 from classroom.sandbox import expose, list_packages
-from classroom.submission import NAMES, ROOT, SCHEDULER
+from classroom.submission import NAMES, PROJECT, SCHEDULER
 from record.files import write_whole
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -58,11 +58,11 @@ def pack_handout(folder: Path) -> None:
     write_template(folder / SCHEDULER, f"python3 check.py {SCHEDULER}")
     packed = {Path(name).name for name in DOCUMENTS}
     for name in DOCUMENTS:
-        text = (ROOT / "docs" / name).read_text(encoding="utf-8").replace("docs/examples/", "")
+        text = (PROJECT / "docs" / name).read_text(encoding="utf-8").replace("docs/examples/", "")
         text = _LINK.sub(lambda to: f"[{to[1]}]({Path(to[2]).name})" if Path(to[2]).name in packed else to[1], text)
         write_whole(folder / Path(name).name, text)
     expose(folder / "project", "classroom.checks")
-    write_whole(folder / "check.py", (ROOT / "classroom" / "check.py").read_bytes())
+    write_whole(folder / "check.py", (PROJECT / "classroom" / "check.py").read_bytes())
     write_whole(folder / "cases.json", cases_json + "\n")
 
 
@@ -71,7 +71,7 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
 
     Raises ValueError if this is not a clone of the project, because its source is packed.
     """
-    if not (ROOT / "setup" / "requirements.lock").is_file():
+    if not (PROJECT / "setup" / "requirements.lock").is_file():
         raise ValueError("the grader is packed from a clone of the project, which this is not")
     from classroom.grading import FORMATS, Grade
 
@@ -93,7 +93,7 @@ def pack_grader(folder: Path, service: str, seed: int) -> Path:
 
 
 def _write_zip(path: Path, scripts: dict[str, str]) -> Path:
-    """An archive of the project below ``project/``, with executable scripts at the root."""
+    """An archive of the project below ``project/``, with executable scripts at its top."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in scripts.items():
@@ -101,10 +101,10 @@ def _write_zip(path: Path, scripts: dict[str, str]) -> Path:
             entry.external_attr = 0o100700 << 16  # the seed is in one of them
             archive.writestr(entry, text)
         for package in list_packages():
-            for file in sorted((ROOT / package).rglob("*.*")):
+            for file in sorted((PROJECT / package).rglob("*.*")):
                 if file.suffix in (".py", ".txt", ".csv", ".json") and file.is_file() and not file.is_symlink():
-                    archive.write(file, "project" / file.relative_to(ROOT))
+                    archive.write(file, "project" / file.relative_to(PROJECT))
         for name in ("pyproject.toml", "setup/requirements.lock"):
-            archive.write(ROOT / name, f"project/{name}")
+            archive.write(PROJECT / name, f"project/{name}")
     write_whole(path, packed.getvalue())
     return path

@@ -29,8 +29,8 @@ from typing import Any
 
 from classroom.submission import (
     ONE_THREAD,
+    PROJECT,
     READY,
-    ROOT,
     START_S,
     Start,
     Unfit,
@@ -95,9 +95,9 @@ def prepared(hidden: Sequence[Path] = ()) -> Iterator[Place]:
 
 def start_unclosed(cpu_s: int, hash_seed: int = 0) -> Start:
     """Others' code with limits, but without isolation from files, network and other processes."""
-    drop = _become(_NOBODY) if os.geteuid() == 0 else []
+    drop = _make_prefix(_NOBODY) if os.geteuid() == 0 else []
     alive = ("setpriv", "--pdeathsig", "KILL", "--")
-    command = (*drop, *alive, *make_answering_command(sys.executable, ROOT, {**LIMITS, "CPU": cpu_s}))
+    command = (*drop, *alive, *make_answering_command(sys.executable, PROJECT, {**LIMITS, "CPU": cpu_s}))
     return Start(command, start_own_process(hash_seed).environment)
 
 
@@ -111,7 +111,7 @@ def require_reachable() -> None:
     ways = dict.fromkeys(path for end in needed for path in (*reversed(end.parents), end))
     reached = 'if test -d "$each"; then test -x "$each"; else test -r "$each"; fi'
     script = f'for each; do {reached} || {{ echo "$each"; exit; }}; done'
-    command = [*_become(_NOBODY), "sh", "-c", script, "sh", *map(str, ways)]
+    command = [*_make_prefix(_NOBODY), "sh", "-c", script, "sh", *map(str, ways)]
     closed_off = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
     if closed_off:
         raise Unfit(
@@ -120,7 +120,7 @@ def require_reachable() -> None:
         )
 
 
-def _become(uid: int) -> list[str]:
+def _make_prefix(uid: int) -> list[str]:
     """A command that runs another as this user, without rights and with no way to get any."""
     gone = ("--no-new-privs", "--inh-caps=-all", "--bounding-set=-all")
     return ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *gone, "--"]
@@ -136,7 +136,7 @@ def start_closed(place: Place, cpu_s: int, hash_seed: int = 0) -> Start:
         raise Unfit("grading isolates submissions with bubblewrap, which is not installed (apt-get install bubblewrap)")
     if os.geteuid() == 0:
         rights = [word for name in ("SETUID", "SETGID", "SETPCAP") for word in ("--cap-add", f"CAP_{name}")]
-        drop = _become(_free_uid())
+        drop = _make_prefix(_find_free_uid())
     else:
         # Bubblewrap's own first process would run as the same user as the submission, which could control it.
         rights, drop = ["--unshare-user", "--as-pid-1"], []
@@ -155,7 +155,7 @@ def start_closed(place: Place, cpu_s: int, hash_seed: int = 0) -> Start:
     return Start(command, {"PATH": os.environ.get("PATH", "/usr/bin:/bin")}, closed=True)
 
 
-def _free_uid() -> int:
+def _find_free_uid() -> int:
     """A uid without a user or a process, so that limits, keys and the kernel's counters are shared with nobody."""
     taken = {user.pw_uid for user in pwd.getpwall()}
     for process in Path("/proc").glob("[0-9]*"):
@@ -182,7 +182,7 @@ def _list_walls(place: Place) -> list[str]:
     mounts |= {Path(name): show(Path(name)) for name in ("/usr", "/etc/ld.so.cache", "/etc/alternatives")}
     for path in (Path("/", name) for name in ("bin", "sbin", "lib", "lib32", "lib64")):
         mounts[path] = ["--symlink", os.readlink(path)] if path.is_symlink() else show(path)
-    masks = [path.resolve() for path in (ROOT, *place.hidden)]
+    masks = [path.resolve() for path in (PROJECT, *place.hidden)]
     masks = [path for path in masks if any(path.is_relative_to(tree) for tree in (Path("/usr"), *prefixes))]
     mounts |= {Path("/etc"): folder} | {path: make_empty(4096, "0755") for path in masks}
     mounts |= {prefix: show(prefix) for prefix in prefixes}
@@ -256,7 +256,7 @@ def require_closed(place: Place) -> None:
 
 @cache
 def list_packages() -> tuple[str, ...]:
-    return tuple(sorted({path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}))
+    return tuple(sorted({path.parent.name for path in PROJECT.glob("*/__init__.py")} - {"tests"}))
 
 
 @cache
@@ -264,7 +264,7 @@ def find_allowed_modules(*more: str) -> frozenset[str]:
     """The names of our modules that a submission can import; ``more``: with these and what they need."""
     code = "import importlib, sys; sys.path.insert(0, sys.argv.pop(1)); "
     code += "list(map(importlib.import_module, sys.argv[1:])); print(*sys.modules)"
-    command = [sys.executable, "-I", "-c", code, str(ROOT), *_ALWAYS, *more]  # -I: the current folder has hand-ins
+    command = [sys.executable, "-I", "-c", code, str(PROJECT), *_ALWAYS, *more]  # -I: the current folder has hand-ins
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return frozenset(name for name in done.stdout.split() if name.split(".")[0] in list_packages())
 
@@ -272,9 +272,9 @@ def find_allowed_modules(*more: str) -> frozenset[str]:
 def expose(place: Path, *more: str, compiled: bool = False) -> None:
     """Copy these modules to ``place``; ``compiled``: with what Python makes of them, for any user to read."""
     for module in sorted(find_allowed_modules(*more)):
-        path = ROOT.joinpath(*module.split("."))
+        path = PROJECT.joinpath(*module.split("."))
         path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        write_whole(place / path.relative_to(ROOT), path.read_bytes())
+        write_whole(place / path.relative_to(PROJECT), path.read_bytes())
     if compiled:
         compileall.compile_dir(place, quiet=2, workers=1)
         for path in (place, *place.rglob("*")):

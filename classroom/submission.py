@@ -24,7 +24,7 @@ from record.errors import UnfitMachine, to_one_line
 from record.files import temporary_folder
 from traffic.user_files import read_text
 
-ROOT = Path(__file__).resolve().parents[1]
+PROJECT = Path(__file__).resolve().parents[1]
 SCHEDULER = "scheduler.py"
 NAMES = {
     "demand.py": "estimate_demands",
@@ -108,7 +108,7 @@ def make_answering_command(python: Path | str, code: Path | str, limits: dict[st
 def start_own_process(hash_seed: int = 0) -> Start:
     """The user's own code, run as the user. Another ``hash_seed`` gives sets of strings another order."""
     environment = {**os.environ, **ONE_THREAD, "PYTHONHASHSEED": str(hash_seed), "PYTHONDONTWRITEBYTECODE": "1"}
-    return Start(make_answering_command(sys.executable, ROOT, {}), environment, others=False)
+    return Start(make_answering_command(sys.executable, PROJECT, {}), environment, others=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ class Answer:
 
 
 @contextlib.contextmanager
-def _started(start: Start, request: bytes) -> Iterator[tuple[subprocess.Popen[bytes], BinaryIO]]:
+def _start_process(start: Start, request: bytes) -> Iterator[tuple[subprocess.Popen[bytes], BinaryIO]]:
     """A process that reads a request, and its answers so far. It and all that it has started are killed when the block
     ends; an isolated one has no process left then."""
     with temporary_folder("answers", may_stay=True) as folder:
@@ -261,12 +261,12 @@ class Submission:
                 file = to_one_line(self.code.file)
                 code = {**asdict(self.code), "file": f"/submission/{file}"}
                 request = json.dumps({"code": code, "questions": [question for _, question in questions]}).encode()
-                with contextlib.closing(self._said(request)) as lines:
+                with contextlib.closing(self._read_lines(request)) as lines:
                     for reply in map(json.loads, iter(partial(next, lines), DONE)):
                         if "begins" in reply:
                             at = min(max(at, int(reply["begins"])), len(questions) - 1)
                             continue
-                        answer = self._heard(reply)
+                        answer = self._parse_reply(reply)
                         if at >= 0:
                             answers[at].append(answer)
                         elif isinstance(answer, Misbehaved):
@@ -289,13 +289,13 @@ class Submission:
             answers = [[self._unloaded] for _ in questions]
         return [Replies([a for (m, _), a in zip(questions, answers, strict=True) if m == n]) for n in range(last + 1)]
 
-    def _said(self, request: bytes) -> Generator[bytes]:
+    def _read_lines(self, request: bytes) -> Generator[bytes]:
         """Every line of a process but the first, which says that it is ready; until then no code of a submission runs.
         Raises Misbehaved, and Unfit if it does not become ready."""
         if self.budget.left_s <= 0:
             raise Misbehaved("slow", self.budget.over)
         ends_s, start = time.monotonic() + self.budget.left_s, self.start(self.hash_seed)
-        with _started(start, request) as (process, answers):
+        with _start_process(start, request) as (process, answers):
 
             def line(seconds: float, watched: bool = start.others) -> bytes:
                 """The next one, within so many seconds and before the budget ends."""
@@ -348,7 +348,7 @@ class Submission:
         if over:
             raise Misbehaved("ended", over)
 
-    def _heard(self, reply: dict[str, Any]) -> Answer | Misbehaved:
+    def _parse_reply(self, reply: dict[str, Any]) -> Answer | Misbehaved:
         """What a line says. Raises whatever it is that is wrong with it."""
         if error := to_one_line(reply.get("error", "")):
             where = f" (line {line} of {to_one_line(self.code.file)})" if (line := int(reply.get("line", 0))) else ""

@@ -74,7 +74,7 @@ class OsKenController(app_manager.OSKenApp):
         self._send(
             dpid,
             messages.OFPFlowMod,
-            match=_match(rule.match),
+            match=_encode_match(rule.match),
             cookie=rule.cookie,
             command=of.OFPFC_MODIFY_STRICT if modify else of.OFPFC_ADD,
             idle_timeout=rule.idle_timeout,
@@ -171,7 +171,7 @@ class OsKenController(app_manager.OSKenApp):
         self.core.error(f"switch {ev.msg.datapath.id:#x}: OpenFlow error {ev.msg.type}, code {ev.msg.code}")
 
 
-def _match(match: Match) -> Any:
+def _encode_match(match: Match) -> Any:
     fields: dict[str, Any] = {}
     for field, prefix in (("nw_src", match.src), ("nw_dst", match.dst)):
         if prefix is not None:

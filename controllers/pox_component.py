@@ -49,11 +49,11 @@ class PoxController:
     # --- driver ----------------------------------------------------------------------------------------
 
     def clear(self, dpid: int) -> None:
-        self._send(dpid, of.ofp_flow_mod(command=of.OFPFC_DELETE, priority=0, match=_match(Match())))
+        self._send(dpid, of.ofp_flow_mod(command=of.OFPFC_DELETE, priority=0, match=_encode_match(Match())))
 
     def install(self, dpid: int, rule: Rule, modify: bool = False) -> None:
         message = of.ofp_flow_mod(
-            match=_match(rule.match),
+            match=_encode_match(rule.match),
             cookie=rule.cookie,
             command=of.OFPFC_MODIFY_STRICT if modify else of.OFPFC_ADD,
             idle_timeout=rule.idle_timeout,
@@ -67,7 +67,7 @@ class PoxController:
         self._send(dpid, of.ofp_packet_out(data=frame, action=_make_output(port)))
 
     def request_flow_stats(self, dpid: int, xid: int) -> None:
-        body = of.ofp_flow_stats_request(match=_match(Match()))
+        body = of.ofp_flow_stats_request(match=_encode_match(Match()))
         self._send(dpid, of.ofp_stats_request(xid=xid, body=body))
 
     def barrier(self, dpid: int, xid: int) -> None:
@@ -151,7 +151,7 @@ class PoxController:
         self.core.error(f"switch {event.dpid:#x}: OpenFlow error {event.ofp.type}, code {event.ofp.code}")
 
 
-def _match(match: Match) -> Any:
+def _encode_match(match: Match) -> Any:
     built = of.ofp_match(
         in_port=match.in_port,
         dl_type=match.ethertype,

@@ -159,12 +159,12 @@ class Switches:
         self.counts = dict.fromkeys(names, 0)
         """Messages both ways since the controller was started, and the bytes of all replies about flows."""
 
-    def _next_xid(self) -> int:
+    def _take_xid(self) -> int:
         return next(self._xids) & 0xFFFFFFFF
 
     def request_stats(self, name: str) -> tuple[int, int]:
         """Ask a switch for its entries; returns its dpid and the request's transaction id."""
-        request = self.topo.dpid(name), self._next_xid()
+        request = self.topo.dpid(name), self._take_xid()
         self.counts["statistics_requests"] += 1
         self.driver.request_flow_stats(*request)
         return request
@@ -196,7 +196,7 @@ class Switches:
 
     def confirm(self, names: Iterable[str], done: Callable[[], None]) -> None:
         """Call ``done`` when these switches have done all they were sent (or are gone); at once if there are none."""
-        requests = [(self.topo.dpid(name), self._next_xid()) for name in names]
+        requests = [(self.topo.dpid(name), self._take_xid()) for name in names]
         if not requests:
             done()
             return

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from harness.network.cleanup import Cleaned
     from harness.run.job import Circumstances, Job, OnStage
 
-# A job has 64 MiB at most (`harness.run.job.MAX_BYTES`).
+# A job has 64 MiB at most (`harness.run.job.MAX_JOB_BYTES`).
 LIMIT = 65 << 20
 """Root reads no message that is longer."""
 _JOB, _CLEAN, _EXAMINE = b"job", b"clean", b"examine"
@@ -34,7 +34,7 @@ file's name and contents (tuple), in the end an exception or the answer."""
 
 
 @dataclass
-class Root:
+class RootProcess:
     """What the user's process has of root's: the connection to it."""
 
     connection: Connection
@@ -87,7 +87,7 @@ class Root:
             os.waitpid(self.pid, 0)
 
 
-def start_root(run_as: tuple[int, int] | None = None) -> Root:
+def start_root(run_as: tuple[int, int] | None = None) -> RootProcess:
     """Fork the process that stays root. ``run_as``: the user and group of what runs a user's scheduler; None: root."""
     # Not before `start` has taken foreign folders from where modules come from.
     from multiprocessing import Pipe
@@ -96,7 +96,7 @@ def start_root(run_as: tuple[int, int] | None = None) -> Root:
     pid = os.fork()
     if pid:
         root_end.close()
-        return Root(user_end, pid)
+        return RootProcess(user_end, pid)
     try:
         user_end.close()
         signal.signal(signal.SIGINT, _raise_interrupt)
@@ -193,10 +193,10 @@ def start() -> None:
     sys.dont_write_bytecode = "PYTHONDONTWRITEBYTECODE" in os.environ
 
 
-_forked: Root | None = None
+_forked: RootProcess | None = None
 
 
-def find_root() -> Root:
+def find_root() -> RootProcess:
     """The root child: the one behind sudo, else, in a root shell, one made now. UnfitMachine without root."""
     global _forked
     if _forked is None:

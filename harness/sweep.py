@@ -1,4 +1,4 @@
-"""Many runs: patterns x schemes x trials, for each value of an option; resumed where they stopped, each run published
+"""Many runs: patterns x schemes x trials, for each value of an option; resumed where they stopped, each run stored
 on its own, and shown while they are made."""
 
 from __future__ import annotations

@@ -119,17 +119,19 @@ def make_room(base: Path) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def hash_sources(root: Path, run_at: str = "") -> str:
+def hash_sources(folder: Path, run_at: str = "") -> str:
     """A hash of all that compiled functions call in other files than their own, and of all that Numba asks for;
-    ``run_at``: where the files will be when they are run, if that is not ``root``.
+    ``run_at``: where the files will be when they are run, if that is not ``folder``.
 
     The simulator's belong to it, though nothing calls them from elsewhere: Numba reads an index of what it has
     compiled before it looks whether the file has changed, and ends with an AttributeError where a type in there has
     another name by now.
     """
-    machine = (run_at or str(root), sys.version, numba.__version__, get_host_cpu_name())
+    machine = (run_at or str(folder), sys.version, numba.__version__, get_host_cpu_name())
     digest = hashlib.sha256(repr(machine).encode())
-    for path in sorted(path for package in ("hedera", "topos", "simulator") for path in (root / package).glob("*.py")):
+    for path in sorted(
+        path for package in ("hedera", "topos", "simulator") for path in (folder / package).glob("*.py")
+    ):
         digest.update(path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 

@@ -57,7 +57,7 @@ def _settle_in_rounds(src: Int32, dst: Int32, num_hosts: int) -> Float64:
     room = np.full(nics, _NIC)
     share = np.empty(nics)
     for nic in range(nics):
-        share[nic] = _share(room[nic], unsettled[nic])
+        share[nic] = _compute_share(room[nic], unsettled[nic])
 
     blocked = np.empty(nics + 1, dtype=np.bool_)
     nobody = nics
@@ -92,10 +92,10 @@ def _settle_in_rounds(src: Int32, dst: Int32, num_hosts: int) -> Float64:
             unsettled[sender] -= 1
         for i in range(senders):
             receiver = by_sender[i] >> 32
-            share[receiver] = _share(room[receiver], unsettled[receiver])
+            share[receiver] = _compute_share(room[receiver], unsettled[receiver])
         for i in range(receivers):
             sender = by_receiver[i] & 0xFFFFFFFF
-            share[sender] = _share(room[sender], unsettled[sender])
+            share[sender] = _compute_share(room[sender], unsettled[sender])
 
     demand = np.empty(src.size)
     for i in range(src.size):  # a flow settled at the lower of its NICs' shares
@@ -104,6 +104,6 @@ def _settle_in_rounds(src: Int32, dst: Int32, num_hosts: int) -> Float64:
 
 
 @compiled
-def _share(room: float, unsettled: int) -> float:
+def _compute_share(room: float, unsettled: int) -> float:
     """The share of each unsettled flow; infinite where no flow settles by this NIC any more."""
     return np.floor(room / unsettled) if unsettled else np.inf

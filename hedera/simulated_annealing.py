@@ -66,22 +66,22 @@ class SimulatedAnnealing:
         self.energy = 0.0
         """The exceeded capacity that the last period ended with."""
         self._rng = rng
-        self._shape = shape_of(tree)
+        self._tables = make_link_tables(tree)
         self.core_of = assign_first_cores(tree)
         """int32 (hosts,): the core by which each host receives, in the best state of the last period."""
 
     def place(self, flows: LargeFlows, links: LinkState) -> Cores:
         """The core for each flow, int32 (flows,): see `hedera.placement.Placement`."""
-        tree, shape = self.tree, self._shape
+        tree, tables = self.tree, self._tables
         size = in_units(flows.demand)
-        arrivals = group(flows.src, flows.dst, size, shape)
+        arrivals = group(flows.src, flows.dst, size, tables)
         excess = compute_excess(tree, flows.src, flows.dst, size, self.core_of[flows.dst], links)
         excess[: tree.num_hosts] = -_BOUNDLESS
         before, after = _anneal(
             arrivals,
             self.core_of,
             excess,
-            shape,
+            tables,
             self.iterations,
             choose_acceptance_constant(tree.num_hosts),
             self._rng.integers(2**64, dtype=np.uint64),
@@ -100,7 +100,7 @@ def assign_first_cores(tree: FatTree) -> Cores:
 # --- flows grouped by destination ------------------------------------------------------------------------------
 
 
-class Shape(NamedTuple):
+class LinkTables(NamedTuple):
     """The fat-tree as lookup tables: dividing host numbers by k/2 each time would take longer than everything else.
 
     ``edge_up``, ``core_up``, ``core_down``, ``edge_down``, int32 (hosts,): the numbers (`topos.links`) of the links
@@ -118,17 +118,17 @@ class Shape(NamedTuple):
     pod: Int32
 
 
-def shape_of(tree: FatTree) -> Shape:
+def make_link_tables(tree: FatTree) -> LinkTables:
     host, core = np.arange(tree.num_hosts, dtype=np.int32), np.arange(tree.num_cores, dtype=np.int32)
     tiers = compute_tier_links(host, host, np.zeros_like(host), tree.half)
     edge_up, core_up, core_down, edge_down = (tier.astype(np.int32) for tier in tiers[1:5])
-    return Shape(edge_up, core_up, core_down, edge_down, core // tree.half, host - host % tree.num_cores)
+    return LinkTables(edge_up, core_up, core_down, edge_down, core // tree.half, host - host % tree.num_cores)
 
 
 class Arrivals(NamedTuple):
     """The flows that leave their edge switch, grouped by destination: those to h are first[h]..first[h+1]-1.
 
-    ``edge_up`` and ``core_up``, int32 (flows,), are those of the source, in `Shape`'s words. ``demand`` is int64
+    ``edge_up`` and ``core_up``, int32 (flows,), are those of the source, in `LinkTables`' words. ``demand`` is int64
     (flows,), in units. ``into_edge`` and ``into_pod`` are int64 (hosts,): the demand to each host from outside its
     edge switch and its pod.
     """
@@ -142,9 +142,9 @@ class Arrivals(NamedTuple):
 
 
 @compiled
-def group(src: Int32, dst: Int32, demand: Int64, shape: Shape) -> Arrivals:
+def group(src: Int32, dst: Int32, demand: Int64, tables: LinkTables) -> Arrivals:
     """Sort flows, arrays of shape (flows,) with ``demand`` in units, by destination."""
-    edge, pod = shape.edge_up, shape.core_up
+    edge, pod = tables.edge_up, tables.core_up
     hosts = edge.size
     first = np.zeros(hosts + 1, dtype=np.int32)
     for flow in range(src.size):
@@ -184,10 +184,16 @@ def group(src: Int32, dst: Int32, demand: Int64, shape: Shape) -> Arrivals:
 
 @compiled
 def _anneal(
-    arrivals: Arrivals, core_of: Cores, excess: Int64, shape: Shape, iterations: int, acceptance: float, seed: np.uint64
+    arrivals: Arrivals,
+    core_of: Cores,
+    excess: Int64,
+    tables: LinkTables,
+    iterations: int,
+    acceptance: float,
+    seed: np.uint64,
 ) -> tuple[int, int]:
     """Figure 6. Leaves the best state in ``core_of``; returns the first energy and the best, in units."""
-    core_down, edge_down, up, pod = shape.core_down, shape.edge_down, shape.up, shape.pod
+    core_down, edge_down, up, pod = tables.core_down, tables.edge_down, tables.up, tables.pod
     first, demand = arrivals.first, arrivals.demand
     edge_up, core_up = arrivals.edge_up, arrivals.core_up
     into_edge, into_pod = arrivals.into_edge, arrivals.into_pod

@@ -16,7 +16,7 @@ from plots.rates import find_traced
 from plots.stored_sweep import Sweep, load_sweep
 from plots.summary import as_csv, find_published_k
 from record.files import find_files, write_whole
-from record.run import ARCHIVE, CONNECTIONS, MAX_BYTES, QUEUES, FlowRecord, Run, decode, pack
+from record.run import ARCHIVE, CONNECTIONS, MAX_RUN_BYTES, QUEUES, FlowRecord, Run, decode, pack
 from traffic.user_files import read_regular
 
 SETTINGS = "sweep.json"
@@ -60,12 +60,12 @@ def keep(folder: Path, to: Path) -> list[Path]:
     if not sweep.runs or not files:
         raise ValueError(f"{folder} has no run (run.json) to keep")
     try:
-        settings = read_regular(folder / SETTINGS, MAX_BYTES)
+        settings = read_regular(folder / SETTINGS, MAX_RUN_BYTES)
     except ValueError as reason:
         raise ValueError(f"{folder / SETTINGS} {reason}") from None
     # The runs are kept as they are in their files, unreadable ones and repeated tries included: whoever doubts a bar
     # finds all that was measured.
-    contents = {str(path.relative_to(folder)): read_regular(path, MAX_BYTES) for path in files}
+    contents = {str(path.relative_to(folder)): read_regular(path, MAX_RUN_BYTES) for path in files}
     clean = make_local_path_remover(_decode_runs(contents.values()))
     documents = {clean(name): clean(content.decode()).encode() for name, content in contents.items()}
     tables = {

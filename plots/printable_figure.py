@@ -269,10 +269,10 @@ def _spread_tick_labels(figure: Figure, axes: Axes) -> None:
     """Where the labels of an x axis overlap, words are turned, and of numbers every second goes."""
     figure.draw_without_rendering()
     labels = [label for label in axes.get_xticklabels() if label.get_text() and label.get_visible()]
-    if len(labels) < 2 or not _overlap(labels):
+    if len(labels) < 2 or not _is_overlapping(labels):
         return
     if all(_is_number(label.get_text()) for label in labels):
-        while len(labels) > 2 and _overlap(labels):
+        while len(labels) > 2 and _is_overlapping(labels):
             ticks = axes.get_xticks()
             texts = [label.get_text() for label in axes.get_xticklabels()]
             axes.set_xticks(ticks[::2], texts[::2])
@@ -284,7 +284,7 @@ def _spread_tick_labels(figure: Figure, axes: Axes) -> None:
     axes.set_xticks(axes.get_xticks(), [label.get_text().replace("\n", " ") for label in axes.get_xticklabels()])
 
 
-def _overlap(labels: Iterable[Text]) -> bool:
+def _is_overlapping(labels: Iterable[Text]) -> bool:
     boxes = sorted((label.get_window_extent() for label in labels), key=lambda box: box.x0)
     return any(a.x1 + 2 > b.x0 for a, b in pairwise(boxes))
 

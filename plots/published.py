@@ -64,7 +64,7 @@ class Match(NamedTuple):
     mean_absolute: float
 
 
-def match(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) -> Match:
+def match_published(summary: Summary, scheme: str, patterns: Iterable[str] | None = None) -> Match:
     """A scheme against its published column, over all ``patterns`` (default: of the summary) that have both."""
     from pandas import DataFrame
 
@@ -132,7 +132,7 @@ def _make_family(summary: Summary, name: str, patterns: Sequence[str]) -> Family
             continue
         # A published mean stands beside ours only if it is over the same patterns: means over different ones would
         # differ by the patterns' own levels.
-        matched = match(summary, scheme, patterns)
+        matched = match_published(summary, scheme, patterns)
         complete = len(matched.rows) == len(own_ratios)
         means[scheme] = {
             "ours": float(own_ratios.mean()),

@@ -220,7 +220,7 @@ def _collect_bars(sweep: Sweep, charts: Sequence[bytes]) -> dict[str, Any]:
         "families_drawn": by_family if len(charts) > 1 else None,
         "figure_9": embed_image(charts[-1], "Bars by pattern and scheme; the numbers are in the table below"),
         "has_published": any(share(pattern, CONTROL) for pattern in bars.patterns),
-        "matches": [matched for scheme in schemes if len((matched := published.match(bars, scheme)).rows)],
+        "matches": [matched for scheme in schemes if len((matched := published.match_published(bars, scheme)).rows)],
         "static": published.MAYBE_PUBLISHED_ECMP,
         "of_figure_9": of_figure_9,
     }

@@ -309,13 +309,13 @@ def _format_cell(bar: Any) -> str:
         return "-"
     text: str = bar.no_bar_text
     if bar.median_payload_mbps is not None:
-        text = f"{bar.median_payload_mbps:.1f}{_share(bar, bar.median_ratio)}"
+        text = f"{bar.median_payload_mbps:.1f}{_format_share(bar, bar.median_ratio)}"
         if bar.valid_trials < bar.trials:
             text += f" ({bar.valid_trials} of {bar.trials})"
     if bar.left_out_tries and bar.all_payload_mbps is not None:
-        text += f", all {bar.all_payload_mbps:.1f}{_share(bar, bar.all_median_ratio)}"
+        text += f", all {bar.all_payload_mbps:.1f}{_format_share(bar, bar.all_median_ratio)}"
     return text
 
 
-def _share(bar: Any, ratio: float | None) -> str:
+def _format_share(bar: Any, ratio: float | None) -> str:
     return "" if ratio is None or bar.scheme == CONTROL else f" {ratio:.0%}"

@@ -37,7 +37,7 @@ Verdict = Literal["ok", "invalid", "not judged", "lost"]
 OLDER = "before-1.1"
 ASIDE = re.compile(rf"trial-\d+(?:-again)?\.(?:[0-9a-f]{{16}}|{OLDER})(?:\.\d+)?")
 """The folder of a run that was set aside: its key, or OLDER, follows the name it had."""
-MAX_BYTES = 256 << 20
+MAX_RUN_BYTES = 256 << 20
 """Larger files are not read: 16,000 flows of ten minutes make about 150 MB."""
 
 # --- parts of a run ---------------------------------------------------------------------------------------------------
@@ -561,7 +561,7 @@ def decode(data: bytes) -> Run:
 
 def read(path: Path) -> Run:
     """The run of a file. Raises ValueError with the reason, one sentence, when it cannot be read."""
-    return decode(read_regular(path, MAX_BYTES))
+    return decode(read_regular(path, MAX_RUN_BYTES))
 
 
 def mean_over(times: NDArray[np.float64], rates: NDArray[np.float64], window: tuple[float, float]) -> float:

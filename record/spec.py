@@ -25,8 +25,7 @@ from msgspec import Meta
 from hedera.schemes import Options, Scheme, find_file, find_scheme
 from record.errors import UserMistake
 from topos.fattree import FatTree, port_name
-from topos.graphs import MAX_BYTES as MAX_GRAPH_BYTES
-from topos.graphs import SUFFIXES, GraphPlan, plan_of
+from topos.graphs import MAX_GRAPH_BYTES, SUFFIXES, GraphPlan, plan_of
 from topos.links import link_rates
 from topos.network import LeafSpine, NonBlocking, PlannedNetwork
 from topos.wire import DEFAULT_MTU
@@ -450,7 +449,7 @@ def split_phases(times: Sequence[float], window: tuple[float, float], seconds: f
 LEAST_MBPS, MAX_MBPS = 0.1, 1e6
 """Beyond it a rate is a slip of the keyboard: no machine forwards such links in software."""
 MAX_FLOWS = 200_000
-"""What a run can keep a record of: `record.run.MAX_BYTES` at about a kilobyte each."""
+"""What a run can keep a record of: `record.run.MAX_RUN_BYTES` at about a kilobyte each."""
 SHORTEST_S = 3
 """Of a run: rates are read once a second, and the first and the last of them do not count."""
 MEASURED_DELAY_MS = 8.0
@@ -586,7 +585,9 @@ class RunSpec(Experiment):
     min_rto_ms: Annotated[
         int, Meta(ge=1, le=60_000), described("TCP's shortest retransmission timeout; 200 is Linux's own, ms.")
     ] = LINUX_MIN_RTO_MS
-    queue: Annotated[int, Meta(ge=2, le=100_000), described("Queue of every switch port, full packets.")] = 50
+    queue: Annotated[
+        int, Meta(ge=2, le=100_000), described("What the queue of a switch's port holds, in packets of --mtu bytes.")
+    ] = 50
     delay_ms: Annotated[
         Annotated[float, Meta(gt=0, le=100)] | None, described("What every cable adds to each way of a packet, ms.")
     ] = None

@@ -195,10 +195,10 @@ def errors_of_workers(function: Callable[..., object]) -> Iterator[None]:
 @cache
 def compute_fingerprint() -> str:
     """A hash of all code that a task may run, as it was when it was first asked for."""
-    root, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
-    for path in sorted(path for room in ROOMS for kind in ("*.py", "*.csv") for path in (root / room).rglob(kind)):
+    project, digest = Path(__file__).resolve().parents[1], hashlib.sha256()
+    for path in sorted(path for room in ROOMS for kind in ("*.py", "*.csv") for path in (project / room).rglob(kind)):
         content = path.read_bytes()
-        digest.update(f"{path.relative_to(root)} {len(content)}\n".encode())
+        digest.update(f"{path.relative_to(project)} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()[:16]
 

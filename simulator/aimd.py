@@ -255,9 +255,9 @@ def _advance(first: int, totals: Float64, state: _State) -> None:
             slow_start = row[f, _SLOW_START]
             # Section 5.5: a rate doubles in slow start, else it grows by a fixed step, and never beyond what the path
             # can spare.
-            growth = min(rate if slow_start != 0 else increase, room)
+            gain = min(rate if slow_start != 0 else increase, room)
             # Selected, not branched on: which of the two it is, no branch predictor can know.
-            change = growth if room > 0 else -((rate + 1) >> 1)
+            change = gain if room > 0 else -((rate + 1) >> 1)
             row[f, _SLOW_START] = slow_start if room > 0 else 0
             rate += change
             row[f, _RATE] = rate
@@ -288,7 +288,7 @@ def _advance(first: int, totals: Float64, state: _State) -> None:
                 break
             state.started[f] = now
             if left[f] == 0:
-                queued = _free(f, now, state, freed, queued)
+                queued = _release_followers(f, now, state, freed, queued)
                 continue
             got = _take(f, increase, row, spare)
             if got == 0:
@@ -314,13 +314,13 @@ def _advance(first: int, totals: Float64, state: _State) -> None:
             state.finished[f] = now
             active -= 1
             order[i] = order[active]
-            queued = _free(f, now + 1, state, freed, queued)
+            queued = _release_followers(f, now + 1, state, freed, queued)
     state.random[1] = draws
     count[_ACTIVE], count[_ARRIVED], count[_FREED], count[_QUEUED] = active, arrived, freed, queued
 
 
 @compiled
-def _free(f: int, tick: int, state: _State, freed: int, queued: int) -> int:
+def _release_followers(f: int, tick: int, state: _State, freed: int, queued: int) -> int:
     """Line up those that waited for flow f alone by now, as it has ended at ``tick``; returns the queue's new end."""
     queue, due = state.queue, state.due
     for e in range(state.edges[f], state.edges[f + 1]):

@@ -17,7 +17,7 @@ from traffic.workload import Workload
 
 ENGINES = ("aimd", "maxmin")
 INCREASE = 0.12
-"""Of the link's rate: a flow's first rate, and its growth per tick, 15 MB/s at 1 Gb/s (section 5.5)."""
+"""Of the link's rate: a flow's first rate, and what it gains per tick, 15 MB/s at 1 Gb/s (section 5.5)."""
 WAITING = 0.1
 """Of the least time of a graph of flows: what its steps may wait for ticks (section 5.5's engine)."""
 MAX_TICKS = 100_000_000
@@ -73,7 +73,7 @@ class Config(Experiment):
 
     @property
     def first_mbps(self) -> float:
-        """A flow's first rate, and its growth per tick in congestion avoidance."""
+        """A flow's first rate, and what it gains per tick in congestion avoidance."""
         return INCREASE * self.link_mbps
 
     def flows(self) -> tuple[Flows, FlowGraph | None]:
@@ -113,7 +113,7 @@ def check_flows(work: Workload) -> Workload:
     """Itself; ValueError, one sentence, for more flows than `MAX_FLOWS`, or than fit the memory that is free."""
     work.bounded(MAX_FLOWS)
     needed = work.expected_flows * FLOW_BYTES
-    if needed > FEW_BYTES and needed > (free := _free_bytes()):
+    if needed > FEW_BYTES and needed > (free := _measure_free_bytes()):
         raise ValueError(
             f"traffic {work.name!r} would be {work.expected_flows:.3g} flows in {work.seconds:g} s, which take some "
             f"{needed / 1e9:.1f} GB of memory; {free / 1e9:.1f} GB are free"
@@ -121,7 +121,7 @@ def check_flows(work: Workload) -> Workload:
     return work
 
 
-def _free_bytes() -> float:
+def _measure_free_bytes() -> float:
     """What a process can still have without swapping; infinity where the system does not tell."""
     available = re.search(r"^MemAvailable:\s+(\d+) kB$", _FREE.read_text(), re.M) if _FREE.exists() else None
     return int(available[1]) * 1024 if available else math.inf

@@ -360,7 +360,7 @@ def _loosen(number: int, level: float, links: Records, touched: _Heap, counts: I
 
 
 @inlined
-def _share(number: int, level: float, net: _Net) -> float:
+def _compute_share(number: int, level: float, net: _Net) -> float:
     """The share of a link that is too full, ``level`` at least; infinity for one that is not, and never will be.
 
     Settled flows that have less than the share do not get it, which leaves more for the others. So the share is
@@ -514,7 +514,7 @@ def _settle(now: float, net: _Net) -> None:
             _look(number, level, links, touched)
             continue
         if not link.exact:
-            share = _share(number, level, net)
+            share = _compute_share(number, level, net)
             links[number].exact = True
             if share > level:
                 if link.loose:
@@ -599,7 +599,7 @@ def _start(now: float, flow: int, net: _Net, turns: _Turns) -> None:
     if net.flows[flow].size == 0 or net.slots[flow << net.shift].link < 0:
         net.flows[flow].sent = net.flows[flow].size
         net.flows[flow].phase = _ENDED
-        _free(now, flow, net, turns)
+        _release_followers(now, flow, net, turns)
         return
     active = net.counts[_ACTIVE]
     turns.active[active] = flow
@@ -620,11 +620,11 @@ def _end(now: float, flow: int, net: _Net, turns: _Turns) -> None:
     net.flows[last].listed = place
     if net.counts[_ACTIVE] == 0:
         net.total[0] = 0.0  # whatever sums leave
-    _free(now, flow, net, turns)
+    _release_followers(now, flow, net, turns)
 
 
 @inlined
-def _free(now: float, flow: int, net: _Net, turns: _Turns) -> None:
+def _release_followers(now: float, flow: int, net: _Net, turns: _Turns) -> None:
     """Line up those that waited for this flow alone by now."""
     for edge in range(turns.first[flow], turns.first[flow + 1]):
         other = turns.follower[edge]

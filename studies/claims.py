@@ -34,7 +34,7 @@ from plots.published import (
     find_published_bars,
     list_families,
     make_overall_family,
-    match,
+    match_published,
 )
 from plots.summary import Summary, summarise
 from record.files import write_whole
@@ -45,7 +45,7 @@ from studies import document_numbers
 from studies.study import estimate_over_seeds, group_rows
 from topos.arrays import Float64
 
-ROOT = Path(__file__).parents[1]
+PROJECT = Path(__file__).parents[1]
 TABLE = Path("results/claims.csv")
 Row = Mapping[str, str]
 
@@ -111,17 +111,17 @@ def _fulfils(row: Row, conditions: str) -> bool:
     return True
 
 
-def find_fault(claim: Row, root: Path | None = None) -> str:
+def find_fault(claim: Row, project: Path | None = None) -> str:
     """What is wrong with a claim, in a sentence; empty when its document says what its data does."""
-    root = root or ROOT
+    project = project or PROJECT
     page, value = claim["said"], claim["value"]
-    words, text = (" ".join(text.split()) for text in (claim["words"], (root / page).read_text(encoding="utf-8")))
+    words, text = (" ".join(text.split()) for text in (claim["words"], (project / page).read_text(encoding="utf-8")))
     if words not in text:
         return f"{page} does not say: {words}"
     without_commas = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", words)  # 7,600 is 7600
     if not re.search(rf"(?<![\d.]){re.escape(value)}(?![\d]|\.\d)", without_commas):
         return f"the words of {page} have no {value}: {words}"
-    computed = compute_claim(claim, root / "results" / claim["data"])
+    computed = compute_claim(claim, project / "results" / claim["data"])
     # A number is right if the data rounds to it. The factor forgives that 0.15 is not exactly 0.15 in binary.
     half_digit = 0.5 * 10.0 ** -len(value.partition(".")[2])
     if abs(computed - float(value)) > (float(claim["tolerance"]) if claim["tolerance"] else half_digit * (1 + 1e-9)):
@@ -159,9 +159,9 @@ def compose_section(sweep: Sweep) -> str:
     every = make_overall_family(summary)
     lines = "\n".join(_write_rows([*list_families(summary), every]))
     sentences = [
-        _lower(summary),
+        _count_lower_bars(summary),
         _describe_gains(every),
-        _order(summary, runs),
+        _describe_order(summary, runs),
         describe_significance(sweep),
         _describe_share_of_fair(runs),
     ]
@@ -198,9 +198,9 @@ def _describe_share_of_links(summary: Summary, runs: Sequence[Run]) -> str:
     )
 
 
-def _lower(summary: Summary) -> str:
+def _count_lower_bars(summary: Summary) -> str:
     """On how many bars Hedera has the published share of the control, and on which it has much less, in points."""
-    bars = {scheme: match(summary, scheme).rows for scheme in HEDERA}
+    bars = {scheme: match_published(summary, scheme).rows for scheme in HEDERA}
     less = {scheme: rows[rows.difference < 0] for scheme, rows in bars.items()}
     by_scheme = [
         f"`{scheme}` on "
@@ -254,7 +254,7 @@ def _write_rows(every: Sequence[Family]) -> Iterator[str]:
         yield f"| {family.name} | {' | '.join(cells)} |"
 
 
-def _order(summary: Summary, runs: Sequence[Run]) -> str:
+def _describe_order(summary: Summary, runs: Sequence[Run]) -> str:
     """On how many patterns, bijective ones and all, shares have the order that one expects, and where they do not."""
     schemes = [scheme for scheme in EXPECTED_ORDER if scheme in summary.schemes]
     # A pattern counts only if every scheme has a share of it: an order of some is no order.
@@ -289,12 +289,12 @@ def _describe_share_of_fair(runs: Sequence[Run]) -> str:
     )
 
 
-def find_unsaid(root: Path) -> list[str]:
+def find_unsaid(project: Path) -> list[str]:
     """The lines that only one of two sections has: the one in the document, and the one that is made from the data.
     Each is a sentence."""
     committed, composed = (
-        _split_figure_page(root)[1].splitlines(),
-        compose_section(load_sweep(root / KEPT)).splitlines(),
+        _split_figure_page(project)[1].splitlines(),
+        compose_section(load_sweep(project / KEPT)).splitlines(),
     )
     return [
         f"{FIGURE} differs from {KEPT}: {line}"
@@ -303,11 +303,11 @@ def find_unsaid(root: Path) -> list[str]:
     ]
 
 
-def find_unread(root: Path, unheld: Mapping[str, Sequence[document_numbers.Number]]) -> list[str]:
+def find_unread(project: Path, unheld: Mapping[str, Sequence[document_numbers.Number]]) -> list[str]:
     """Sentences on the numbers that no claim holds (`find_unheld`) and that are not as somebody has read them."""
     read = (
-        {row["page"]: row["numbers"] for row in read_csv(root / document_numbers.READ)}
-        if (root / document_numbers.READ).exists()
+        {row["page"]: row["numbers"] for row in read_csv(project / document_numbers.READ)}
+        if (project / document_numbers.READ).exists()
         else {}
     )
     gone = [f"{page} is not there, and {document_numbers.READ} has its numbers" for page in read.keys() - unheld.keys()]
@@ -321,10 +321,10 @@ def find_unread(root: Path, unheld: Mapping[str, Sequence[document_numbers.Numbe
     ]
 
 
-def find_unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[document_numbers.Number]]:
+def find_unheld(project: Path, claims: Sequence[Row]) -> dict[str, list[document_numbers.Number]]:
     """By page, the numbers that no claim holds and no command makes."""
-    by_page = {page: (root / page).read_text(encoding="utf-8") for page in document_numbers.list_pages(root)}
-    generated_by_page = {FIGURE: _split_figure_page(root)[1]} if FIGURE in by_page else {}
+    by_page = {page: (project / page).read_text(encoding="utf-8") for page in document_numbers.list_pages(project)}
+    generated_by_page = {FIGURE: _split_figure_page(project)[1]} if FIGURE in by_page else {}
     return {
         page: document_numbers.find_not_held(
             text, [claim for claim in claims if claim["said"] == page], generated_by_page.get(page, "")
@@ -333,17 +333,17 @@ def find_unheld(root: Path, claims: Sequence[Row]) -> dict[str, list[document_nu
     }
 
 
-def take_as_read(root: Path, unheld: Mapping[str, Sequence[document_numbers.Number]]) -> None:
+def take_as_read(project: Path, unheld: Mapping[str, Sequence[document_numbers.Number]]) -> None:
     rows = [
         {"page": page, "numbers": " ".join(number.spelled for number in numbers)} for page, numbers in unheld.items()
     ]
-    write_csv(root / document_numbers.READ, rows)
+    write_csv(project / document_numbers.READ, rows)
 
 
-def propose_claims(root: Path, page: str, claims: Sequence[Row]) -> list[dict[str, str]]:
+def propose_claims(project: Path, page: str, claims: Sequence[Row]) -> list[dict[str, str]]:
     """Claims that the data of a page's links would hold, for numbers that none holds yet, as rows for `TABLE`."""
-    text = (root / page).read_text(encoding="utf-8")
-    files = document_numbers.load_linked_data(root / page, root)
+    text = (project / page).read_text(encoding="utf-8")
+    files = document_numbers.load_linked_data(project / page, project)
     places = document_numbers.find_held(
         document_numbers.flatten(text), [claim for claim in claims if claim["said"] == page]
     )
@@ -356,41 +356,41 @@ def propose_claims(root: Path, page: str, claims: Sequence[Row]) -> list[dict[st
             row |= source._asdict() | {"command": of_data.get(source.data, "")}
             offsets = document_numbers.find_held(document_numbers.flatten(text), [row])
             # What is proposed must hold, or the list would begin with a fault; and each number is proposed once.
-            if not offsets <= places and not find_fault(row, root):
+            if not offsets <= places and not find_fault(row, project):
                 proposals.append(row)
                 places |= offsets
     return proposals
 
 
-def find_unlike_seeds(root: Path) -> list[str]:
+def find_unlike_seeds(project: Path) -> list[str]:
     """Sentences on the rows of each seeds.csv below results/ that the runs beside it do not give. One that is older
     than a statistic lacks its rows."""
     unlike = []
-    for path in sorted((root / "results").rglob("seeds.csv")):
+    for path in sorted((project / "results").rglob("seeds.csv")):
         if (path.parent / ARCHIVE).exists():
             computed_lines = {*format_seeds_csv(load_sweep(path.parent)).splitlines()}
             lines = path.read_text(encoding="utf-8").splitlines()
             unlike += [
-                f"{path.relative_to(root)} is not what its runs give: {line}"
+                f"{path.relative_to(project)} is not what its runs give: {line}"
                 for line in lines
                 if line not in computed_lines
             ]
     return unlike
 
 
-def write_section(root: Path) -> None:
-    sweep = load_sweep(root / KEPT)
-    before, _, after = _split_figure_page(root)
-    write_whole(root / FIGURE, f"{before}{BEGIN}{compose_section(sweep)}{END}{after}")
+def write_section(project: Path) -> None:
+    sweep = load_sweep(project / KEPT)
+    before, _, after = _split_figure_page(project)
+    write_whole(project / FIGURE, f"{before}{BEGIN}{compose_section(sweep)}{END}{after}")
     # A document shows the PNG. The SVG that is drawn with it would be a second copy of the same picture in the
     # repository.
-    for path in figure9.draw(sweep, (root / PICTURE).with_suffix("")):
+    for path in figure9.draw(sweep, (project / PICTURE).with_suffix("")):
         if path.suffix != Path(PICTURE).suffix:
             path.unlink()
 
 
-def _split_figure_page(root: Path) -> tuple[str, str, str]:
-    before, _, after_begin = (root / FIGURE).read_text(encoding="utf-8").partition(BEGIN)
+def _split_figure_page(project: Path) -> tuple[str, str, str]:
+    before, _, after_begin = (project / FIGURE).read_text(encoding="utf-8").partition(BEGIN)
     generated, _, after = after_begin.partition(END)
     return before, generated, after
 
@@ -413,35 +413,37 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
     You changed a page: hedera claims --find docs/ecmp.md >> results/claims.csv (look at the rows, fill in
     commands), then hedera claims --read.
     """
-    if not (ROOT / TABLE).is_file():
+    if not (PROJECT / TABLE).is_file():
         raise click.UsageError("claims are of a clone of the project: an installed one has no documents and no data")
-    claims = read_csv(ROOT / TABLE)
+    claims = read_csv(PROJECT / TABLE)
     if find is not None:
-        if find not in document_numbers.list_pages(ROOT):
+        if find not in document_numbers.list_pages(PROJECT):
             raise click.BadParameter(f"{find} is none of README.md, docs/ and results/*/README.md", param_hint="--find")
-        for row in propose_claims(ROOT, find, claims):
+        for row in propose_claims(PROJECT, find, claims):
             csv.writer(sys.stdout, lineterminator="\n").writerow(row.values())
         return
     if write:
-        write_section(ROOT)
+        write_section(PROJECT)
     # After --write, because that changes numbers of docs/figure9.md.
-    unheld = find_unheld(ROOT, claims)
+    unheld = find_unheld(PROJECT, claims)
     if read:
-        take_as_read(ROOT, unheld)
+        take_as_read(PROJECT, unheld)
     columns = ("claim", "said", "data", "command", "tolerance")
     for (claim, page, data, made_by, tolerance), rows in group_rows(claims, *columns).items():
         differ = f"; another run may differ by {tolerance}" if tolerance else ""
         click.echo(
             f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {page}, results/{data}\n    {made_by}"
         )
-    faults = [*filter(None, map(find_fault, claims)), *find_unsaid(ROOT), *find_unread(ROOT, unheld)]
-    faults += find_unlike_seeds(ROOT) if seeds else []
+    faults = [*filter(None, map(find_fault, claims)), *find_unsaid(PROJECT), *find_unread(PROJECT, unheld)]
+    faults += find_unlike_seeds(PROJECT) if seeds else []
     for fault in faults:
         click.echo(fault)
     if faults:
         raise SystemExit(1)
     for folder in sorted({Path(claim["data"]).parent for claim in claims} | {Path(KEPT).relative_to("results")}):
-        if (ROOT / "results" / folder / ARCHIVE).exists() and (mixed := load_sweep(ROOT / "results" / folder).mixture):
+        if (PROJECT / "results" / folder / ARCHIVE).exists() and (
+            mixed := load_sweep(PROJECT / "results" / folder).mixture
+        ):
             click.echo(f"results/{folder}: {mixed}")
     click.echo(f"{len({claim['claim'] for claim in claims})} claims, {len(claims)} numbers: all as their data says")
     click.echo(f"{sum(map(len, unheld.values()))} more numbers are as they were read: no data is asked about these")

@@ -32,9 +32,9 @@ class Number(NamedTuple):
     around: str
 
 
-def list_pages(root: Path) -> list[str]:
-    """The documents, by their paths below ``root``."""
-    paths = {path.relative_to(root).as_posix() for pattern in PAGES for path in root.glob(pattern)}
+def list_pages(project: Path) -> list[str]:
+    """The documents, by their paths below ``project``."""
+    paths = {path.relative_to(project).as_posix() for pattern in PAGES for path in project.glob(pattern)}
     return sorted(page for page in paths if not page.startswith("docs/examples/"))
 
 
@@ -166,16 +166,16 @@ def _find_naming_columns(row: Row, rows: Sequence[Row], triple: Sequence[str]) -
     return None
 
 
-def load_linked_data(page: Path, root: Path) -> dict[str, Sequence[Row]]:
+def load_linked_data(page: Path, project: Path) -> dict[str, Sequence[Row]]:
     """The CSV files below results/ that a page links to, or that are in a folder that it links to, by name."""
     files: set[Path] = set()
     for link in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
         target = (page.parent / link).resolve()
         if target.suffix == ".csv":
             files.add(target)
-        elif target.name == "README.md" and target.parent.parent == (root / "results").resolve():
+        elif target.name == "README.md" and target.parent.parent == (project / "results").resolve():
             files |= {*target.parent.rglob("*.csv")}
-    if page.parent.parent == root / "results":
+    if page.parent.parent == project / "results":
         files |= {*page.parent.rglob("*.csv")}
-    within = sorted(path for path in files if path.is_file() and (root / "results").resolve() in path.parents)
-    return {path.relative_to((root / "results").resolve()).as_posix(): read_csv(path) for path in within}
+    within = sorted(path for path in files if path.is_file() and (project / "results").resolve() in path.parents)
+    return {path.relative_to((project / "results").resolve()).as_posix(): read_csv(path) for path in within}

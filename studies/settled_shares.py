@@ -57,7 +57,8 @@ def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[s
             np.mean([second_shares[key] - first_shares[key] for key in keys if key[place] == group]) for group in groups
         )
         yield {
-            "folder": _name(first), "other": _name(second), "from_s": f"{window[0]:g}", "to_s": f"{window[1]:g}",
+            "folder": _name_sweep(first), "other": _name_sweep(second),
+            "from_s": f"{window[0]:g}", "to_s": f"{window[1]:g}",
             "scheme": scheme, "patterns": len(patterns), "seeds": len(trials),
             "share": f"{np.mean([first_shares[key] for key in keys]):.3f}",
             "other_share": f"{np.mean([second_shares[key] for key in keys]):.3f}",
@@ -70,7 +71,7 @@ def _format_number(value: float | None) -> str:
     return "" if value is None else f"{value:.3f}"
 
 
-def _name(folder: Path) -> str:
+def _name_sweep(folder: Path) -> str:
     return folder.resolve().name
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from unittest.mock import patch
 
-ROOT = Path(__file__).parents[1]
+PROJECT = Path(__file__).parents[1]
 HEDERA = Path(sys.executable).with_name("hedera")
 PATIENCE_S = 1200
 """Real seconds that a test waits for what should come at once or in a minute: a machine ten times slower, or as busy,

@@ -23,7 +23,7 @@ from hedera.compiled import find_code_folder
 from record.errors import UnfitMachine, WorkerFailed
 from virtual.guest import Ended, Guest, Progress
 
-ROOT = Path(__file__).resolve().parents[1]
+PROJECT = Path(__file__).resolve().parents[1]
 WHICH = "root and not real"
 NONE_LEFT = 5
 """pytest's status when there was no test to run."""
@@ -38,10 +38,10 @@ counts as so many."""
 def groups(which: str, within: list[str]) -> list[list[str]]:
     """The files with such tests, the longest first, in groups that share a guest."""
     asked = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-m", which, *within]
-    said = subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    said = subprocess.run(asked, cwd=PROJECT, capture_output=True, text=True, check=True).stdout
     counts = dict(line.rsplit(": ", 1) for line in said.splitlines() if ".py: " in line)
     weights = {
-        name: int(n) * (NETWORK if "mark.alone" in (ROOT / name).read_text() else 1) for name, n in counts.items()
+        name: int(n) * (NETWORK if "mark.alone" in (PROJECT / name).read_text() else 1) for name, n in counts.items()
     }
     made: list[list[str]] = []
     for name in sorted(weights, key=lambda name: -weights[name]):
@@ -83,8 +83,8 @@ def tested(names: list[str], which: str, image: GuestImage, stop: threading.Even
     kept = {name: value for name, value in os.environ.items() if name.startswith(("HEDERA_", "POX_"))}
     with Guest(
         image.kernel.linux,
-        [*at_home, str(ROOT / "tests/reachable.sh"), *pytest],
-        folder=ROOT,
+        [*at_home, str(PROJECT / "tests/reachable.sh"), *pytest],
+        folder=PROJECT,
         environment={**kept, "HOME": str(HOME)},
         layers=image.layers,
         real_s=REAL_S,

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.commands import ROOT, ran
+from tests.commands import PROJECT, ran
 
 
 def pytest_on(folder, body):
@@ -14,7 +14,7 @@ def pytest_on(folder, body):
     # These tests may run in a worker of several. The pytest that they start is none.
     alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
     words = (sys.executable, "-m", "pytest", "-p", "tests.conftest", "-p", "no:cacheprovider", folder)
-    return ran(*words, cwd=ROOT, env=alone)
+    return ran(*words, cwd=PROJECT, env=alone)
 
 
 pytestmark = pytest.mark.slow  # each starts a pytest of its own, for one and a half seconds of a processor

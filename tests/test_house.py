@@ -6,7 +6,7 @@ import re
 import networkx as nx
 import pytest
 
-from tests.commands import ROOT
+from tests.commands import PROJECT
 
 GROUND = "topos traffic hedera record"
 ROOMS = {
@@ -30,9 +30,9 @@ STOREYS = ("network", "hosts", "run", "verdict", "jobs", "sweep", "cli")
 
 def modules():
     for room in ROOMS:
-        for path in sorted((ROOT / room).rglob("*.py")):
+        for path in sorted((PROJECT / room).rglob("*.py")):
             if "runs" not in path.parts:
-                yield ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"), path
+                yield ".".join(path.relative_to(PROJECT).with_suffix("").parts).removesuffix(".__init__"), path
 
 
 MODULES = dict(modules())
@@ -91,7 +91,7 @@ PRIVATE = {
         "in a temporary folder that is private",
     ),
     **dict.fromkeys(("harness.network", "harness.run", "harness.root"), "below /run/hedera, or in a guest"),
-    "harness.verdict.result": "a traceback, in a run's folder that is not published yet",
+    "harness.verdict.result": "a traceback, in a run's folder that is not stored yet",
     "harness.jobs.carry_out": "a run's folder, of names of its own, in one that `record.files` has made",
     "studies.paper.tables": "/proc/self",
 }
@@ -112,8 +112,8 @@ SHORT = re.compile(r"(\btimeout=|\bwait_until\(.*, |\bwait_for\(.*, |\.wait\()[0
 def test_no_test_has_a_deadline_of_its_own():
     """`tests.commands.PATIENCE_S` is for all that is waited for: a busy machine is ten times slower than ours."""
     own = [
-        f"{path.relative_to(ROOT)}: {found[0]}"
-        for path in (ROOT / "tests").rglob("*.py")
+        f"{path.relative_to(PROJECT)}: {found[0]}"
+        for path in (PROJECT / "tests").rglob("*.py")
         for found in SHORT.finditer(path.read_text(encoding="utf-8"))
         # In code of theirs, and a step of a fake clock.
         if path.name not in ("test_submissions.py", "test_states.py") and "0." not in found[0]

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from tests.commands import ROOT, ran
+from tests.commands import PROJECT, ran
 from tests.plots.sweeps import write_sweep
 
 TOLD = """
@@ -53,7 +53,7 @@ except WorkerFailed:
 
 
 def imported(program):
-    done = ran(sys.executable, "-I", "-c", TOLD.format(root=f"{ROOT}/") + program)
+    done = ran(sys.executable, "-I", "-c", TOLD.format(root=f"{PROJECT}/") + program)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -27,7 +27,7 @@ from topos.network import BETWEEN, MAX_PATHS, NOT_SWITCHES, find_smallest_tree
 if TYPE_CHECKING:
     import networkx as nx
 
-MAX_BYTES, MAX_PARTS, MAX_EDGES = 10_000_000, 100_000, 500
+MAX_GRAPH_BYTES, MAX_PARTS, MAX_EDGES = 10_000_000, 100_000, 500
 """Larger files, graphs with more nodes or links, and networks with more switches that have hosts are refused: their
 paths are tables over all pairs of these."""
 SUFFIXES = (".json", ".graphml", ".txt")

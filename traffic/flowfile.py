@@ -298,10 +298,10 @@ def call_own_function(spec: str, network: Network, seed: int) -> str:
 def _call_once(function: Any, tree: Network, seed: int) -> str:
     """One function, network and seed have to give the same always: it is asked once."""
     flows = islice(function(tree, make_generator(seed, Stream.OWN_PATTERN)), MAX_ROWS + 1)
-    return "\n".join([",".join(_HEADER), *_as_csv(flows)])
+    return "\n".join([",".join(_HEADER), *_format_csv(flows)])
 
 
-def _as_csv(flows: Iterator[Any]) -> Iterator[str]:
+def _format_csv(flows: Iterator[Any]) -> Iterator[str]:
     for number, row in enumerate(flows):
         if number == MAX_ROWS:
             raise ValueError(f"it gives more than {MAX_ROWS:,} flows")

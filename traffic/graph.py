@@ -81,9 +81,9 @@ class FlowGraph:
         wrong = ~((self.delay_s >= 0) & (self.delay_s <= MAX_DELAY_S))
         if wrong.any():
             raise ValueError(
-                f"traffic {self.name!r}: {self._flow(int(wrong.argmax()))} has a delay that makes no sense"
+                f"traffic {self.name!r}: {self._describe_flow(int(wrong.argmax()))} has a delay that makes no sense"
             )
-        object.__setattr__(self, "level", self._levels())
+        object.__setattr__(self, "level", self._compute_levels())
 
     def __len__(self) -> int:
         return int(self.src.size)
@@ -124,7 +124,7 @@ class FlowGraph:
         if times == 1 and compute_s == 0:
             return self
         roots = np.flatnonzero(np.bincount(self.waiting, minlength=len(self)) == 0)
-        ends = [self._last_at(host) for host in (self.src, self.dst)]
+        ends = [self._find_last_at(host) for host in (self.src, self.dst)]
         hosts = np.unique(np.concatenate([self.src, self.dst]))
         once, joins = len(self), hosts.size
         whole = once + joins  # each time: a node of computing for every host, then the graph
@@ -201,7 +201,7 @@ class FlowGraph:
             least_s = max(least_s, float((begin + load)[load > 0].max(initial=0.0)))
         return least_s
 
-    def _last_at(self, host: Int32) -> Int64:
+    def _find_last_at(self, host: Int32) -> Int64:
         """The nodes that none waits for which their own ``host`` has a part in, their sender or their receiver."""
         at = host[self.before]
         same = (at == self.src[self.waiting]) | (at == self.dst[self.waiting])
@@ -209,10 +209,10 @@ class FlowGraph:
         last[self.before[same]] = False
         return np.flatnonzero(last)
 
-    def _flow(self, node: int) -> str:
+    def _describe_flow(self, node: int) -> str:
         return f"flow {node}, from host {self.src[node]} to {self.dst[node]},"
 
-    def _levels(self) -> Int32:
+    def _compute_levels(self) -> Int32:
         """Kahn's order, a level at a time."""
         first, follower, missing = list_followers(self.before, self.waiting, len(self))
         level = np.zeros(len(self), dtype=np.int32)
@@ -230,7 +230,7 @@ class FlowGraph:
             node = int((missing > 0).argmax())
             raise ValueError(
                 f"traffic {self.name!r} has flows that wait for each other in a circle, or for such: "
-                f"{self._flow(node)} would never start"
+                f"{self._describe_flow(node)} would never start"
             )
         return level
 

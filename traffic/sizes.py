@@ -48,7 +48,7 @@ SPELLINGS = (
     "fixed:BYTES",
     "a file's path",
 )
-MAX_BYTES, MAX_POINTS = 10_000_000, 100_000
+MAX_SIZES_BYTES, MAX_POINTS = 10_000_000, 100_000
 """Larger files are refused, and those with more lines."""
 PACKET_BYTES = 1460
 """What pFabric's files count: the payload of a packet in its ns-2 scripts, and in simulators made of them."""
@@ -92,7 +92,7 @@ def find_size_law(spelling: str) -> SizeLaw:
         return _load_empirical()[spelling]
     if (path := find_file(spelling)) is None:
         raise ValueError(f"there is no law of flow sizes {spelling!r}; it is one of {', '.join(SPELLINGS)}")
-    return _from_file(path)
+    return _load_law(path)
 
 
 def find_file(spelling: str) -> Path | None:
@@ -122,8 +122,8 @@ def _load_empirical() -> dict[str, SizeLaw]:
     return laws
 
 
-def _from_file(path: Path) -> SizeLaw:
-    text = read_text(path, MAX_BYTES)
+def _load_law(path: Path) -> SizeLaw:
+    text = read_text(path, MAX_SIZES_BYTES)
     try:
         return _make_law(str(path), *parse_points(text))
     except ValueError as error:

@@ -108,41 +108,41 @@ def _make_layer(packages: Sequence[str], options: Sequence[str]) -> Path | None:
     with cache.locked(layers / "lock"):
         if not whole.exists():
             with tempfile.TemporaryDirectory(prefix="half.", dir=layers) as half:
-                fetched, root = Path(half, "fetched"), Path(half, "root")
+                fetched, unpacked = Path(half, "fetched"), Path(half, "unpacked")
                 fetched.mkdir()
-                root.mkdir()
+                unpacked.mkdir()
                 for package in download(wanted, fetched, options):
-                    unpack(package, root)
-                merge(root, Path("/"))
-                _link_alternatives(root)
-                root.chmod(0o755)
-                root.rename(whole)
+                    unpack(package, unpacked)
+                merge(unpacked, Path("/"))
+                _link_alternatives(unpacked)
+                unpacked.chmod(0o755)
+                unpacked.rename(whole)
     return whole
 
 
-def merge(root: Path, system: Path) -> None:
+def merge(unpacked: Path, system: Path) -> None:
     """Move an unpacked package's files in /bin and the like to the targets of the system's links of that name.
 
     A folder in the upper layer would hide the link below it, and so all of the system's programs.
     """
     for name in _MERGED:
-        folder, link = root / name, system / name
+        folder, link = unpacked / name, system / name
         if not folder.is_dir() or folder.is_symlink() or not link.is_symlink():
             continue
-        target = root / os.path.relpath(link.resolve(), system.resolve())
+        target = unpacked / os.path.relpath(link.resolve(), system.resolve())
         shutil.copytree(folder, target, symlinks=True, dirs_exist_ok=True)
         shutil.rmtree(folder)
 
 
-def _link_alternatives(root: Path) -> None:
+def _link_alternatives(unpacked: Path) -> None:
     """Make the links that a package's own script would have made: ovs-vswitchd and iptables are among Debian's
     alternatives."""
-    for program in root.glob("usr/lib/openvswitch-*/ovs-vswitchd"):
-        link = root / "usr/sbin/ovs-vswitchd"
+    for program in unpacked.glob("usr/lib/openvswitch-*/ovs-vswitchd"):
+        link = unpacked / "usr/sbin/ovs-vswitchd"
         link.parent.mkdir(exist_ok=True)
         if not os.path.lexists(link):
             link.symlink_to(os.path.relpath(program, link.parent))
-    many = root / "usr/sbin/xtables-nft-multi"
+    many = unpacked / "usr/sbin/xtables-nft-multi"
     for name in _XTABLES if many.exists() else ():
         link = many.with_name(name)
         if not os.path.lexists(link):

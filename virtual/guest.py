@@ -176,12 +176,12 @@ class Guest:
     def __enter__(self) -> Guest:
         self._allowed = limits.raise_limits(limits.Needs(self.processes, self.memory_mib))
         with contextlib.ExitStack() as undo:
-            self.job = undo.enter_context(_job())
+            self.job = undo.enter_context(_make_job_folder())
             self.results = self.job / "out" / "results"
             if self.original is None:
-                self._process: subprocess.Popen[bytes] | Copy = undo.enter_context(self._booted())
+                self._process: subprocess.Popen[bytes] | Copy = undo.enter_context(self._boot())
             else:
-                self._process = undo.enter_context(self._copied(self.original))
+                self._process = undo.enter_context(self._start_copy(self.original))
             self._end = undo.pop_all()
         return self
 
@@ -200,32 +200,32 @@ class Guest:
             simulated = 0.0  # no such file yet, or it is being written
         return Progress(max(simulated, self._seen), time.monotonic() - self._began)
 
-    def wait(self, report: Callable[[Progress], None] = lambda progress: None) -> Ended:
-        """Wait for the command's end; ``report`` is called with the progress about ten times a second.
+    def wait(self, on_progress: Callable[[Progress], None] = lambda progress: None) -> Ended:
+        """Wait for the command's end; ``on_progress`` is called with the progress about ten times a second.
 
         Raises WorkerFailed when the guest ends without the command's status, stands still, or takes too long.
         """
         stall = Stall(self.pid, self.stalled_s)
-        while (ended := self._look(stall, report)) is None:
+        while (ended := self._look(stall, on_progress)) is None:
             time.sleep(REPORT_EVERY_S)
         return ended
 
-    def waits(self, told: int, report: Callable[[Progress], None]) -> bool:
+    def waits(self, told: int, on_progress: Callable[[Progress], None]) -> bool:
         """Whether the command comes to where it waits, which is said on ``told``; if not, it has ended."""
         stall = Stall(self.pid, self.stalled_s)
         look = select.poll()
         look.register(told, select.POLLIN)
         while not look.poll(1000 * REPORT_EVERY_S):
-            if self._look(stall, report) is not None:
+            if self._look(stall, on_progress) is not None:
                 return False
         self._place.close()  # it is others who compute from now on
         return bool(os.read(told, 100))
 
-    def _look(self, stall: Stall, report: Callable[[Progress], None]) -> Ended | None:
+    def _look(self, stall: Stall, on_progress: Callable[[Progress], None]) -> Ended | None:
         ended = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
         now = self.progress
         self._seen = now.simulated_s
-        report(now)
+        on_progress(now)
         if ended:
             _end(self._process)
             return self._describe_end(now)
@@ -286,7 +286,7 @@ class Guest:
         return kept
 
     @contextlib.contextmanager
-    def _booted(self) -> Iterator[subprocess.Popen[bytes]]:
+    def _boot(self) -> Iterator[subprocess.Popen[bytes]]:
         inside = self.job / "in"
         (inside / "init").write_bytes(INIT.read_bytes())
         home = "/root" if self.world else str(Path.home())
@@ -309,7 +309,7 @@ class Guest:
         self._begin()
         with contextlib.ExitStack() as held:
             self._place = held.enter_context(contextlib.ExitStack())
-            processor = self._place.enter_context(_processor())
+            processor = self._place.enter_context(_pick_processor())
             console = held.enter_context((self.job / "console").open("wb"))
             self.memory_in = find_memory_folder(self.memory_mib) or self.job
             process = subprocess.Popen(
@@ -324,12 +324,12 @@ class Guest:
                 _end(process)
 
     @contextlib.contextmanager
-    def _copied(self, original: Original) -> Iterator[Copy]:
+    def _start_copy(self, original: Original) -> Iterator[Copy]:
         shutil.copytree(original.job / "in", self.job / "in", symlinks=True, dirs_exist_ok=True)
         for name in ("console", "out/clock", "out/facts", "out/stdout", "out/stderr"):
             shutil.copyfile(original.job / name, self.job / name)
         self._begin()
-        with _processor() as processor:
+        with _pick_processor() as processor:
             process = original.copy(self.job, processor)
             try:
                 yield process
@@ -364,7 +364,7 @@ class Original:
     They are children of this process, and die with the thread that booted the original.
     """
 
-    def __init__(self, guest: Guest, report: Callable[[Progress], None] = lambda progress: None) -> None:
+    def __init__(self, guest: Guest, on_progress: Callable[[Progress], None] = lambda progress: None) -> None:
         """Boot it. WorkerFailed where the guest fails, or ends without waiting."""
         with contextlib.ExitStack() as undo:
             asked, self._ask = os.pipe()
@@ -376,7 +376,7 @@ class Original:
             finally:
                 os.close(asked)
                 os.close(told)
-            if not self._guest.waits(self._told, report):
+            if not self._guest.waits(self._told, on_progress):
                 raise WorkerFailed("it ended before it waited")
             self.job = self._guest.job
             self._lock = threading.Lock()
@@ -439,7 +439,7 @@ def _end(process: subprocess.Popen[bytes] | Copy) -> None:
 
 
 @contextlib.contextmanager
-def _job() -> Iterator[Path]:
+def _make_job_folder() -> Iterator[Path]:
     """A folder for one guest, locked while this process lives; folders of killed processes are removed."""
     jobs = cache.make_folder("jobs")
     with contextlib.ExitStack() as held:
@@ -460,7 +460,7 @@ def _job() -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _processor() -> Iterator[int]:
+def _pick_processor() -> Iterator[int]:
     """One of the processors we may use; if possible one that no other guest of ours has."""
     ours = sorted(os.sched_getaffinity(0))
     locks = cache.make_folder("processors")

@@ -132,12 +132,12 @@ def count_killed_for_memory() -> int:
 
 
 def _list_groups() -> Iterator[Path]:
-    """The control groups that limit our memory, from our own up to the one that we see as the root."""
+    """The control groups that limit our memory, from our own up to the topmost that we see."""
     for line in _read(Path("/proc/self/cgroup")).splitlines():
         _, controllers, group = line.split(":", 2)
         if controllers in ("", "memory"):
-            root, place = Path("/sys/fs/cgroup", controllers), Path(group.lstrip("/"))
-            yield from (root / part for part in (place, *place.parents))
+            top, place = Path("/sys/fs/cgroup", controllers), Path(group.lstrip("/"))
+            yield from (top / part for part in (place, *place.parents))
 
 
 def _read(path: Path) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from record.errors import WorkerFailed
 from record.files import open_folder
 
-MAX_BYTES = 1 << 30
+MAX_RESULTS_BYTES = 1 << 30
 MAX_FILES = 100_000
 DEEPEST = 8
 TEXT_BYTES = 64 << 20
@@ -55,8 +55,8 @@ def copy_results(source: Path, target: Path, *, replace: bool = False) -> int:
                     with os.fdopen(opened, "rb") as file, open(os.open(name, _NEW, 0o666, dir_fd=into), "wb") as copy:
                         while part := file.read(1 << 20):
                             size += len(part)
-                            if size > MAX_BYTES:
-                                raise WorkerFailed(f"the guest left more than {MAX_BYTES >> 20} MiB")
+                            if size > MAX_RESULTS_BYTES:
+                                raise WorkerFailed(f"the guest left more than {MAX_RESULTS_BYTES >> 20} MiB")
                             copy.write(part)
                 elif not stat.S_ISDIR(status.st_mode):
                     raise WorkerFailed(f"the guest left {name[:80]!r}, which is not a regular file")

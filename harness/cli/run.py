@@ -170,10 +170,10 @@ def sweep(trials: int, seconds: float, patterns: str | None, vary: tuple[str, ..
     from harness import library
 
     specs = None if patterns is None else split_specs(patterns)
-    return library.sweep(trials, seconds, patterns=specs, vary=_vary(vary), show=True, **arguments)
+    return library.sweep(trials, seconds, patterns=specs, vary=_parse_vary(vary), show=True, **arguments)
 
 
-def _vary(texts: tuple[str, ...]) -> dict[str, list[str]]:
+def _parse_vary(texts: tuple[str, ...]) -> dict[str, list[str]]:
     """The values of each ``OPTION=VALUE,VALUE``, still as texts."""
     varied: dict[str, list[str]] = {}
     for text in texts:

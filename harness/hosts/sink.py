@@ -27,7 +27,7 @@ BLOCK = 1 << 20
 READ_S = 0.2
 
 
-def report(connection: socket.socket, source: tuple[str, int]) -> None:
+def take_in_flow(connection: socket.socket, source: tuple[str, int]) -> None:
     """Take in one flow; write a line for each of its seconds, and one for the whole when it has ended.
 
     A line is stamped with the end of the second after its own, as iperf 2.1.8 does.
@@ -75,7 +75,7 @@ def main(*numbers: str) -> None:
         for ready, _ in listeners.select():
             listener = ready.fileobj
             assert isinstance(listener, socket.socket)
-            threading.Thread(target=report, args=listener.accept(), daemon=True).start()
+            threading.Thread(target=take_in_flow, args=listener.accept(), daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Runs are carried out side by side, judged, published, and tried once more where they do not count.
+"""Runs are carried out side by side, judged, stored, and tried once more where they do not count.
 
-A run's folder is published whole or not at all, never over another; a sweep's is one sweep's at a time.
+A run's folder is stored whole or not at all, never over another; a sweep's is one sweep's at a time.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Planned:
         for folder in self.attempts:
             before = read_run(folder)
             if before is not None and before.key != self.job.key:
-                folder.rename(_free(folder.with_name(f"{folder.name}.{before.key or OLDER}")))
+                folder.rename(_find_free_path(folder.with_name(f"{folder.name}.{before.key or OLDER}")))
                 why = why or self._describe_difference(before)
             aside = folder.with_name(f"{folder.name}.{self.job.key}")
             if not os.path.lexists(folder) and os.path.lexists(aside):
@@ -154,7 +154,7 @@ def was_lost(folder: Path) -> bool:
     return before is not None and before.lost
 
 
-def _free(folder: Path) -> Path:
+def _find_free_path(folder: Path) -> Path:
     """A path like this one, with a number behind it where something has that name already."""
     names = (folder, *(folder.with_name(f"{folder.name}.{n}") for n in range(2, 1000)))
     return next(path for path in names if not os.path.lexists(path))
@@ -220,9 +220,9 @@ def describe_stage(stage: str, progress: Progress | None) -> str:
 
 
 def run_job(job: Job, folder: Path, carrier: Carrier, on_stage: OnStage = lambda stage, progress: None) -> Run:
-    """Carry out one run, judge what was seen of it, and publish it in ``folder``.
+    """Carry out one run, judge what was seen of it, and store it in ``folder``.
 
-    What a guest or a worker loses is published as a lost run, with the reason. Raises UnfitMachine before anything is
+    What a guest or a worker loses is stored as a lost run, with the reason. Raises UnfitMachine before anything is
     built, RunFailed when ``folder`` is taken or a disk full, and what ``on_stage`` raises.
     """
     with new_folder(folder) as place:
@@ -285,9 +285,9 @@ def judge_again(path: Path) -> tuple[Run, Run]:
 def carry_out_all(
     jobs: Iterable[Planned], carrier: Carrier, done: Callable[[Planned, Run], None], look: Callable[[UnderWay], None]
 ) -> None:
-    """Carry out what is left of the jobs. Ctrl-C ends those under way; what is finished has been published.
+    """Carry out what is left of the jobs. Ctrl-C ends those under way; what is finished has been stored.
 
-    ``done`` hears of each run that has been published, ``look`` twice a second of what is under way; both in this
+    ``done`` hears of each run that has been stored, ``look`` twice a second of what is under way; both in this
     thread. Raises what `run_job` raises, when all others under way have ended.
     """
     stop = Event()

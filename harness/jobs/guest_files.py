@@ -28,7 +28,7 @@ from tempfile import TemporaryDirectory
 from packaging.requirements import Requirement
 
 from harness.network import machine
-from harness.run import CODE, COMPILED, ROOT
+from harness.run import CODE, COMPILED, PROJECT
 from hedera.schemes import find_file
 from record.spec import RunSpec
 from virtual import cache
@@ -132,15 +132,15 @@ def _list_parts(distributions: list[Distribution]) -> Iterator[tuple[str, Path]]
         if not names:  # Debian's packages list no files
             names = {name for top in (package.read_text("top_level.txt") or "").split() for name in (top, f"{top}.py")}
         for name in sorted(names - {"..", "__pycache__"}):
-            if not name.endswith(".pth") and (_place(package) / name).exists():
-                yield name, _place(package) / name
+            if not name.endswith(".pth") and (_find_place(package) / name).exists():
+                yield name, _find_place(package) / name
 
 
 def _list_places(distributions: list[Distribution]) -> list[Path]:
-    return list(dict.fromkeys(_place(distribution) for distribution in distributions))
+    return list(dict.fromkeys(_find_place(distribution) for distribution in distributions))
 
 
-def _place(package: Distribution) -> Path:
+def _find_place(package: Distribution) -> Path:
     return Path(str(package.locate_file(""))).resolve()
 
 
@@ -174,7 +174,9 @@ def copy_code(say: Callable[[str], None]) -> Path:
     from llvmlite.binding import get_host_cpu_name
 
     parent = cache.make_folder("code")
-    files = {path.relative_to(ROOT): path.read_bytes() for package in OURS for path in _list_files(ROOT / package)}
+    files = {
+        path.relative_to(PROJECT): path.read_bytes() for package in OURS for path in _list_files(PROJECT / package)
+    }
     contents = "".join(f"{path} {sha256(content).hexdigest()}\n" for path, content in sorted(files.items()))
     # Machine code is for one Python, one Numba and one processor. These are asked for without importing Numba, which
     # takes a third of a second at the start of every command that makes a run.
@@ -233,7 +235,7 @@ def _move_loops(loops: Path, copy: Path) -> None:
         loops_of_state = copy / COMPILED / hash_sources(copy, CODE)
         loops_of_state.mkdir(parents=True, mode=0o700)
         for package in sorted({path.parent.relative_to(copy) for path in copy.rglob("*.py")}):
-            modules = (str(root / package / "module.py") for root in (COMPILING_AT, Path(CODE)))
+            modules = (str(folder / package / "module.py") for folder in (COMPILING_AT, Path(CODE)))
             old, new = map(_CacheLocator.get_suitable_cache_subpath, modules)
             if (state / old).is_dir():
                 shutil.move(state / old, loops_of_state / new)

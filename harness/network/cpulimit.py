@@ -45,15 +45,15 @@ def find_hierarchy(mounts: Path = MOUNTS) -> Path:
     """Where control groups of version 2 are that have the cpu controller. UnfitMachine where there are none."""
     lines = (line.split() for line in mounts.read_text().splitlines())
     kinds = {words[1]: words[2:4] for words in lines if words[2] in ("cgroup", "cgroup2")}
-    roots = [Path(place) for place, (kind, _) in kinds.items() if kind == "cgroup2"]
-    for root in roots:
+    hierarchies = [Path(place) for place, (kind, _) in kinds.items() if kind == "cgroup2"]
+    for hierarchy in hierarchies:
         with contextlib.suppress(OSError):
-            if "cpu" in (root / "cgroup.controllers").read_text().split():
-                return root
+            if "cpu" in (hierarchy / "cgroup.controllers").read_text().split():
+                return hierarchy
     if any(kind == "cgroup" and "cpu" in options.split(",") for kind, options in kinds.values()):
         why = "version 1 has it here (systemd.unified_cgroup_hierarchy=1 in the kernel's command line mends that)"
     else:
-        why = "it is not there" if roots else "no such groups are mounted"
+        why = "it is not there" if hierarchies else "no such groups are mounted"
     raise UnfitMachine(f"--host-cpu takes the cpu controller of control groups of version 2, and {why}")
 
 
@@ -71,10 +71,10 @@ class HostGroups:
     def __init__(self, owner: str, share: float, run_folder: Path) -> None:
         quota_us, period_us = compute_quota(share, count_processors())
         self._quota, self._limit = str(quota_us), f"{quota_us} {period_us}"
-        root = find_hierarchy()
-        self._group = root / f"{PREFIX}{owner}"
-        with _refusals_in_words(root):
-            hand_down(root, run_folder)
+        hierarchy = find_hierarchy()
+        self._group = hierarchy / f"{PREFIX}{owner}"
+        with _describe_refusals(hierarchy):
+            hand_down(hierarchy, run_folder)
             self._group.mkdir()
             (self._group / HANDED_DOWN).write_text("+cpu")
 
@@ -82,7 +82,7 @@ class HostGroups:
         """The file that a process of this host writes its number into."""
         group = self._group / host
         if not group.exists():
-            with _refusals_in_words(group):
+            with _describe_refusals(group):
                 group.mkdir()
                 (group / "cpu.max").write_text(self._limit)
                 # A host may save up for one period what it left unused (Linux 5.14). Where time is counted in ticks of
@@ -110,7 +110,7 @@ class HostGroups:
 
 
 @contextmanager
-def _refusals_in_words(place: Path) -> Iterator[None]:
+def _describe_refusals(place: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -124,13 +124,14 @@ def _refusals_in_words(place: Path) -> Iterator[None]:
 # --- what else the kernel is told, and what is left of killed runs ----------------------------------------------------
 
 
-def hand_down(root: Path, run_folder: Path) -> None:
-    """Have groups below ``root`` controlled in what they take of processors, as systemd has it already where it needs
-    that. Else it is undone after the run (`restore`): a note in its folder says so. OSError where the kernel refuses.
+def hand_down(hierarchy: Path, run_folder: Path) -> None:
+    """Have groups below ``hierarchy`` controlled in what they take of processors, as systemd has it already where it
+    needs that. Else it is undone after the run (`restore`): a note in its folder says so. OSError where the kernel
+    refuses.
     """
-    if "cpu" not in (root / HANDED_DOWN).read_text().split():
-        (run_folder / HANDED_DOWN).write_text(str(root))
-        (root / HANDED_DOWN).write_text("+cpu")
+    if "cpu" not in (hierarchy / HANDED_DOWN).read_text().split():
+        (run_folder / HANDED_DOWN).write_text(str(hierarchy))
+        (hierarchy / HANDED_DOWN).write_text("+cpu")
 
 
 def restore(run_folder: Path) -> bool:
@@ -138,13 +139,13 @@ def restore(run_folder: Path) -> bool:
     note = run_folder / HANDED_DOWN
     if note.is_symlink() or not note.is_file():
         return False
-    root = Path(note.read_text()[:1000])
+    hierarchy = Path(note.read_text()[:1000])
     note.unlink()
-    if any(_is_used(group) for group in root.iterdir() if group.is_dir()):
+    if any(_is_used(group) for group in hierarchy.iterdir() if group.is_dir()):
         return False
     with contextlib.suppress(OSError):  # a group of others hands it down in its turn
-        (root / HANDED_DOWN).write_text("-cpu")
-    return "cpu" not in (root / HANDED_DOWN).read_text().split()
+        (hierarchy / HANDED_DOWN).write_text("-cpu")
+    return "cpu" not in (hierarchy / HANDED_DOWN).read_text().split()
 
 
 def _is_empty(group: Path) -> bool:
@@ -163,10 +164,10 @@ def _is_used(group: Path) -> bool:
 def find_groups_left(mounts: Path = MOUNTS) -> dict[str, Path]:
     """The groups of runs on this machine, by their owners' names."""
     try:
-        root = find_hierarchy(mounts)
+        hierarchy = find_hierarchy(mounts)
     except UnfitMachine:
         return {}
-    return {path.name.removeprefix(PREFIX): path for path in root.glob(f"{PREFIX}*") if path.is_dir()}
+    return {path.name.removeprefix(PREFIX): path for path in hierarchy.glob(f"{PREFIX}*") if path.is_dir()}
 
 
 def remove_group(group: Path) -> None:

@@ -116,8 +116,9 @@ class Fabric:
             self.net.addHost(name, ip=f"{self.topo.host_ip(host)}/8", mac=self.topo.host_mac(host))
         for name in self.topo.switches:
             self.net.addSwitch(name, dpid=f"{self.topo.dpid(name):016x}", namespace=self.open_vswitch.namespace)
+        self._lay_cables(self._plan_ports())
+        self._prepare_switch_ports()
         # A host is set up when its interface is in its namespace.
-        self._lay_cables()
         self._set_up_hosts()
         # Open vSwitch is started last: for every change of a link that it hears of, ovs-vswitchd reads all links.
         self.open_vswitch.start(self._children)
@@ -135,14 +136,14 @@ class Fabric:
             netem = ["netem", "delay", delay, "limit", str(shaping.MOST_DELAYED)]
             run_program(["tc", "qdisc", "add", "dev", "switches", "root", *netem], namespace=self.control_namespace)
 
-    def _lay_cables(self) -> None:
-        assert self.net is not None
+    def _plan_ports(self) -> list[list[tuple[str, int]]]:
+        """Name every port of every node (`ports`), and say what limits it (`shapes`). Returns the cables, each by its
+        two ends: an interface, and the namespace that it belongs to."""
         cables, shape, hosts = [], self.options.shape, set(self.topo.hosts)
         self.ports: dict[str, dict[int, str]] = defaultdict(dict)
         self.shapes: dict[str, shaping.Shape] = {}
-        for link, rate in zip(
-            self.topo.links(), link_rates(self.topo).tolist(), strict=False
-        ):  # those of one direction
+        rates = link_rates(self.topo).tolist()  # of both directions; a cable has one rate, and the first half names all
+        for link, rate in zip(self.topo.links(), rates, strict=False):
             ends = []
             for name, port in ((link.lower, link.lower_port), (link.upper, link.upper_port)):
                 self.ports[name][port] = interface = port_name(name, port)
@@ -154,6 +155,12 @@ class Fabric:
                 self.shapes[interface] = limit
                 ends.append((interface, self.pid_of(name)))
             cables.append(ends)
+        return cables
+
+    def _lay_cables(self, cables: list[list[tuple[str, int]]]) -> None:
+        """Make the cables, limit those that carry nothing without a limit, and have Mininet know them."""
+        assert self.net is not None
+        shape = self.options.shape
         shaping.lay_cables(shape.carrier, cables, shape.mtu)
         # An eport without a limit carries nothing, and each change of a link later on would have ovs-vswitchd read all
         # links. So eports are shaped before Open vSwitch is started.
@@ -161,6 +168,8 @@ class Fabric:
             self._map_namespaces(partial(shaping.shape_ports, self.shapes))
         for link in self.topo.links():
             self.net.addLink(link.lower, link.upper, port1=link.lower_port, port2=link.upper_port)
+
+    def _prepare_switch_ports(self) -> None:
         # IPv6 would send packets of its own over the links that are measured.
         netlink.call_inside(self.open_vswitch.namespace, partial(write_settings, list_ipv6_settings()))
         _run_ip(*(f"link set {interface} up" for interface in self.switch_ports), namespace=self.open_vswitch.namespace)

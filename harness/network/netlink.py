@@ -183,7 +183,7 @@ class Netlink:
 
     def __init__(self, namespace: int) -> None:
         self._routes, self._connections = call_inside(
-            namespace, lambda: (_open(socket.NETLINK_ROUTE), _open(_SOCK_DIAG))
+            namespace, lambda: (_open_socket(socket.NETLINK_ROUTE), _open_socket(_SOCK_DIAG))
         )
         self._names = dict(call_inside(namespace, socket.if_nameindex))
 
@@ -263,7 +263,7 @@ def index_of(interface: str, namespace: int) -> int:
 def send(namespace: int | None, messages: Sequence[bytes]) -> None:
     """Send messages to the kernel in a namespace (None: our own). Raises OSError for the first thing that it
     refuses."""
-    with call_inside(namespace, partial(_open, socket.NETLINK_ROUTE)) as opened:
+    with call_inside(namespace, partial(_open_socket, socket.NETLINK_ROUTE)) as opened:
         for first in range(0, len(messages), MESSAGES):
             *some, last = messages[first : first + MESSAGES]
             length, kind, flags, _, _ = _HEADER.unpack_from(last)
@@ -399,7 +399,7 @@ def has_family(name: str) -> bool:
     OSError when the kernel does not answer.
     """
     body = struct.pack("=BBxx", _GET_FAMILY, 1) + _make_attribute(_FAMILY_NAME, name.encode() + b"\0")
-    with _open(_GENERIC, PATIENCE_S) as kernel:
+    with _open_socket(_GENERIC, PATIENCE_S) as kernel:
         kernel.send(_HEADER.pack(_HEADER.size + len(body), _CONTROL, _REQUEST, 1, 0) + body)
         answer = memoryview(kernel.recv(_ANSWER_BYTES))
     _, kind, _, _, _ = _HEADER.unpack_from(answer)
@@ -408,7 +408,7 @@ def has_family(name: str) -> bool:
     return bool(kind != _ERROR)
 
 
-def _open(protocol: int, patience_s: float = 1.0) -> socket.socket:
+def _open_socket(protocol: int, patience_s: float = 1.0) -> socket.socket:
     opened = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, protocol)
     opened.settimeout(patience_s)
     return opened

@@ -34,7 +34,7 @@ def tie_to_us() -> list[str]:
 
 
 @contextlib.contextmanager
-def _whole() -> Iterator[None]:
+def _put_off_signals() -> Iterator[None]:
     """Put off what signals raise until the block has ended. So a process that was started is known, and will be
     ended."""
     handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
@@ -96,7 +96,7 @@ class Children:
             if output is not None:
                 sink = stack.enter_context(output.open("wb"))
             try:
-                stack.enter_context(_whole())
+                stack.enter_context(_put_off_signals())
                 child = call_inside(
                     namespace,
                     lambda: subprocess.Popen(

@@ -42,7 +42,12 @@ PACED_MBPS = 1000.0
 
 @dataclass(frozen=True)
 class Shape:
-    """A rate in Mb/s and a queue in full-size packets of ``mtu`` bytes, for one direction of one link.
+    """What limits one port: a rate in Mb/s and a queue in full-size packets of ``mtu`` bytes, for one direction of one
+    link.
+
+    A network has one shape, which is that of a switch's port to a host, and `at_host`, `between_switches` and `to_host`
+    make those of its three kinds of ports. The properties say the same in the kernel's units, and two methods in the
+    words of the two carriers: `eport` for an eport, `commands` (tc's) for veth.
 
     A queue counts bytes, as Mininet's 50 packets of 1500 bytes do: acknowledgements take little room. One that
     ``marks`` tells TCP of congestion (ECN) from ``mark_packets`` on, or from half of itself on, and with every packet

@@ -37,7 +37,7 @@ minute."""
 SILENCE_S = 4.0
 """After so many seconds without a word the controller is taken to be frozen."""
 _LAST_BYTES = 4096
-ROOT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[2]
 
 Event = dict[str, Any]
 
@@ -98,7 +98,7 @@ def _make_python_command(module: str) -> list[str]:
     its modules are where ours are, and no list of the environment's packages is read.
     """
     flags = [flag for flag, on in (("-B", sys.dont_write_bytecode), ("-S", sys.flags.no_site)) if on]
-    modules = [path for path in sys.path if path.startswith("/opt/")] if sys.flags.no_site else [str(ROOT)]
+    modules = [path for path in sys.path if path.startswith("/opt/")] if sys.flags.no_site else [str(PROJECT)]
     return [sys.executable, "-I", *flags, "-c", _RUN_MODULE, ":".join(modules), module]
 
 

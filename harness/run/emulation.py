@@ -58,10 +58,13 @@ READY_DEADLINE = 15.0
 # TCP multiplies microseconds. So the steps that matter begin at round moments of the guest's clock, whatever came
 # before: one seed is one result. Counting has the coarser grid, so that its moment stays the same when a change of the
 # code makes set-up a second longer.
-READY_EVERY_S, START_EVERY_S, SETTLE_S = 5.0, 1.0, 0.1
-"""In virtual time counting begins at a multiple of the first, once the network is ready and its receivers listen;
-switches connect, and traffic starts, at a multiple of the second, in seconds of the guest's clock; at least the third
-after what came before."""
+READY_EVERY_S = 5.0
+"""In virtual time counting begins at a multiple of this, in seconds of the guest's clock, once the network is ready and
+its receivers listen."""
+START_EVERY_S = 1.0
+"""Switches connect, and traffic starts, at a multiple of this."""
+SETTLE_S = 0.1
+"""Between each such moment and what came before lies at least so much."""
 # In a guest each look is calls of a kernel, which cost more than packets do, so runs without failures look less often
 # (`harness.run.traffic.LOOK_S`).
 LOOK_FOR_FAULTS_S = 0.05

@@ -105,7 +105,7 @@ def run_experiment(
             observation.timing["overhead_s"] = observation.timing["total_s"] - sending_s
             write_observation(observation, raw)
             require_room(raw)
-            say("publishing")
+            say("handing over")
             deliver(raw)
         except OSError as error:
             raise (describe_full_disk(raw) if is_full(error) else error) from None

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from virtual.guest import Progress
     from virtual.limits import Needs
 
-ROOT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[2]
+"""The folder that holds our packages."""
 # It is raised whenever shares of the control may change by more than chance: runs of other versions are not drawn
 # together unsaid. Within a version another kernel or other code, which run.json names, may move what one seed gives. 1
 # was everything before 1.1. A test holds which kernel belongs to it.
@@ -49,7 +50,7 @@ CODE, COMPILED = "/opt/hedera", "compiled"
 """Where guests see our code, and the folder of machine code in it."""
 # Root's process, guests and workers read jobs of others: what they take in is bounded. One file of flows may have 20
 # MB.
-MAX_BYTES = 64 << 20
+MAX_JOB_BYTES = 64 << 20
 """A job is not larger."""
 OnStage = Callable[[str, "Progress | None"], None]
 """Called with the stage a run is at, and how far its guest is, some ten times a second; what it raises ends the run."""
@@ -84,8 +85,8 @@ class Job(msgspec.Struct, frozen=True, dict=True):
     def encoded(self) -> bytes:
         """Two lines of JSON: the files, then the spec, which may name them. UserMistake if that is too large."""
         data = msgspec.json.encode(self.files) + b"\n" + msgspec.json.encode(self.spec)
-        if len(data) > MAX_BYTES:
-            raise UserMistake(f"the files that a run names have more than {MAX_BYTES >> 20} MiB in all")
+        if len(data) > MAX_JOB_BYTES:
+            raise UserMistake(f"the files that a run names have more than {MAX_JOB_BYTES >> 20} MiB in all")
         return data
 
     @property
@@ -221,7 +222,7 @@ def make_job(spec: RunSpec) -> Job:
 
 def decode_job(data: bytes) -> Job:
     """A job that came from another process, which believes its files alone from now on. UserMistake if it is none."""
-    if len(data) > MAX_BYTES:
+    if len(data) > MAX_JOB_BYTES:
         raise UserMistake("this job is too large")
     first, _, second = data.partition(b"\n")
     try:
@@ -247,7 +248,7 @@ class Source:
 
 
 def describe_source() -> Source:
-    return Source(read_git_revision(), compute_fingerprint(ROOT))
+    return Source(read_git_revision(), compute_fingerprint(PROJECT))
 
 
 @cache
@@ -255,18 +256,20 @@ def describe_first_source() -> Source:
     return describe_source()
 
 
-def compute_fingerprint(root: Path) -> str:
-    """16 hexadecimal digits that change when a file below ``root`` does that takes part in a run."""
+def compute_fingerprint(folder: Path) -> str:
+    """16 hexadecimal digits that change when a file below ``folder`` does that takes part in a run."""
     digest = hashlib.sha256()
-    for path in list_parts(root):
+    for path in list_parts(folder):
         content = path.read_bytes()
-        digest.update(f"{path.relative_to(root)} {len(content)}\n".encode())
+        digest.update(f"{path.relative_to(folder)} {len(content)}\n".encode())
         digest.update(content)
     return digest.hexdigest()[:16]
 
 
-def list_parts(root: Path) -> list[Path]:
-    return sorted(path for room in ROOMS for kind in ("*.py", "*.csv", "*.txtpb") for path in (root / room).glob(kind))
+def list_parts(folder: Path) -> list[Path]:
+    return sorted(
+        path for room in ROOMS for kind in ("*.py", "*.csv", "*.txtpb") for path in (folder / room).glob(kind)
+    )
 
 
 def describe_code() -> dict[str, str]:
@@ -288,6 +291,6 @@ def read_git_revision() -> str:
 
 
 def _run_git(*words: str) -> str:
-    git = ["git", "--no-optional-locks", "-c", f"safe.directory={ROOT}", "-C", str(ROOT)]
+    git = ["git", "--no-optional-locks", "-c", f"safe.directory={PROJECT}", "-C", str(PROJECT)]
     done = subprocess.run([*git, *words], capture_output=True, text=True, check=True, timeout=GIT_S)
     return done.stdout.strip()

@@ -30,7 +30,7 @@ OBSERVATION_FILE, SAMPLES = "seen.json", "bwm-ng.csv"
 """Files of a run. The first has what was seen of it; bwm-ng's samples are the second, and the controller's log is a
 third."""
 # What a guest or root's process hands out is read within bounds: a user's scheduler may have written it.
-MAX_BYTES = 1 << 30
+MAX_RAW_BYTES = 1 << 30
 """No file of a run is read that is larger."""
 # Whoever reads two clocks may have to wait for a processor in between. The closest of five pairs was not interrupted.
 READINGS = 5
@@ -106,15 +106,15 @@ def read_observation(folder: Path) -> Observation:
     """What was seen of the run whose files are in ``folder``; that a tool wrote nothing that can be used is why the run
     failed. ValueError, one sentence, where `OBSERVATION_FILE` cannot be read."""
     try:
-        observation = msgspec.json.decode(read_regular(folder / OBSERVATION_FILE, MAX_BYTES), type=Observation)
+        observation = msgspec.json.decode(read_regular(folder / OBSERVATION_FILE, MAX_RAW_BYTES), type=Observation)
     except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"what was seen of the run cannot be read: {error}") from None
     if observation.failed is None:
         wrote = "bwm-ng"
         try:
-            observation.series = parse_samples(read_regular(folder / SAMPLES, MAX_BYTES).decode(errors="replace"))
+            observation.series = parse_samples(read_regular(folder / SAMPLES, MAX_RAW_BYTES).decode(errors="replace"))
             wrote = "the controller"
-            observation.events = parse_events(read_regular(folder / LOG, MAX_BYTES)[: observation.log_bytes])
+            observation.events = parse_events(read_regular(folder / LOG, MAX_RAW_BYTES)[: observation.log_bytes])
         except ValueError as error:
             observation.failed = f"what {wrote} wrote cannot be used: {error}"
     return observation

@@ -501,7 +501,7 @@ class Transfers(Traffic):
             flow.started = self._to_epoch(self._begin)
             if flow.sent is not None:
                 flow.started = self._to_epoch(flow.sent.start or flow.sent.scheduled)
-                flow.report = _report(topo.host_ip(flow.src), topo.host_ip(flow.dst), flow)
+                flow.report = _make_flow_report(topo.host_ip(flow.src), topo.host_ip(flow.dst), flow)
             outcome = "not started" if flow.sent is None else flow.sent.outcome
             cut = outcome == "cut off" or (outcome == "not started" and not self.troubles)
             if outcome != "done" and (all_must_end or not (cut and flow.size_bytes is not None)):
@@ -509,7 +509,7 @@ class Transfers(Traffic):
         return failed
 
 
-def _report(source: str, destination: str, flow: EmulatedFlow) -> FlowReport | None:
+def _make_flow_report(source: str, destination: str, flow: EmulatedFlow) -> FlowReport | None:
     """What a receiver saw of a flow, in the words that the verdict knows: seconds count from the sender's start.
 
     None when nothing arrived.

@@ -293,7 +293,7 @@ class Recovery:
         links.fail(down)
         return ~(links.connected(self._src, self._dst) & links.connected(self._dst, self._src))
 
-    def _hit(self, down: frozenset[int], t: float) -> NDArray[np.bool_]:
+    def _find_hit(self, down: frozenset[int], t: float) -> NDArray[np.bool_]:
         """Whether each flow, or what acknowledges it, was on a path through these links just before ``t``."""
         hit = np.zeros(self._src.size, dtype=np.bool_)
         for streams in ([flow.routed for flow in self._flows], [flow.acknowledgements for flow in self._flows]):
@@ -336,7 +336,7 @@ class Recovery:
         before = self._outages[number - 1].links if number else frozenset()
         broken, mended = outage.links - before, before - outage.links
         stranded = self._find_stranded(outage.links)
-        hit = self._hit(broken, outage.t) if broken else np.zeros(self._src.size, dtype=np.bool_)
+        hit = self._find_hit(broken, outage.t) if broken else np.zeros(self._src.size, dtype=np.bool_)
         back = self._find_stranded(before) & ~stranded
         until = self._outages[number + 1].t if number + 1 < len(self._outages) else self._spec.seconds
         return Failure(

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from harness.run import Event, Observation, read_observation
 from harness.verdict.flows import MeasuredFlow, Window, count_acknowledgement_streams
 from harness.verdict.measured_run import LONG_FLOW_S, MeasuredRun, Recovery
-from harness.verdict.rules import Evidence, FullLinks, find_doubted_claims, find_full_links, judge, link_claims
+from harness.verdict.rules import Evidence, FullLinkRates, find_doubted_links, find_full_links, judge, list_placed_links
 from record.errors import TRACEBACK, RunFailed, describe_error, to_one_line
 from record.run import SCHEMA, Cpu, Disagreement, Rates, Restart, Round, Run, Settings, Timing, mean_over
 from record.spec import RunSpec
@@ -88,7 +88,7 @@ def make_result(spec: RunSpec, observation: Observation) -> Run:
         full = find_full_links(topo, spec, flows, observation.outages, counters.sent)
     else:
         # Where flows come and go hardly a link is full from the beginning to the end of the window.
-        full = FullLinks(window, {}, f"flows come and go, and none of them has to take {LONG_FLOW_S:g} s")
+        full = FullLinkRates(window, {}, f"flows come and go, and none of them has to take {LONG_FLOW_S:g} s")
 
     def average_total(window: Window) -> float:
         return mean_over(counters.times, counters.total_mbps, window)
@@ -101,7 +101,7 @@ def make_result(spec: RunSpec, observation: Observation) -> Run:
         payload_mbps=sum(flow.mean_mbps(counters.span) for flow in flows),
         predicted_mbps=measured.fair.total_mbps,
         full=full,
-        claims=link_claims(topo, spec, flows, window, ports),
+        placed_links=list_placed_links(topo, spec, flows, window, ports),
         # A flow that had no path cannot be blamed for what it did not send.
         unfinished_flows=[flow for flow in observation.unfinished if flow.split(" (")[0] not in recovery.cut_off],
         lost_packets=None if spec.fail else observation.lost_packets,
@@ -121,7 +121,7 @@ def make_result(spec: RunSpec, observation: Observation) -> Run:
         bisection_mbps=round(evidence.measured_mbps, 3),
         maxmin_mbps=round(evidence.predicted_mbps, 3),
         payload_mbps=round(sum(flow.mean_mbps(window) for flow in flows), 3),
-        bound_mbps=_bound(measured),
+        bound_mbps=_compute_bound(measured),
         verdict=judgement.verdict,
         reasons=judgement.reasons,
         remarks=(*judgement.remarks, *_describe_held_back(observation)),
@@ -141,10 +141,8 @@ def make_result(spec: RunSpec, observation: Observation) -> Run:
         },
         full_links=full.record(),
         disagreements={
-            claim.port: Disagreement(
-                flows_mbps=round(claim.delivered_mbps, 3), counter_mbps=round(claim.carried_mbps, 3)
-            )
-            for claim in find_doubted_claims(evidence)
+            link.port: Disagreement(flows_mbps=round(link.delivered_mbps, 3), counter_mbps=round(link.carried_mbps, 3))
+            for link in find_doubted_links(evidence)
         },
         queue_drops={name: drops for name, drops in sorted(observation.drops.items()) if drops},
         flows=tuple(flow.record(window, end) for flow, end in zip(flows, measured.fair.end.tolist(), strict=True)),
@@ -166,7 +164,7 @@ def make_result(spec: RunSpec, observation: Observation) -> Run:
     )
 
 
-def _bound(measured: MeasuredRun) -> float | None:
+def _compute_bound(measured: MeasuredRun) -> float | None:
     pairs = [(flow.emulated.src, flow.emulated.dst) for flow in measured.flows]
     ends = np.array(pairs, dtype=np.int32).reshape(-1, 2).T
     bound = measured.spec.bound_mbps(*ends) if measured.has_lasting_flows else None

@@ -45,9 +45,10 @@ takes."""
 
 
 @dataclass(frozen=True)
-class LinkClaim:
-    """A link by its sending port: what the flows placed on it delivered, what its counter says, and how far the
-    first may exceed the second because of flows that moved; all Mb/s on the wire over one window."""
+class PlacedLink:
+    """A link on which the controller's log places flows, by its sending port: what these delivered, what its counter
+    says, and how far the first may exceed the second because of flows that moved; all Mb/s on the wire over one
+    window."""
 
     port: str
     delivered_mbps: float
@@ -59,9 +60,9 @@ class LinkClaim:
         return self.delivered_mbps - self.carried_mbps - self.slack_mbps
 
 
-def link_claims(
+def list_placed_links(
     topo: Network, spec: RunSpec, flows: Sequence[MeasuredFlow], window: Window, carried: Mapping[str, float]
-) -> list[LinkClaim]:
+) -> list[PlacedLink]:
     """Every link that any flow is said to have used; ``carried``: Mb/s by sending port, nothing where it was not
     sampled."""
     # For a while after each move the log may be wrong about a flow, also after one shortly before the window. What
@@ -77,7 +78,7 @@ def link_claims(
             (flow.acknowledgements, compute_acknowledgements_per_payload(spec.mtu)),
         ):
             if not stream.paths and topo.num_cores > 1:
-                continue  # the controller claims nothing of it
+                continue  # the log says nothing of its path
             times = [-np.inf, *(change.t for change in stream.paths[1:]), np.inf]
             for i, core in enumerate([change.core for change in stream.paths] or [0]):
                 since, until = max(times[i], window[0]), min(times[i + 1], window[1])
@@ -90,7 +91,7 @@ def link_claims(
                 moving_s[links] += np.clip(times[i] + late_s - window[0], 0.0, late_s) + late_s * (until < window[1])
     slack, ports = (moving_s * spec.link_mbps * link_rates(topo) + unsure) / length, list_sending_ports(topo)
     return [
-        LinkClaim(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
+        PlacedLink(ports[link], delivered[link] / length, carried.get(ports[link], 0.0), slack[link])
         for link in np.flatnonzero(delivered).tolist()
     ]
 
@@ -122,7 +123,7 @@ LEAST_WINDOW_S = 1.0
 
 
 @dataclass(frozen=True)
-class FullLinks:
+class FullLinkRates:
     """What the links carried that max-min fairness says are full throughout ``window``, by sending port.
 
     Without a second in which TCP had settled, ``window`` is the measuring one, and ``why_not`` says so: links that are
@@ -144,7 +145,7 @@ def find_full_links(
     flows: Sequence[MeasuredFlow],
     outages: Sequence[Outage],
     sent: Mapping[str, tuple[Float64, Float64]],
-) -> FullLinks:
+) -> FullLinkRates:
     """The links that have to be full once TCP has settled. ``sent``: when (seconds since the traffic started) and how
     fast (Mb/s) each port sent; one without samples counts as nan."""
     changed_at = [t for flow in flows for t in (flow.start, *(change.t for change in flow.routed.paths[1:]))]
@@ -155,7 +156,7 @@ def find_full_links(
     silent: tuple[Float64, Float64] = (np.array([]), np.array([]))
     ports = list_sending_ports(topo)
     mbps = {port: mean_over(*sent.get(port, silent), window=window) for port in sorted(ports[link] for link in full)}
-    return FullLinks(window, mbps, None if settled else unsettled)
+    return FullLinkRates(window, mbps, None if settled else unsettled)
 
 
 def find_settled_window(
@@ -194,7 +195,7 @@ TOOLS_DISAGREE = 0.05
 """The totals of bwm-ng and iperf may be so far apart, once iperf's payload is converted to bytes on the wire."""
 # In eight runs the worst link delivered 5 % of its rate beyond its counter, at the window's edges. A log with a wrong
 # path exceeds it by more than the rate.
-CLAIM_EXCESS = 0.10
+PLACED_EXCESS = 0.10
 """The flows that the log gives to a link may have delivered so much more than the link's counter says, as a share of
 its rate, before the log's paths are in doubt."""
 # A valid run had 92 % at least, and an overloaded network reaches 55 to 89 %. The rule is coarse: above it, other rules
@@ -214,7 +215,7 @@ class Evidence:
     """What was seen of a run. Rates in Mb/s on the wire, over the measuring window.
 
     ``counted_mbps`` arrived by the switches' counters, and ``payload_mbps`` at the receivers' sockets, over the whole
-    time that the counters were read; ``claims`` holds paths against counters, link by link.
+    time that the counters were read; ``placed_links`` holds paths against counters, link by link.
 
     ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
     ``lost_packets`` were lost outside every queue, by place, None where nobody asked. Of traffic that comes and goes,
@@ -230,8 +231,8 @@ class Evidence:
     counted_mbps: float
     payload_mbps: float
     predicted_mbps: float
-    full: FullLinks
-    claims: Sequence[LinkClaim]
+    full: FullLinkRates
+    placed_links: Sequence[PlacedLink]
     lost_packets: Mapping[str, int] | None
     unfinished_flows: Sequence[str]
     window: tuple[float, float]
@@ -337,13 +338,13 @@ def _check_counters(evidence: Evidence) -> Check:
     return _make_sound_check(Rule("counters", apart <= TOOLS_DISAGREE, apart, maximum=TOOLS_DISAGREE), reason)
 
 
-def find_doubted_claims(evidence: Evidence) -> list[LinkClaim]:
+def find_doubted_links(evidence: Evidence) -> list[PlacedLink]:
     """The links to which the log gives flows that delivered more than their counters say."""
-    return [claim for claim in evidence.claims if not _compute_excess(evidence, claim) <= CLAIM_EXCESS]
+    return [link for link in evidence.placed_links if not _compute_excess(evidence, link) <= PLACED_EXCESS]
 
 
-def _compute_excess(evidence: Evidence, claim: LinkClaim) -> float:
-    return claim.excess_mbps / evidence.limit_mbps(claim.port)
+def _compute_excess(evidence: Evidence, link: PlacedLink) -> float:
+    return link.excess_mbps / evidence.limit_mbps(link.port)
 
 
 def _compare(first: float, second: float) -> float:
@@ -363,16 +364,16 @@ def _check_conservation(delivered: float, carried: float) -> Check:
 def _check_paths(evidence: Evidence) -> Check:
     if evidence.spread_mbps is not None:
         return _check_conservation(*evidence.spread_mbps)
-    if not evidence.claims:
+    if not evidence.placed_links:
         return Check(Rule("paths", None, why_not="the controller claims no path"))
-    doubted, excess_of = find_doubted_claims(evidence), partial(_compute_excess, evidence)
-    worst = max(doubted or evidence.claims, key=excess_of)
+    doubted, excess_of = find_doubted_links(evidence), partial(_compute_excess, evidence)
+    worst = max(doubted or evidence.placed_links, key=excess_of)
     reason = (
         f"the flows did not take the paths that the controller claims: those placed on {worst.port} delivered "
         f"{worst.delivered_mbps:.2f} Mb/s, and it carried {worst.carried_mbps:.2f} Mb/s ({len(doubted)} links so)"
     )
     return _make_sound_check(
-        Rule("paths", not doubted, max(map(excess_of, evidence.claims)), maximum=CLAIM_EXCESS), reason
+        Rule("paths", not doubted, max(map(excess_of, evidence.placed_links)), maximum=PLACED_EXCESS), reason
     )
 
 

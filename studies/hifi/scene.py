@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from harness.jobs import GuestImage
 
 KEPT = Path("results/runs/hifi")
-ROOT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[2]
 OF_A_GUEST = 8
 """One guest plays so many scenes at most."""
 LONGEST_S = 1800.0
@@ -193,15 +193,15 @@ def play_scenes(scenes: Sequence[Scene], kept: Path = KEPT) -> list[Observed]:
     """
     from record.progress import tell_user
 
-    missing = [scene for scene in scenes if not _place(scene, kept).exists()]
+    missing = [scene for scene in scenes if not _name_file(scene, kept).exists()]
     if missing:
         tell_user(f"{missing[0].name} and {len(missing) - 1} more ...")
     for n in range(0, len(missing), OF_A_GUEST):
         _play(missing[n : n + OF_A_GUEST], kept)
-    return [msgspec.json.decode(_place(scene, kept).read_bytes(), type=Observed) for scene in scenes]
+    return [msgspec.json.decode(_name_file(scene, kept).read_bytes(), type=Observed) for scene in scenes]
 
 
-def _place(scene: Scene, kept: Path) -> Path:
+def _name_file(scene: Scene, kept: Path) -> Path:
     from virtual.kernel import identify
 
     # The same scene on another kernel is another measurement, and gets a file of its own.
@@ -210,7 +210,7 @@ def _place(scene: Scene, kept: Path) -> Path:
 
 
 @cache
-def _image() -> GuestImage:
+def _prepare_image() -> GuestImage:
     from harness.jobs import guests
     from record.progress import tell_user
 
@@ -221,9 +221,11 @@ def _play(scenes: Sequence[Scene], kept: Path) -> None:
     from record.errors import WorkerFailed
     from virtual.guest import FILES, RESULTS, Guest
 
-    image, files = _image(), {"scenes.json": msgspec.json.encode(scenes)}
+    image, files = _prepare_image(), {"scenes.json": msgspec.json.encode(scenes)}
     command = [sys.executable, "-m", "studies.hifi.lab", f"{FILES}/scenes.json", RESULTS]
-    with Guest(image.kernel.linux, command, folder=ROOT, layers=image.layers, files=files, real_s=LONGEST_S) as guest:
+    with Guest(
+        image.kernel.linux, command, folder=PROJECT, layers=image.layers, files=files, real_s=LONGEST_S
+    ) as guest:
         ended = guest.wait()
         if not ended.time_travel:
             raise WorkerFailed(f"{scenes[0].name}: its time was not virtual")
@@ -235,4 +237,4 @@ def _play(scenes: Sequence[Scene], kept: Path) -> None:
             content = read_regular(path, MOST_BYTES)
             # It is decoded before it is kept: a file that cannot be read would end every later command, too.
             msgspec.json.decode(content, type=Observed)
-            write_whole(_place(scene, kept), content)
+            write_whole(_name_file(scene, kept), content)

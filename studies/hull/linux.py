@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from harness.jobs.guests import GuestImage
 
 NAME = "linux"
-ROOT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parents[2]
 MAX_REAL_S_PER_S = 60.0
 """Seconds that one of a scenario may take; of a full link some take 0.5."""
 MAX_RESULT_BYTES = 1 << 30
@@ -76,7 +76,7 @@ def run_scenario(scenario: dict[str, Any]) -> bytes:
     with Guest(
         image.kernel.linux,
         command,
-        folder=ROOT,
+        folder=PROJECT,
         layers=image.layers,
         files=files,
         seed=scenario["seed"],

@@ -295,13 +295,13 @@ def _average_by_network(rows: Rows) -> list[Row]:
     return average_over_seeds(measured, (*_STATISTICS, _OVER), "hosts", "load", "scheme")
 
 
-def _tabulate_growth(note: str, rows: Rows) -> Parts:
+def _tabulate_by_network(note: str, rows: Rows) -> Parts:
     names = ("hosts", "load", "scheme", "size_class", *_STATISTICS, _OVER, f"low_{_OVER}", f"high_{_OVER}")
     averages = _average_by_network(rows)
     return [make_table(f"Slowdown by size of the network. {note}", averages, *names, "flows", "cut_off")]
 
 
-def _draw_growth(note: str, rows: Rows, path: Path) -> None:
+def _draw_by_network(note: str, rows: Rows, path: Path) -> None:
     """A column for each network. Small and large flows: their median and 99th percentile, and the mean over ECMP's of
     the same seed; bars: 95 % intervals."""
     networks = group_rows(_average_by_network(rows), "hosts")
@@ -363,6 +363,7 @@ def completion_growth(schemes: Sequence[str], ports: str, sizes: str, loads: str
         check_flows(case.workload())  # a mistake in any of them is found before the first run
     note = f"{sizes}, {bases[0].seconds:g} s, a round every {bases[0].interval_s:g} s, {describe_interval_seeds(seeds)}"
     return Study(
-        all_cases, simulate_by_size, _compare_with_ecmp, partial(_tabulate_growth, note), partial(_draw_growth, note),
+        all_cases, simulate_by_size, _compare_with_ecmp, partial(_tabulate_by_network, note),
+        partial(_draw_by_network, note),
         label="completion by network", seeds=seeds, cost=lambda case: case.workload().expected_flows,
     )  # fmt: skip

@@ -125,15 +125,15 @@ def time_placement(algorithm: str, placing: Placing, seconds: float, iterations:
 def measure_megabytes(
     call: Callable[..., object], prepare: Callable[[int, int], Sequence[Any]], k: int, flows: int
 ) -> float:
-    """A process's growth at its peak during ``call(*prepare(k, flows))``, in 10^6 bytes, by the kernel; the process is
-    a fresh one, which has called it with a few flows before, to compile and load the code."""
-    # A forked process would share memory with this one, which has imported everything, and could not tell its own
-    # growth.
+    """What a process has more at its peak during ``call(*prepare(k, flows))``, in 10^6 bytes, by the kernel; it is a
+    fresh one, which has called it with a few flows before, to compile and load the code."""
+    # A forked process would share memory with this one, which has imported everything, and could not tell what it
+    # took itself.
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as fresh:
-        return fresh.submit(_measure_growth, call, prepare, k, flows).result()
+        return fresh.submit(_measure_added_megabytes, call, prepare, k, flows).result()
 
 
-def _measure_growth(
+def _measure_added_megabytes(
     call: Callable[..., object], prepare: Callable[[int, int], Sequence[Any]], k: int, flows: int
 ) -> float:
     call(*prepare(4, 16))
@@ -171,8 +171,8 @@ def measure_placement(case: tuple[str, int, int, float]) -> Row:
 
 
 def fit_growth(rows: Sequence[Row]) -> dict[str, float]:
-    """The growth of one placement, fitted by least squares, times by their logarithms: step_us ~ (k/2)^k_power *
-    flows^flows_power; bytes ~ per_k3 * k^3 + per_flow * F."""
+    """How one placement's time and memory grow with the network, fitted by least squares, times by their logarithms:
+    step_us ~ (k/2)^k_power * flows^flows_power; bytes ~ per_k3 * k^3 + per_flow * F."""
     k, many = extract_column(rows, "k"), extract_column(rows, "flows_per_host")
     spent = np.log(extract_column(rows, "step_us"))
     _, k_power, flows_power = _fit([np.ones_like(k), np.log(k / 2), np.log(many)], spent)

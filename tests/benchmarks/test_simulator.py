@@ -8,7 +8,7 @@ from benchmarks import simulator
 @pytest.mark.slow  # a process of its own, which compiles the inner loops for itself
 def test_a_simulation_is_measured_in_a_process_of_its_own():
     case = simulator.Case(4, 0.3, "ecmp")
-    found = simulator.measure(simulator.ROOT, case, columns=True)
+    found = simulator.measure(simulator.PROJECT, case, columns=True)
     flows, ended = found["flows"], [end for end in found["columns"][4] if end >= 0]
     assert all(len(column) == flows for column in found["columns"])
     assert flows < found["events"] == flows + len(ended)

@@ -26,7 +26,7 @@ class Direct(Submission):
     def another(self):
         return Direct(self.code)
 
-    def _said(self, request):
+    def _read_lines(self, request):
         lines = []
 
         def tell(message):

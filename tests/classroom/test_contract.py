@@ -7,7 +7,7 @@ import pytest
 from classroom import checks as contract
 from classroom.answering import History
 from classroom.cases import make_cases
-from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, _started, start_own_process
+from classroom.submission import SCHEDULER, Code, Misbehaved, Submission, _start_process, start_own_process
 from record.files import find_left_by, name_owner
 
 ASKED = make_cases(1)[SCHEDULER]
@@ -67,8 +67,8 @@ def test_one_that_hangs_is_told_once():
 
 def test_what_is_wrong_with_loading_a_file_is_told_every_time(monkeypatch):
     """By every check, and not that there was nothing to call afterwards; a file that eats its time does so once."""
-    started, said = [], Submission._said
-    monkeypatch.setattr(Submission, "_said", lambda self, request: (started.append(self), said(self, request))[1])
+    started, said = [], Submission._read_lines
+    monkeypatch.setattr(Submission, "_read_lines", lambda self, request: (started.append(self), said(self, request))[1])
     for text, kind, words in (
         ("import nowhere_to_be_found", "raised", "ModuleNotFoundError"),
         ("Mine = 4", "absent", "there is no Mine in theirs.py"),
@@ -104,6 +104,6 @@ def test_what_hangs_or_dies_costs_its_own_check_alone():
 
 
 def test_what_a_killed_grader_leaves_is_known_to_hedera_clean():
-    with _started(start_own_process(), b""):
+    with _start_process(start_own_process(), b""):
         (folder,) = (each for each in find_left_by({os.geteuid()})[name_owner()] if "-answers-" in each.name)
     assert not folder.exists()

@@ -18,7 +18,7 @@ from classroom.submission import NAMES, SCHEDULER
 from harness.cli import cli
 from tests.classroom.direct import Direct
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
-from tests.commands import ROOT
+from tests.commands import PROJECT
 
 RIGHT, FIRST_FIT = ((SOLUTIONS / f"{name}.py").read_text() for name in ("demand", "first_fit"))
 LITERAL, ONE_WAY, NEVER = (
@@ -27,7 +27,7 @@ LITERAL, ONE_WAY, NEVER = (
 )
 CONSTANT = "def estimate_demands(src, dst, hosts):\n    return [0.5] * len(src)\n"
 ECMP = "class Scheduler:\n    __init__ = lambda *_: None\n    place = lambda self, flows, links: flows.hashed\n"
-LEAST = (ROOT / "docs/examples/least_loaded.py").read_text().replace("LeastLoaded", "Scheduler")
+LEAST = (PROJECT / "docs/examples/least_loaded.py").read_text().replace("LeastLoaded", "Scheduler")
 METADATA = """submission_101:
   :submitters:
   - :name: Zoe Oe
@@ -106,7 +106,7 @@ CLASS = {
         25, "All points need an interval above zero",
     ),
     "y-least": ({"scheduler.py": LEAST}, (26, 40), "hedera-gff"),
-    "z-ours": ({"demand.py": (ROOT / "hedera/demand.py").read_text()}, (0, 20), ""),
+    "z-ours": ({"demand.py": (PROJECT / "hedera/demand.py").read_text()}, (0, 20), ""),
     "z-templates": (
         {file: (TEMPLATES / file.replace(".py", ".txt")).read_text() for file in NAMES if file != SCHEDULER}
         | {SCHEDULER: ECMP}, 0, "contract: every flow stays where its hash put it",

@@ -20,7 +20,7 @@ from classroom.grading import FORMATS
 from classroom.intake import hand_ins
 from classroom.packing import SECONDS, pack_grader
 from classroom.sandbox import find_allowed_modules
-from classroom.submission import NAMES, ROOT
+from classroom.submission import NAMES, PROJECT
 from tests.classroom.mistakes import MISTAKES, SOLUTIONS, seeded
 from tests.commands import PATIENCE_S, ran
 
@@ -113,7 +113,7 @@ def test_no_failed_check_tells_it(tmp_path, monkeypatch):
     monkeypatch.setattr(judging, "measure_reached", Mock(side_effect=Wrong("late")))
     for mistake in reversed(MISTAKES):
         (tmp_path / mistake.file).write_text(seeded(mistake))
-    least = (ROOT / "docs/examples/least_loaded.py").read_text().replace("LeastLoaded", "Scheduler")
+    least = (PROJECT / "docs/examples/least_loaded.py").read_text().replace("LeastLoaded", "Scheduler")
     (tmp_path / "scheduler.py").write_text(least)
     one = grading.grade(hand_ins([tmp_path], single=True)[0][0], grading.Class(SEED, 20.0))
     assert all(

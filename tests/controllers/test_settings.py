@@ -8,7 +8,7 @@ from controllers import pox_main
 from controllers.settings import UNTOLD, from_ripl_pox, parse_settings
 from hedera.schemes import SCHEMES
 from record.spec import RunSpec
-from tests.commands import ROOT, ran
+from tests.commands import PROJECT, ran
 from tests.controllers.fake_network import FakeNetwork
 
 
@@ -89,7 +89,7 @@ def test_pox_is_started_with_our_components_below_its_own_package(tmp_path):
         "    print(sys.path[0], *argv)\n"
     )
     command = (sys.executable, "-m", "controllers.pox_main", "checkout", "openflow.of_01", "--port=1")
-    done = ran(*command, env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=tmp_path)
+    done = ran(*command, env={**os.environ, "PYTHONPATH": str(PROJECT)}, cwd=tmp_path)
     assert (done.stdout, done.stderr) == (f"{checkout} openflow.of_01 --port=1\n", "")
 
 

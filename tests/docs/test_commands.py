@@ -13,15 +13,15 @@ import pytest
 import studies.hifi.scene
 import studies.hull.report
 from harness.cli import cli
-from tests.commands import ROOT, asked
+from tests.commands import PROJECT, asked
 
 PAGES = sorted(
     [
-        *ROOT.glob("*.md"),
-        *ROOT.glob("docs/**/*.md"),
-        *ROOT.glob("setup/*.md"),
-        *ROOT.glob("results/*/README.md"),
-        ROOT / "results/make.sh",
+        *PROJECT.glob("*.md"),
+        *PROJECT.glob("docs/**/*.md"),
+        *PROJECT.glob("setup/*.md"),
+        *PROJECT.glob("results/*/README.md"),
+        PROJECT / "results/make.sh",
     ]
 )
 COMMAND = re.compile(r"(?:    )?(?:\$ )?(?:sudo )?(?:[A-Z_]+=\S+ )*\S*?(hedera|test\.sh|python -m) (.*)")
@@ -47,7 +47,7 @@ def commands():
                 for name, whose in STANDS_FOR.items():
                     words = words.replace(name, whose)
                 for each in words.split(" | ") if program == "hedera" else [words]:
-                    yield page.relative_to(ROOT).as_posix(), program, each
+                    yield page.relative_to(PROJECT).as_posix(), program, each
 
 
 ALL = list(commands())
@@ -60,7 +60,7 @@ def quick(program, words):
         and re.match("simulate|compare", words)
         and "-k 32" not in words
         and "--out" not in words
-        and all((ROOT / file).exists() for file in FILE.findall(words))
+        and all((PROJECT / file).exists() for file in FILE.findall(words))
     )
 
 
@@ -69,7 +69,7 @@ def quick(program, words):
 )
 def test_it_is_understood(program, words, monkeypatch):
     assert len(ALL) > 80
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(PROJECT)
     words = shlex.split(words)
     if program == "python -m":
         assert importlib.util.find_spec(words[0])
@@ -97,7 +97,7 @@ COMMANDS = sorted({words for _, program, words in ALL if quick(program, words)})
 @pytest.mark.parametrize("words", [simulated(words) for words in COMMANDS])
 def test_it_does_what_the_page_says(words, monkeypatch):
     """The quick ones: those that simulate one run, and that compare what is kept."""
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(PROJECT)
     done = asked(*shlex.split(words))
     assert done.returncode == 0, done.stderr
     assert done.stdout
@@ -118,7 +118,9 @@ def outs(group, name=""):
 def test_no_command_writes_where_the_project_keeps_its_own():
     found = [*outs(cli), ("hull", studies.hull.report.FULL), ("hifi", studies.hifi.scene.KEPT)]
     assert len(found) > 15
-    kept = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+    kept = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout.split(
+        "\n"
+    )
     assert [(name, place) for name, place in found if any(Path(one).is_relative_to(place) for one in kept if one)] == []
     made = [words for page, _, words in ALL if page == "results/make.sh"]
     assert made, "and one command makes the project's own"

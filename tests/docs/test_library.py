@@ -11,9 +11,9 @@ import hedera_harness
 from record.errors import UserMistake
 from record.spec import RunSpec
 from simulator.config import Config
-from tests.commands import ROOT
+from tests.commands import PROJECT
 
-TEXTS = re.findall(r"```python\n(.*?)```", (ROOT / "docs/library.md").read_text(), re.DOTALL)
+TEXTS = re.findall(r"```python\n(.*?)```", (PROJECT / "docs/library.md").read_text(), re.DOTALL)
 EXAMPLES = [text for text in TEXTS if "import hedera_harness" in text]
 
 

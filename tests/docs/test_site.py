@@ -8,7 +8,7 @@ from selenium.webdriver.common.by import By
 
 from record.run import Run
 from tests.browser import chromium, needs_chromium
-from tests.commands import ROOT
+from tests.commands import PROJECT
 
 pytest.importorskip("sphinx", reason="the site is made with Python 3.11 and later")
 pytestmark = pytest.mark.slow  # all of them look at the site, which takes a minute
@@ -22,7 +22,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-c", "docs"]
     done = subprocess.run(
-        [*command, "-d", folder / "doctrees", ".", folder / "html"], cwd=ROOT, capture_output=True, text=True
+        [*command, "-d", folder / "doctrees", ".", folder / "html"], cwd=PROJECT, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     return folder / "html"
@@ -34,8 +34,8 @@ def pages(site):
 
 def test_every_document_is_a_page(site):
     made = {path.relative_to(site).with_suffix("").as_posix() for path in pages(site)}
-    documents = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("results/*/README.md")]
-    assert {path.relative_to(ROOT).with_suffix("").as_posix() for path in documents} | {"index"} <= made
+    documents = [*PROJECT.glob("*.md"), *PROJECT.glob("docs/**/*.md"), *PROJECT.glob("results/*/README.md")]
+    assert {path.relative_to(PROJECT).with_suffix("").as_posix() for path in documents} | {"index"} <= made
 
 
 def test_the_commands_are_told_from_the_code(site):

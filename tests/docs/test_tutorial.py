@@ -6,9 +6,9 @@ import pytest
 
 from plots.stored_sweep import load_sweep
 from plots.summary import show
-from tests.commands import ROOT, asked
+from tests.commands import PROJECT, asked
 
-LINES = [line[4:] for line in (ROOT / "docs/tutorial.md").read_text().splitlines() if line.startswith("    ")]
+LINES = [line[4:] for line in (PROJECT / "docs/tutorial.md").read_text().splitlines() if line.startswith("    ")]
 COMMANDS = [line.removeprefix("$ ") for line in LINES if line.startswith(("$ hedera ", "hedera "))]
 
 
@@ -19,7 +19,7 @@ def after(start):
 
 @pytest.mark.parametrize("command", [line for line in COMMANDS if line.startswith("hedera simulate")])
 def test_the_simulator_prints_what_the_page_has(command, monkeypatch):
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(PROJECT)
     done = asked(*shlex.split(command)[1:])
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == after(command)[0]
@@ -29,7 +29,7 @@ def test_the_check_prints_what_the_page_has(monkeypatch):
     """The contract's lines; what it reaches is left out in the page."""
     told = after("hedera scheduler check")
     wanted = told[: told.index("...")]
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(PROJECT)
     (command,) = (line for line in COMMANDS if line.startswith("hedera scheduler check"))
     done = asked(*shlex.split(command)[1:], "--quick")
     assert done.returncode == 0, done.stderr
@@ -39,6 +39,6 @@ def test_the_check_prints_what_the_page_has(monkeypatch):
 
 @pytest.mark.parametrize(("page", "kept"), [("README.md", "demo"), ("docs/tutorial.md", "tutorial")])
 def test_a_page_s_table_is_what_is_printed_of_the_runs_that_are_kept(page, kept):
-    sweep = load_sweep(ROOT / "results" / kept)
+    sweep = load_sweep(PROJECT / "results" / kept)
     table = show(sweep).splitlines()[1 : 2 + len({run.traffic for run in sweep.runs})]
-    assert "".join(f"\n    {line}" for line in table) + "\n" in (ROOT / page).read_text()
+    assert "".join(f"\n    {line}" for line in table) + "\n" in (PROJECT / page).read_text()

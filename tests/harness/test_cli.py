@@ -19,7 +19,7 @@ from harness.network.machine import TOOLS
 from hedera.hashes import FIELDS, HASHES
 from hedera.schemes import SCHEMES
 from tests import commands
-from tests.commands import HEDERA, ROOT, asked, ran
+from tests.commands import HEDERA, PROJECT, asked, ran
 from traffic.patterns import PUBLISHED
 from traffic.workload import SPELLINGS
 
@@ -136,7 +136,7 @@ def test_every_command_that_help_lists_has_help_of_its_own():
 
 def test_a_report_on_no_runs_is_a_mistake(tmp_path):
     """As a copy of what was published of a sweep: its summary, and no runs."""
-    shutil.copy(ROOT / "results/demo/summary.csv", tmp_path)
+    shutil.copy(PROJECT / "results/demo/summary.csv", tmp_path)
     assert_one_sentence(asked("report", tmp_path), 2, str(tmp_path), "no run (run.json)")
     (tmp_path / "run.json").write_text("{")
     assert_one_sentence(asked("report", tmp_path), 2, "run.json is not JSON, or was cut off")
@@ -172,7 +172,7 @@ def test_numpy_has_one_thread_in_a_command():
     """Each takes 41 MB of addresses, and a machine may have 64 processors and a limit."""
     tell = "lambda: (__import__('numpy'), print('threads', len(os.listdir('/proc/self/task'))))"
     program = f"import atexit, os, sys, hedera_harness; sys.argv = ['hedera', '--version']; atexit.register({tell}); "
-    assert "threads 1\n" in ran(sys.executable, "-c", program + "hedera_harness.main()", cwd=ROOT).stdout
+    assert "threads 1\n" in ran(sys.executable, "-c", program + "hedera_harness.main()", cwd=PROJECT).stdout
 
 
 def commands_below(command, words=()):

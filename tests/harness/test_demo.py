@@ -8,7 +8,7 @@ import pytest
 from harness.cli import run
 from record import run as record
 from record.errors import UnfitMachine
-from tests.commands import ROOT, asked, hedera
+from tests.commands import PROJECT, asked, hedera
 from virtual import kernel
 
 
@@ -35,12 +35,12 @@ def test_root_s_test_sh_makes_a_table_and_a_picture_in_a_minute_or_two(tmp_path)
         kernel.find_kernel(print)
     except UnfitMachine as reason:
         pytest.skip(str(reason))
-    done = hedera("demo", "--time", "virtual", "--results", tmp_path / "runs", cwd=ROOT)
+    done = hedera("demo", "--time", "virtual", "--results", tmp_path / "runs", cwd=PROJECT)
     assert done.returncode == 0, done.stderr
     figures = tmp_path / "runs" / "demo-virtual" / "figures"
     assert (figures / "figure9.png").stat().st_size > 10_000
     assert done.stdout.endswith(f"the picture: {figures / 'figure9.png'}\n")
-    kept, fresh = payloads(ROOT / "results/demo/summary.csv"), payloads(figures / "summary.csv")
+    kept, fresh = payloads(PROJECT / "results/demo/summary.csv"), payloads(figures / "summary.csv")
     moves = {"nonblocking": 1, "ecmp": 4, "hedera-sa": 6}  # docs/notes/virtual-time.md: 0.01, 2.9, 4.9 on one machine
     assert all(abs(fresh[scheme] - kept[scheme]) < most for scheme, most in moves.items()), fresh
     sweep = tmp_path / "runs" / "demo-virtual"

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from harness.cli import _COMMANDS, help_stubs
-from tests.commands import HEDERA, ROOT, ran
+from tests.commands import HEDERA, PROJECT, ran
 
 TOLD = """
 import json, sys
@@ -30,7 +30,7 @@ print(json.dumps(told))
 
 
 def told(kind):
-    done = ran(sys.executable, "-I", "-c", TOLD, ROOT, kind, check=True)
+    done = ran(sys.executable, "-I", "-c", TOLD, PROJECT, kind, check=True)
     return json.loads(done.stdout.splitlines()[-1])
 
 

@@ -55,7 +55,7 @@ def test_it_answers_with_the_run_and_its_raw_files_and_then_takes_the_next(child
         run = carried(one, tmp_path / name, on_stage=lambda stage, progress: heard.append(stage))
         assert run.reasons == ("it did not work",)
         assert "RunFailed" in (tmp_path / name / "traceback.txt").read_text()
-    assert {"sending", "publishing"} <= set(heard)
+    assert {"sending", "handing over"} <= set(heard)
     assert sorted(os.listdir(tmp_path)) == ["a", "b", "home"], "it writes below its own folder alone"
     assert wait_until(lambda: not list((tmp_path / "home").glob("*-*")), PATIENCE_S)
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from harness.network.processes import wait_until
-from tests.commands import HEDERA, PATIENCE_S, ROOT, hedera, ran
+from tests.commands import HEDERA, PATIENCE_S, PROJECT, hedera, ran
 from tests.harness.real_runs import LONG, footprint, sends, working_for
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -60,8 +60,8 @@ def test_nor_after_a_sweep_that_was_cut_short(theirs, number):
 
 def test_a_person_who_cannot_read_the_clone_is_told_so(tmp_path):
     tmp_path.chmod(0o700)
-    shutil.copy(ROOT / "hedera_harness.py", tmp_path)
-    (tmp_path / "harness").symlink_to(ROOT / "harness")
+    shutil.copy(PROJECT / "hedera_harness.py", tmp_path)
+    (tmp_path / "harness").symlink_to(PROJECT / "harness")
     program = "import sys; sys.path.insert(0, sys.argv[1]); import hedera_harness as h; h.main()"
     done = ran(sys.executable, "-c", program, tmp_path, env=SUDO)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1), done.stderr

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hedera.compiled import KEPT_S, draw_below, draw_two_below, find_code_folder
-from tests.commands import ROOT
+from tests.commands import PROJECT
 
 CALL = "import numpy as np; from hedera.compiled import draw_below; print(draw_below(1000, np.uint64(1 << 63)))"
 WORD = "compiling the inner loops"
@@ -20,7 +20,7 @@ WORD = "compiling the inner loops"
 @pytest.fixture
 def copy(tmp_path):
     for package in ("topos", "hedera"):
-        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(PROJECT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
 

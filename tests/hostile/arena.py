@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.commands import PATIENCE_S, ROOT
+from tests.commands import PATIENCE_S, PROJECT
 from tests.made import machine_code
 
 USER = 21987
@@ -42,7 +42,7 @@ class Arena:
         environment |= {"PATH": os.environ["PATH"], "SECRET": SECRET, "PYTHONWARNINGS": "ignore"}
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         command = [*drop, sys.executable, "-B", "-m", "tests.hostile.arena"]
-        self.process = subprocess.Popen(command, cwd=ROOT, env=environment, **pipes)
+        self.process = subprocess.Popen(command, cwd=PROJECT, env=environment, **pipes)
         self.unfit = self._read()["unfit"]
 
     def _read(self):

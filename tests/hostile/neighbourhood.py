@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.commands import HEDERA, PATIENCE_S, ROOT, let_in, of_user, ran
+from tests.commands import HEDERA, PATIENCE_S, PROJECT, let_in, of_user, ran
 
 ENEMY, ALICE = 54321, 54322
 SECRET = "S3CRET-of-one-who-may-not-be-read"
@@ -83,7 +83,7 @@ class Neighbourhood:
 
     def python(self, victim, program, **more):
         """A program with our packages, by a victim."""
-        found = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom pathlib import Path\n"
+        found = f"import sys; sys.path.insert(0, {str(PROJECT)!r})\nfrom pathlib import Path\n"
         return self.call(victim, sys.executable, "-I", "-B", "-c", found + program, **more)
 
 

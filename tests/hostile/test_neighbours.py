@@ -15,7 +15,7 @@ import pytest
 
 from record.files import identify_pids
 from tests import made
-from tests.commands import ROOT
+from tests.commands import PROJECT
 from tests.hostile.neighbourhood import ALICE, ENEMY, SECRET, Neighbourhood, does, enemy, environment, outside
 from virtual.results import copy_results
 
@@ -292,7 +292,7 @@ def test_looking_into_the_child_that_stays_root(place):
     """The enemy calls sudo: our process is his from then on, and its child stays root's. He reads that one's memory,
     environment and open files, traces it, ends it."""
     program = f"""
-import os, sys, time; sys.path.insert(0, {str(ROOT)!r})
+import os, sys, time; sys.path.insert(0, {str(PROJECT)!r})
 from harness import root
 root.start()
 print(os.getresuid(), root.find_root().pid, flush=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from harness.network.machine import has_kernel_datapath
-from tests.commands import HEDERA, PATIENCE_S, ROOT
+from tests.commands import HEDERA, PATIENCE_S, PROJECT
 from tests.kernel import second_kernel
 
 pytestmark = [pytest.mark.root, pytest.mark.alone]
@@ -25,7 +25,7 @@ SCHEMES = os.environ.get("HEDERA_KERNEL_SCHEMES", "nonblocking,spanning-tree,ecm
 @pytest.fixture(scope="module")
 def folder():
     """A folder that the second kernel sees too: its /tmp is its own. It belongs to whom all else here does."""
-    made = Path(tempfile.mkdtemp(dir=ROOT / "results", prefix=".kernel-test-"))
+    made = Path(tempfile.mkdtemp(dir=PROJECT / "results", prefix=".kernel-test-"))
     about = made.parent.stat()
     os.chown(made, about.st_uid, about.st_gid)
     yield made
@@ -39,7 +39,7 @@ WAITING = 0.1
 
 def on_kernel(command, boot=""):
     try:
-        return second_kernel.run(f"cd {shlex.quote(str(ROOT))} && {command}", seconds=PATIENCE_S, boot=boot)
+        return second_kernel.run(f"cd {shlex.quote(str(PROJECT))} && {command}", seconds=PATIENCE_S, boot=boot)
     except second_kernel.Unavailable as error:
         pytest.skip(str(error))
 

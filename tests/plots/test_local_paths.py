@@ -13,7 +13,7 @@ from plots.export import export, keep
 from plots.local_paths import make_local_path_remover
 from plots.stored_sweep import load_sweep
 from record.run import ARCHIVE
-from tests.commands import HEDERA, ROOT, asked, ran
+from tests.commands import HEDERA, PROJECT, asked, ran
 from tests.plots.sweeps import run_document, store
 
 USER, HOST = "annabellina", "annas-laptop-7"
@@ -37,7 +37,7 @@ def assert_nameless(folder, *places):
     seen = 0
     for name, content in everything(folder):
         seen += 1
-        for word in (*places, USER, HOST, *([str(ROOT)] if len(ROOT.parts) > 2 else [])):
+        for word in (*places, USER, HOST, *([str(PROJECT)] if len(PROJECT.parts) > 2 else [])):
             assert word.encode() not in content, f"{word} in {name}"
             assert word not in name
             assert re.sub(r"[^A-Za-z0-9.,_-]+", "_", word).strip("_.") not in name
@@ -93,7 +93,7 @@ def sweep(home, tmp_path):
             document = run_document(traffic, scheme, trial=1)
             document["inputs"] = {f"{home}/best.py": "0" * 16, str(home / "older/best.py"): "1" * 16}
             if scheme == one and traffic == "stride:4":
-                document |= {"verdict": "invalid", "reasons": [f"{ROOT}/hedera/x.py and {home}/best.py, line 3: no"]}
+                document |= {"verdict": "invalid", "reasons": [f"{PROJECT}/hedera/x.py and {home}/best.py, line 3: no"]}
             place = folder / re.sub(r"[^A-Za-z0-9.,_-]+", "_", traffic).strip("_.") / slug / "trial-1"
             place.mkdir(parents=True)
             (place / "run.json").write_text(json.dumps(document))
@@ -119,7 +119,7 @@ def test_a_published_copy_and_tables_do_not_name_the_users_folders(sweep, home, 
 def test_a_page_does_not_name_the_users_folders(sweep, home):
     assert asked("report", sweep).returncode == 0
     page = (sweep / "report.html").read_text(encoding="utf-8")
-    for word in (str(home), USER, f"{ROOT}/"):
+    for word in (str(home), USER, f"{PROJECT}/"):
         assert word not in page
 
 
@@ -148,7 +148,7 @@ def test_a_comparison_does_not_name_the_users_folders(home, monkeypatch, below, 
     assert all(f">{name}<" in page for name in names)
     assert "best.py:Best" in page
     assert "0.json" in page
-    for word in (str(home), USER, f"{ROOT}/"):
+    for word in (str(home), USER, f"{PROJECT}/"):
         assert word not in page
 
 

@@ -17,7 +17,7 @@ def test_a_match_states_differences_and_correlation(tmp_path):
     rates = {(p, "nonblocking"): 100.0 for p in patterns}
     rates |= {(p, "ecmp"): rate for p, rate in zip(patterns, ours, strict=True)}
     summary, _ = sweep_of(tmp_path, rates)
-    match = published.match(summary, "ecmp")
+    match = published.match_published(summary, "ecmp")
     theirs = [6525 / 12395, 3482 / 12465, 4740 / 12558]
     differences = np.array(ours) / 100 - theirs
     assert match.rows.pattern.tolist() == patterns

@@ -10,7 +10,7 @@ from plots.export import export, keep
 from plots.stored_sweep import load_sweep
 from plots.summary import summarise
 from record.run import ARCHIVE
-from tests.commands import ROOT, asked
+from tests.commands import PROJECT, asked
 from tests.harness.test_cli import assert_one_sentence
 from tests.plots.sweeps import run_document, store, write_sweep
 
@@ -72,7 +72,7 @@ def sweep(tmp_path):
     paths = [{"t": 0.0, "core": 2}, {"t": 1.0, "core": 2}, {"t": 2.0, "core": 1}, {"t": 4.0, "core": 2}]
     flows = [{"src": 0, "dst": 4, "mbps": 9.1, "paths": paths}, {"src": 1, "dst": 5, "mbps": 4.0}]
     store(folder, run_document(PATTERN, "hedera-sa", 2, flows=flows, queue_drops={"0_0_1-eth1": 3, "0_0_1-eth3": 4}))
-    (folder / "sweep.json").write_bytes((ROOT / "results/figure9/sweep.json").read_bytes())
+    (folder / "sweep.json").write_bytes((PROJECT / "results/figure9/sweep.json").read_bytes())
     return folder
 
 

@@ -18,7 +18,7 @@ from record.files import (
     temporary_folder,
     write_whole,
 )
-from tests.commands import ROOT, ran
+from tests.commands import PROJECT, ran
 from traffic.user_files import Unreadable, read_regular
 
 US = {os.geteuid()}
@@ -138,7 +138,7 @@ def test_who_counts_other_pids_takes_nothing_for_a_dead_one_s(place):
         pytest.skip("this machine has no user namespaces for ordinary users")
     look = "from record.files import find_left_by; print(find_left_by({0}))"
     with temporary_folder("grade"):
-        done = ran(*inside, sys.executable, "-c", look, env=os.environ | {"TMPDIR": str(place)}, cwd=ROOT)
+        done = ran(*inside, sys.executable, "-c", look, env=os.environ | {"TMPDIR": str(place)}, cwd=PROJECT)
     assert done.stdout == "{}\n", done.stderr
 
 

@@ -12,7 +12,7 @@ from record import tasks
 from record.errors import UnfitMachine, WorkerFailed
 from record.tasks import run_tasks
 from tests.clusters import dask_cluster
-from tests.commands import ROOT
+from tests.commands import PROJECT
 
 
 def noted(folder):
@@ -70,7 +70,7 @@ def cluster(scheduler):
 
 def workers_of(cluster, number):
     """So many, each as soon as it answers; they find these tests' functions."""
-    return [cluster.worker(PYTHONPATH=str(ROOT)) for _ in range(number)]
+    return [cluster.worker(PYTHONPATH=str(PROJECT)) for _ in range(number)]
 
 
 def answered(folder):
@@ -116,7 +116,7 @@ def test_the_scheduler_says_how_many_workers_may_be_lost_with_a_task(cluster, ca
 def test_a_worker_with_other_code_ends_all_at_once(cluster, calls, has_the_function):
     other = cluster.folder / "other"
     for room in (*tasks.ROOMS, "tests"):
-        shutil.copytree(ROOT / room, other / room, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(PROJECT / room, other / room, ignore=shutil.ignore_patterns("__pycache__"))
     if has_the_function:
         with (other / "topos" / "fattree.py").open("a") as code:
             code.write("# another revision\n")
@@ -132,9 +132,9 @@ def test_a_worker_with_other_code_ends_all_at_once(cluster, calls, has_the_funct
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root starts a worker as root")
 def test_a_worker_as_root_ends_all_though_another_is_fit(cluster, calls):
-    fit = cluster.worker(PYTHONPATH=str(ROOT))
+    fit = cluster.worker(PYTHONPATH=str(PROJECT))
     cluster.run(noted, [calls])
-    cluster.worker(as_root=True, PYTHONPATH=str(ROOT))
+    cluster.worker(as_root=True, PYTHONPATH=str(PROJECT))
     with pytest.raises(UnfitMachine, match="a worker runs as root"):
         for _ in range(100):  # until it has come, and got a task
             cluster.run(noted, [calls] * 8)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from harness.network.processes import wait_until
-from tests.commands import PATIENCE_S, ROOT, USER, alive, of_user, open_folder, ran
+from tests.commands import PATIENCE_S, PROJECT, USER, alive, of_user, open_folder, ran
 
 PYTEST = f"""#!{sys.executable}
 import os, pathlib, resource, subprocess, sys, time
@@ -35,8 +35,8 @@ def place():
     """A clone of an ordinary user's, who runs check.sh in it."""
     with open_folder("check") as folder:
         (folder / ".venv/bin").mkdir(parents=True)
-        shutil.copytree(ROOT / "setup", folder / "setup")
-        shutil.copy(ROOT / "check.sh", folder)
+        shutil.copytree(PROJECT / "setup", folder / "setup")
+        shutil.copy(PROJECT / "check.sh", folder)
         for tool in ("setup/install.sh", ".venv/bin/ruff", ".venv/bin/mypy"):
             (folder / tool).write_text("#!/bin/sh\n")
         for tool in ("pytest", "python", "hedera"):

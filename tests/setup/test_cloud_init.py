@@ -5,7 +5,7 @@ import subprocess
 import pytest
 import yaml
 
-from tests.commands import ROOT
+from tests.commands import PROJECT
 
 
 @pytest.mark.parametrize("user", ["ubuntu", "admin"])
@@ -23,7 +23,7 @@ def test_cloud_init_runs_the_job_for_whichever_user_the_image_has(user, tmp_path
     for name, script in stands_for.items():
         (tools / name).write_text(f"#!/bin/sh\n{script}\n")
         (tools / name).chmod(0o755)
-    (script,) = yaml.safe_load((ROOT / "setup/cloud-init.yaml").read_text())["runcmd"]
+    (script,) = yaml.safe_load((PROJECT / "setup/cloud-init.yaml").read_text())["runcmd"]
     script = script.replace("/var/log", str(tmp_path))
     subprocess.run(["sh", "-c", script], env={"PATH": f"{tools}:/usr/bin:/bin"}, check=True)
     assert (home / "hedera/told").read_text().split() == ["1000", "1", "10"]

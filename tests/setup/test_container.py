@@ -6,12 +6,12 @@ import pytest
 import yaml
 
 from harness.network.machine import RIGHTS, find_lacking_rights
-from tests.commands import HEDERA, ROOT, ran
+from tests.commands import HEDERA, PROJECT, ran
 from virtual.guest import find_memory_folder
 
 
 def test_compose_gives_virtual_time_no_privilege():
-    services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
+    services = yaml.safe_load((PROJECT / "compose.yaml").read_text())["services"]
     plain = services["hedera"]
     assert (plain["cap_drop"], plain["security_opt"]) == (["ALL"], ["no-new-privileges:true"])
     assert plain["ulimits"]["nofile"] > 1024, "some engines' limit, and less than a guest needs"

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import PATIENCE_S, ROOT, USER, of_user, open_folder, ran
+from tests.commands import PATIENCE_S, PROJECT, USER, of_user, open_folder, ran
 
 LOCK = Path("/run/hedera-setup/lock")
-PROJECT = """
+SAMPLE = """
 [build-system]
 requires = ["setuptools"]
 build-backend = "setuptools.build_meta"
@@ -44,7 +44,7 @@ pytestmark = pytest.mark.real  # guests have no network, over which pip could do
 def wheels(tmp_path_factory):
     """A folder with the one package that the small clone needs, and its lock."""
     folder = tmp_path_factory.mktemp("wheels")
-    text = (ROOT / "setup" / "requirements.lock").read_text()
+    text = (PROJECT / "setup" / "requirements.lock").read_text()
     (folder / "lock").write_text(re.search(r"(?ms)^setuptools==.*?(?=^\S|\Z)", text)[0])
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
     if subprocess.run([*command, "--dest", folder, "--requirement", folder / "lock"], check=False).returncode:
@@ -59,8 +59,8 @@ def clone(wheels):
     with open_folder("klön") as folder:
         (folder / "setup").mkdir()
         for file in ("install.sh", "clean.sh", "clone.pth"):
-            shutil.copy(ROOT / "setup" / file, folder / "setup")
-        shutil.copy(ROOT / "test.sh", folder)
+            shutil.copy(PROJECT / "setup" / file, folder / "setup")
+        shutil.copy(PROJECT / "test.sh", folder)
         (folder / "setup/apt-packages.txt").write_text("util-linux\n")
         shutil.copytree(wheels, folder / "wheels")
         for which in ("", "-check", "-cluster"):
@@ -71,7 +71,7 @@ def clone(wheels):
         (folder / "hedera").mkdir()
         (folder / "hedera/__init__.py").write_text(CODE)
         (folder / "hedera/late.py").touch()
-        (folder / "pyproject.toml").write_text(PROJECT)
+        (folder / "pyproject.toml").write_text(SAMPLE)
         for path in (folder, *folder.rglob("*")):
             os.chown(path, USER, USER) if os.geteuid() == 0 else None
         yield folder

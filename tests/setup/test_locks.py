@@ -8,9 +8,9 @@ from importlib.metadata import metadata, packages_distributions, requires, versi
 import pytest
 
 from record.output import read_csv
-from tests.commands import ROOT
+from tests.commands import PROJECT
 
-PACKAGES = tuple(sorted(p.parent.name for p in ROOT.glob("*/__init__.py") if p.parent.name != "tests"))
+PACKAGES = tuple(sorted(p.parent.name for p in PROJECT.glob("*/__init__.py") if p.parent.name != "tests"))
 FOUND_AT_RUN_TIME = {
     "_typeshed",  # known to type checkers alone
     "IPython",  # the notebook that one stands in
@@ -23,7 +23,7 @@ FOUND_AT_RUN_TIME = {
 def pins(name):
     """The versions of every package in a lock (several where Pythons differ); every pin has to carry hashes."""
     found = {}
-    for entry in re.split(r"\n(?=[a-z0-9])", (ROOT / "setup" / name).read_text()):
+    for entry in re.split(r"\n(?=[a-z0-9])", (PROJECT / "setup" / name).read_text()):
         pin = re.match(r"([a-z0-9.-]+)==([^ ;]+)[^\\]*\\\n +--hash=sha256:[0-9a-f]{64}", entry)
         assert pin, f"not an exact pin with hashes: {entry.splitlines()[0]}"
         found.setdefault(pin[1], set()).add(pin[2])
@@ -43,7 +43,7 @@ def declared(extra=None):
 def imported(package):
     """The modules from elsewhere that a package imports, at any depth of its code."""
     names = set()
-    for file in (ROOT / package).rglob("*.py"):
+    for file in (PROJECT / package).rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.Import):
                 names.update(alias.name.split(".")[0] for alias in node.names)
@@ -85,10 +85,10 @@ def test_everything_imported_is_declared(package, distributions):
 
 
 def test_the_citation_is_of_this_version():
-    assert f"version: {version('hedera-harness')}\n" in (ROOT / "CITATION.cff").read_text()
+    assert f"version: {version('hedera-harness')}\n" in (PROJECT / "CITATION.cff").read_text()
     assert {"Apache-2.0", "GPL-2.0-only"} <= set(metadata("hedera-harness")["License-Expression"].split())
 
 
 def test_every_locked_package_has_a_line_with_its_licence():
-    told = {row["package"] for row in read_csv(ROOT / "setup/licences.csv") if row["licence"]}
+    told = {row["package"] for row in read_csv(PROJECT / "setup/licences.csv") if row["licence"]}
     assert set(pins("requirements.lock")) | set(pins("requirements-check.lock")) <= told

@@ -12,7 +12,7 @@ from pathlib import Path
 import numba
 import pytest
 
-from tests.commands import PATIENCE_S, ROOT, USER, of_user, open_folder, ran
+from tests.commands import PATIENCE_S, PROJECT, USER, of_user, open_folder, ran
 
 pytestmark = pytest.mark.slow  # all of them make a wheel, or a whole environment with it
 NOT_CODE = (".*", "tests", "docs", "runs", "__pycache__", "*.egg-info", "build")
@@ -28,7 +28,7 @@ def place():
 def wheel(place):
     """The wheel of this clone, in which somebody has run sweeps."""
     clone = place / "clone"
-    shutil.copytree(ROOT, clone, ignore=shutil.ignore_patterns(*NOT_CODE))
+    shutil.copytree(PROJECT, clone, ignore=shutil.ignore_patterns(*NOT_CODE))
     for name in ("runs/mine", "simulated"):
         (clone / "results" / name).mkdir(parents=True, exist_ok=True)
         (clone / "results" / name / "summary.csv").write_text("mine\n")
@@ -82,11 +82,11 @@ def test_a_wheel_has_the_code_and_its_data_and_nothing_that_was_run(wheel):
     assert any(name.startswith("plots/") and name.endswith("report.html") for name in names)
     of_results = {name.split("/")[1] for name in names if name.startswith("results/") and name.count("/") > 1}
     assert of_results == {"published"}, "not what was run"
-    code = [folder for folder in ROOT.glob("[a-z]*") if folder.name != "tests"]
+    code = [folder for folder in PROJECT.glob("[a-z]*") if folder.name != "tests"]
     files = [file for folder in code for file in folder.glob("**/__init__.py")]
-    expected = {file.relative_to(ROOT).parent.as_posix() for file in files}
+    expected = {file.relative_to(PROJECT).parent.as_posix() for file in files}
     assert {name.removesuffix("/__init__.py") for name in names if name.endswith("/__init__.py")} == expected
-    patches = [path.relative_to(ROOT / "virtual") for path in (ROOT / "virtual/kernel/patches").rglob("*.patch")]
+    patches = [path.relative_to(PROJECT / "virtual") for path in (PROJECT / "virtual/kernel/patches").rglob("*.patch")]
     assert patches
     assert {
         f"virtual/{name}" for name in ("kernel/linux.xz", "kernel/linux.json", "kernel/COPYING", "command.sh", *patches)

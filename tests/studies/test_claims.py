@@ -11,20 +11,20 @@ from studies import claims
 from tests.plots.sweeps import store_rates
 from tests.studies.commands import run
 
-CLAIMS = read_csv(claims.ROOT / claims.TABLE)
+CLAIMS = read_csv(claims.PROJECT / claims.TABLE)
 
 
 @pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: f"{claim['said']} {claim['value']}")
 def test_the_data_says_it(claim):
     assert claims.find_fault(claim) == ""
-    assert (claims.ROOT / "results" / claim["data"]).suffix == ".csv"
+    assert (claims.PROJECT / "results" / claim["data"]).suffix == ".csv"
 
 
 @pytest.mark.slow
 def test_the_command_lists_each_with_its_data_and_its_command():
     done = run(claims)
     # A page that somebody edits has numbers to read again: `hedera claims` fails then, and names them.
-    unread = claims.find_unread(claims.ROOT, claims.find_unheld(claims.ROOT, CLAIMS))
+    unread = claims.find_unread(claims.PROJECT, claims.find_unheld(claims.PROJECT, CLAIMS))
     assert done.exit_code == bool(unread)
     assert all(one in done.output for one in unread)
     untold = [
@@ -80,7 +80,7 @@ def test_rows_that_do_not_go_together_are_refused(small):
 
 @pytest.mark.slow
 def test_the_section_and_the_picture_are_what_is_kept():
-    assert claims.find_unsaid(claims.ROOT) == []
+    assert claims.find_unsaid(claims.PROJECT) == []
 
 
 def test_an_invalid_run_in_virtual_time_has_no_second_try(tmp_path):
@@ -95,7 +95,7 @@ def test_an_invalid_run_in_virtual_time_has_no_second_try(tmp_path):
 def test_a_section_of_other_runs_is_found_and_written_again(tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "results").mkdir()
-    shutil.copytree(claims.ROOT / "results/tutorial", tmp_path / claims.KEPT)
+    shutil.copytree(claims.PROJECT / "results/tutorial", tmp_path / claims.KEPT)
     (tmp_path / claims.FIGURE).write_text(f"before\n{claims.BEGIN}{claims.END}after\n")
     section = claims.compose_section(load_sweep(tmp_path / claims.KEPT)).splitlines()
     assert len(claims.find_unsaid(tmp_path)) == len(section)
@@ -106,7 +106,7 @@ def test_a_section_of_other_runs_is_found_and_written_again(tmp_path):
 
 
 def test_an_installed_one_has_no_claims(monkeypatch, tmp_path):
-    monkeypatch.setattr(claims, "ROOT", tmp_path)
+    monkeypatch.setattr(claims, "PROJECT", tmp_path)
     assert "claims are of a clone of the project" in run(claims).output
 
 
@@ -115,7 +115,7 @@ DERIVED = {"20", "35", "40"}
 
 
 def test_every_number_of_the_readme_s_findings_is_held():
-    text = (claims.ROOT / "README.md").read_text(encoding="utf-8")
+    text = (claims.PROJECT / "README.md").read_text(encoding="utf-8")
     table = text[text.index("| question |") : text.index("![Figure 9")]
     numbers = set(re.findall(r"\d+(?:\.\d+)?", re.sub(r"\(\S+\)|\| question .*", "", table)))
     assert numbers - DERIVED == {claim["value"] for claim in CLAIMS if claim["said"] == "README.md"}
@@ -131,6 +131,6 @@ NOT_RESULTS = re.compile(
 
 
 def test_every_number_of_the_answers_is_held():
-    text = NOT_RESULTS.sub(" ", (claims.ROOT / "docs/answers.md").read_text(encoding="utf-8"))
+    text = NOT_RESULTS.sub(" ", (claims.PROJECT / "docs/answers.md").read_text(encoding="utf-8"))
     held = {claim["value"].lstrip("-") for claim in CLAIMS if claim["said"] == "docs/answers.md"}
     assert set(re.findall(r"\d[\d,]*(?:\.\d+)?", text)) == held

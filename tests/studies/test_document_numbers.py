@@ -10,18 +10,18 @@ from record.output import read_csv, write_csv
 from studies import claims, document_numbers
 from tests.studies.commands import run
 
-CLAIMS = read_csv(claims.ROOT / claims.TABLE)
+CLAIMS = read_csv(claims.PROJECT / claims.TABLE)
 
 
 @pytest.fixture
 def documents(tmp_path):
     """This project's documents, data and claims in a folder of their own, its numbers read."""
-    for page in document_numbers.list_pages(claims.ROOT):
+    for page in document_numbers.list_pages(claims.PROJECT):
         (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(claims.ROOT / page, tmp_path / page)
+        shutil.copy(claims.PROJECT / page, tmp_path / page)
     for name in {claim["data"] for claim in CLAIMS}:
         (tmp_path / "results" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "results" / name).symlink_to(claims.ROOT / "results" / name)
+        (tmp_path / "results" / name).symlink_to(claims.PROJECT / "results" / name)
     claims.take_as_read(tmp_path, claims.find_unheld(tmp_path, CLAIMS))
     assert claims.find_unread(tmp_path, claims.find_unheld(tmp_path, CLAIMS)) == []
     return tmp_path
@@ -113,7 +113,7 @@ def test_claims_are_found_where_one_row_has_a_number_with_its_interval(page):
 
 def test_seeds_are_computed_again_from_runs(tmp_path):
     kept = tmp_path / "results/ports/rate-10"
-    shutil.copytree(claims.ROOT / "results/ports/rate-10", kept)
+    shutil.copytree(claims.PROJECT / "results/ports/rate-10", kept)
     assert claims.find_unlike_seeds(tmp_path) == []
     text = (kept / "seeds.csv").read_text()
     head, _, row = text.splitlines()[1].rpartition(",")

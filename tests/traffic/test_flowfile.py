@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.commands import ROOT
+from tests.commands import PROJECT
 from tests.refused import refused
 from topos.fattree import FatTree
 from topos.network import NonBlocking
@@ -155,7 +155,7 @@ def test_the_control_network_reads_the_same_file(write):
 
 # --- functions of the user's own ---
 
-RING = ROOT / "docs/examples/ring.py"
+RING = PROJECT / "docs/examples/ring.py"
 
 
 def test_lasting_flows_are_a_matrix_and_the_seed_fixes_them():
@@ -230,6 +230,6 @@ def test_it_is_asked_again_when_the_file_changes(write):
 
 
 def test_the_page_shows_what_the_example_says():
-    page = (ROOT / "docs/workloads.md").read_text()
+    page = (PROJECT / "docs/workloads.md").read_text()
     shown = page.split("```python\n")[1].split("```")[0]
     assert shown in RING.read_text()

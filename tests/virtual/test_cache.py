@@ -9,7 +9,7 @@ import pytest
 from record.errors import UnfitMachine
 from virtual import cache
 
-ROOT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[2]
 HOLD = """
 import sys
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_a_place_that_no_kernel_s_command_line_can_hold_or_that_cannot_be_writte
 def test_who_waits_for_a_lock_is_told_who_has_it_and_how_to_go_on(tmp_path):
     path, heard = tmp_path / "lock", []
     holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT
+        [sys.executable, "-c", HOLD, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=PROJECT
     )
     with holder:
         assert holder.stdout.readline() == "held\n"

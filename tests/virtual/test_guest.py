@@ -15,7 +15,7 @@ import pytest
 
 from harness.network.processes import wait_until
 from record.errors import WorkerFailed
-from tests.commands import PATIENCE_S, ROOT, open_folder, ran
+from tests.commands import PATIENCE_S, PROJECT, open_folder, ran
 from virtual import cache, kernel
 from virtual import guest as guest_module
 from virtual.guest import OUT, RESULTS, START_S, Guest, Original
@@ -206,7 +206,7 @@ with replace(guest, original=Original(guest) if {copied} else None) as guest:
 
 def parent(linux, command, prefix=(), environment=None, copied=False):
     code = textwrap.dedent(PARENT.format(command=command, copied=copied))
-    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT, "env": environment}
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": PROJECT, "env": environment}
     return subprocess.Popen([*prefix, sys.executable, "-c", code, str(linux)], **how)
 
 

@@ -40,7 +40,9 @@ def test_links_pipes_and_second_names_are_not(left):
         (source / "odd").unlink()
 
 
-@pytest.mark.parametrize(("limit", "said"), [("MAX_FILES", "0 files"), ("MAX_BYTES", "0 MiB"), ("DEEPEST", "0 deep")])
+@pytest.mark.parametrize(
+    ("limit", "said"), [("MAX_FILES", "0 files"), ("MAX_RESULTS_BYTES", "0 MiB"), ("DEEPEST", "0 deep")]
+)
 def test_too_much_of_anything(left, monkeypatch, limit, said):
     monkeypatch.setattr(results, limit, 0)
     with pytest.raises(WorkerFailed, match=said):

@@ -73,7 +73,7 @@ def find_kernel(say: Say, kernel_name: str = RUNS) -> Kernel:
 
 def find_built(kernel_name: str = RUNS) -> Kernel | None:
     try:
-        kernel = msgspec.json.decode(_record(kernel_name).read_bytes(), type=Kernel)
+        kernel = msgspec.json.decode(_name_record_file(kernel_name).read_bytes(), type=Kernel)
         return kernel if compute_sha256(kernel.linux.read_bytes()) == kernel.sha256 else None
     except (OSError, msgspec.DecodeError):
         return None
@@ -113,7 +113,7 @@ def keep(content: bytes, release: str, source: str, say: Say, *, use: str = "") 
         made = replace(made, mode=test(made.linux))
         if use:
             new.write_bytes(msgspec.json.encode(made))
-            new.replace(_record(use))
+            new.replace(_name_record_file(use))
     return made
 
 
@@ -135,7 +135,7 @@ def compute_sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _record(kernel_name: str) -> Path:
+def _name_record_file(kernel_name: str) -> Path:
     """The file that names the kernel: one for each version of it, and for each kind of machine where it was tested,
     which may share a home."""
     with Path("/proc/cpuinfo").open(encoding="utf-8") as file:

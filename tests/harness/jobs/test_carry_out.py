@@ -1,4 +1,4 @@
-"""The one loop: what comes back is judged, published whole or not at all, and tried once more where that may help."""
+"""The one loop: what comes back is judged, stored whole or not at all, and tried once more where that may help."""
 
 import os
 import signal
@@ -41,7 +41,7 @@ def partial(folder):
     return [path.name for path in folder.rglob("*") if path.name.endswith(".partial")]
 
 
-def test_a_run_is_published_with_its_raw_files_and_never_overwritten(tmp_path):
+def test_a_run_is_stored_with_its_raw_files_and_never_overwritten(tmp_path):
     run = carried(tmp_path / "a" / "run")
     assert read_run(tmp_path / "a" / "run") == run
     assert (run.key, run.emulator) == (Job(SPEC, {}).key, Job(SPEC, {}).emulator)
@@ -118,7 +118,7 @@ def test_what_a_machine_lost_is_told_and_made_again_in_its_place(tmp_path):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), UnfitMachine("no"), UserMistake("no"), RunFailed("full")])
-def test_what_ends_a_sweep_publishes_nothing(tmp_path, error):
+def test_what_ends_a_sweep_stores_nothing(tmp_path, error):
     with pytest.raises(type(error)):
         carried(tmp_path / "run", raising(error))
     assert not (tmp_path / "run").exists()
@@ -219,7 +219,7 @@ with new_folder(folder) as place:
 
 
 @pytest.mark.parametrize("at", ["empty", "without run.json", "written", "before the rename", "never"])
-def test_a_crash_at_any_moment_of_publishing_leaves_a_whole_run_or_none(tmp_path, at):
+def test_a_crash_at_any_moment_of_storing_leaves_a_whole_run_or_none(tmp_path, at):
     done = subprocess.run([sys.executable, "-c", PUBLISHING, at, tmp_path / "s" / "run"], check=False)
     assert done.returncode == (0 if at == "never" else -signal.SIGKILL)
     assert (tmp_path / "s" / "run").exists() == (at == "never")

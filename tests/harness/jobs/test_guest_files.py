@@ -58,7 +58,7 @@ def test_the_code_of_guests_is_made_once_for_a_state_of_the_sources(tmp_path, mo
     source = tmp_path / "sources" / "hedera" / "loop.py"
     source.parent.mkdir(parents=True)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(guest_files, "ROOT", tmp_path / "sources")
+    monkeypatch.setattr(guest_files, "PROJECT", tmp_path / "sources")
     monkeypatch.setattr(guest_files.subprocess, "run", compiles)
     found = []
     for text in ("a = 1", "a = 22"):
@@ -77,7 +77,7 @@ def test_the_code_of_guests_has_the_same_sizes_wherever_a_user_keeps_it(tmp_path
     source.with_name("__init__.py").touch()
     source.write_text("import numba\n\n@numba.njit(cache=True)\ndef add(number):\n    return number + 1\n")
     folder = "import os, sys; os.environ['NUMBA_CACHE_DIR'] += '/state'; sys.path[:1] = sys.argv.pop(1).split(':'); "
-    monkeypatch.setattr(guest_files, "ROOT", tmp_path / "sources")
+    monkeypatch.setattr(guest_files, "PROJECT", tmp_path / "sources")
     monkeypatch.setattr(guest_files, "COMPILE", folder + "from hedera.loop import add; add(1)")
     sizes = []
     for home in ("a", "another/one"):

@@ -20,7 +20,7 @@ from record.errors import RunFailed
 from record.run import read
 from simulator.config import Config
 from simulator.driver import simulate
-from tests.commands import HEDERA, PATIENCE_S, ROOT, hedera, ran
+from tests.commands import HEDERA, PATIENCE_S, PROJECT, hedera, ran
 from tests.harness.real_runs import LONG, footprint, hedera_run, result_of, working_for
 from topos.fattree import FatTree
 
@@ -236,7 +236,7 @@ def only_in_real_time(test):
 
 
 @pytest.mark.parametrize("stage", ["building", "sending", pytest.param("judging", marks=LONG)])
-def test_ctrl_c_leaves_nothing_and_publishes_nothing(tmp_path, clean, run_at, stage):
+def test_ctrl_c_leaves_nothing_and_stores_nothing(tmp_path, clean, run_at, stage):
     process = run_at(stage, "hedera-gff")
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=PATIENCE_S)[1]
@@ -308,7 +308,7 @@ def test_of_two_runs_at_once_one_waits(tmp_path, clean):
 
 
 def test_the_readme_s_command_resumes_and_draws(tmp_path, clean):
-    command = [ROOT / "test.sh", 1, 3, "--patterns", "stride:1", "--schemes", "nonblocking,ecmp", "--bw", 2]
+    command = [PROJECT / "test.sh", 1, 3, "--patterns", "stride:1", "--schemes", "nonblocking,ecmp", "--bw", 2]
     command += ["--results", tmp_path, "--name", "short"]
     first = ran(*command)
     assert first.returncode == 0, first.stderr

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from harness.run.job import MAX_BYTES, Job, decode_job, make_job
+from harness.run.job import MAX_JOB_BYTES, Job, decode_job, make_job
 from record.errors import UserMistake
 from record.spec import RunSpec
 from tests.harness.jobs.made import SPEC
@@ -70,11 +70,11 @@ def test_what_is_no_job_or_makes_no_sense_is_refused(data):
 
 
 def test_a_job_is_bounded_at_both_ends():
-    big = Job(SPEC, {"m.csv": "x" * MAX_BYTES})
+    big = Job(SPEC, {"m.csv": "x" * MAX_JOB_BYTES})
     with pytest.raises(UserMistake, match="64 MiB"):
         big.encoded()
     with pytest.raises(UserMistake, match="too large"):
-        decode_job(b" " * (MAX_BYTES + 1))
+        decode_job(b" " * (MAX_JOB_BYTES + 1))
 
 
 CARRIED_OUT = """

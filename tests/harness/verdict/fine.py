@@ -4,7 +4,7 @@ from math import inf
 
 from harness.run.traffic import EmulatedFlow
 from harness.verdict.flows import MeasuredFlow, PathChange, RoutedFlow
-from harness.verdict.rules import Evidence, FullLinks, LinkClaim, judge
+from harness.verdict.rules import Evidence, FullLinkRates, PlacedLink, judge
 from record.spec import RunSpec
 from topos.wire import compute_acknowledgements_per_payload, compute_wire_per_payload
 from traffic.programs import FlowReport, Interval
@@ -24,8 +24,8 @@ FINE = Evidence(
     payload_mbps=120.0 / on_the_wire(),
     predicted_mbps=160.0,
     unfinished_flows=[],
-    full=FullLinks((3.0, 5.0), {"0_0_1-eth2": 9.98}),
-    claims=[LinkClaim("0_0_1-eth2", 9.9, 9.98, 0.0)],
+    full=FullLinkRates((3.0, 5.0), {"0_0_1-eth2": 9.98}),
+    placed_links=[PlacedLink("0_0_1-eth2", 9.9, 9.98, 0.0)],
     lost_packets={},
     window=(1.0, 5.0),
     dead_processes=[],

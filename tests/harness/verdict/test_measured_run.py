@@ -9,7 +9,7 @@ import pytest
 
 from harness.hosts.connections import BIN_S
 from harness.run.observation import Observation, Outage, parse_counters
-from harness.run.traffic import Arrived, EmulatedFlow, Sent, _report
+from harness.run.traffic import Arrived, EmulatedFlow, Sent, _make_flow_report
 from harness.verdict.flows import compute_fair, measure_flows
 from harness.verdict.measured_run import MeasuredRun, Recovery
 from harness.verdict.result import COUNTED, make_result, measure_costs
@@ -38,7 +38,7 @@ def flow(number, src, dst, start, took, size, how="done", late=0.0):
     made = EmulatedFlow(src, dst, 20_000 + number, size, started=BEGIN + start)
     made.sent = Sent(number, begun - late, begun, begun + 0.001, end + 0.001, how, 0, 5000)
     made.arrived = Arrived(number, how, begun, begun, end, got, tuple(bins))
-    made.report = _report("", "", made)
+    made.report = _make_flow_report("", "", made)
     return made
 
 

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from harness.run.observation import Outage
-from harness.verdict.rules import FullLinks, LinkClaim, find_full_links, find_settled_window, judge, link_claims
+from harness.verdict.rules import (
+    FullLinkRates,
+    PlacedLink,
+    find_full_links,
+    find_settled_window,
+    judge,
+    list_placed_links,
+)
 from record.run import Rule
 from record.spec import RunSpec
 from tests.harness.verdict.fine import FINE, SPEC, UNSETTLED, measured, on_the_wire, reasons
@@ -30,17 +37,19 @@ def test_a_fine_run_counts_and_says_which_rules_it_kept():
 def test_every_port_at_86_percent_is_not_passed_where_no_second_had_settled():
     """85 % of the total are enough for the coarse rule, and no other could be applied."""
     ports = {f"port {n}": 8.6 for n in range(96)}
-    slow = replace(FINE, measured_mbps=137.6, port_mbps=ports, full=FullLinks((1, 5), ports, UNSETTLED), claims=[])
+    slow = replace(
+        FINE, measured_mbps=137.6, port_mbps=ports, full=FullLinkRates((1, 5), ports, UNSETTLED), placed_links=[]
+    )
     found = judge(slow)
     assert found.verdict == "not judged"
     (reason,) = found.reasons
     assert reason.startswith(f"no rule of speed could be applied: {UNSETTLED}, and half of the 96 links")
     assert "carried less than 86.0% of their rate" in reason
-    assert judge(replace(slow, full=FullLinks((1, 5), {}, UNSETTLED))).verdict == "not judged"
+    assert judge(replace(slow, full=FullLinkRates((1, 5), {}, UNSETTLED))).verdict == "not judged"
 
 
 def unsettled(**mbps):
-    return {"full": FullLinks((1, 5), mbps, UNSETTLED)}
+    return {"full": FullLinkRates((1, 5), mbps, UNSETTLED)}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +73,7 @@ def test_a_reason_from_elsewhere_is_more_than_no_judgement():
 
 
 def test_of_the_rules_of_speed_the_first_that_condemns_speaks_for_all():
-    slow = replace(FINE, measured_mbps=100.0, progress=0.5, full=FullLinks((3, 5), {"a": 5.0}))
+    slow = replace(FINE, measured_mbps=100.0, progress=0.5, full=FullLinkRates((3, 5), {"a": 5.0}))
     assert len(reasons(slow)) == 1
     assert [rule.passed for rule in judge(slow).rules[-3:]] == [False, False, False]
 
@@ -77,7 +86,7 @@ def test_a_rule_is_stored_rounded_and_without_what_is_no_number():
 
 
 def test_in_virtual_time_no_machine_is_slow_and_what_tcp_did_is_told():
-    slow = replace(FINE, measured_mbps=135.0, full=FullLinks((3.0, 5.0), {"a": 9.0}), spec=VIRTUAL)
+    slow = replace(FINE, measured_mbps=135.0, full=FullLinkRates((3.0, 5.0), {"a": 9.0}), spec=VIRTUAL)
     found = judge(slow)
     assert (found.verdict, found.reasons) == ("ok", ())
     assert [remark.partition(":")[0] for remark in found.remarks] == ["TCP was slow", "TCP was slow"]
@@ -86,7 +95,7 @@ def test_in_virtual_time_no_machine_is_slow_and_what_tcp_did_is_told():
 
 
 def full(**mbps):
-    return {"full": FullLinks((3, 5), mbps)}
+    return {"full": FullLinkRates((3, 5), mbps)}
 
 
 def payload(mbps, mtu=1500):
@@ -99,7 +108,12 @@ def counted(mbps, sent, **more):
     return {"counted_mbps": mbps, "payload_mbps": payload(sent), **more}
 
 
-HALF = {"spec": replace(SPEC, link_mbps=0.5, mtu=9000), "claims": [], "payload_mbps": payload(120, 9000), **full(a=0.5)}
+HALF = {
+    "spec": replace(SPEC, link_mbps=0.5, mtu=9000),
+    "placed_links": [],
+    "payload_mbps": payload(120, 9000),
+    **full(a=0.5),
+}
 """Links of half a megabit a second, and packets of 9000 bytes."""
 
 
@@ -111,8 +125,11 @@ HALF = {"spec": replace(SPEC, link_mbps=0.5, mtu=9000), "claims": [], "payload_m
         ({"payload_mbps": nan}, "bwm-ng"),
         ({"lost_packets": {"port a": 3, "port b": 40}}, "40 packets were lost in port b"),
         ({"dead_processes": ["ovs-vswitchd 1 (status -9)"]}, "ovs-vswitchd 1 (status -9)"),
-        ({"claims": [LinkClaim("a", 9, 10, 0), LinkClaim("b", 5.2, 4, 0), LinkClaim("c", 6, 2, 2.9)]}, "placed on b"),
-        ({"claims": [LinkClaim("a", 1.0, nan, 0.0)]}, "placed on a"),
+        (
+            {"placed_links": [PlacedLink("a", 9, 10, 0), PlacedLink("b", 5.2, 4, 0), PlacedLink("c", 6, 2, 2.9)]},
+            "placed on b",
+        ),
+        ({"placed_links": [PlacedLink("a", 1.0, nan, 0.0)]}, "placed on a"),
     ],
 )
 def test_each_doubt_is_named(change, said):
@@ -143,9 +160,17 @@ def test_each_doubt_is_named(change, said):
         ("counters", counted(95.01, 100.0), counted(94.99, 100.0)),
         # what opening and closing connections brings is of the payload's side
         ("counters", counted(100.0, 90, overhead_mbps=5.01), counted(100.0, 90, overhead_mbps=4.99)),
-        ("paths", {"claims": [LinkClaim("a", 5.999, 4.5, 0.5)]}, {"claims": [LinkClaim("a", 6.001, 4.5, 0.5)]}),
+        (
+            "paths",
+            {"placed_links": [PlacedLink("a", 5.999, 4.5, 0.5)]},
+            {"placed_links": [PlacedLink("a", 6.001, 4.5, 0.5)]},
+        ),
         # a link carries more than its flows deliver when packets are dropped behind it
-        ("paths", {"claims": [LinkClaim("b", 5.0, 9.0, 0.0)]}, {"claims": [LinkClaim("b", 9.0, 5.0, 0.0)]}),
+        (
+            "paths",
+            {"placed_links": [PlacedLink("b", 5.0, 9.0, 0.0)]},
+            {"placed_links": [PlacedLink("b", 9.0, 5.0, 0.0)]},
+        ),
         # what the cores sent is what flows between pods delivered
         ("conservation", {"spread_mbps": (95.01, 100.0)}, {"spread_mbps": (94.99, 100.0)}),
         ("conservation", {"spread_mbps": (100.0, 95.01)}, {"spread_mbps": (100.0, nan)}),
@@ -200,7 +225,7 @@ def flow(src, dst, *cores, back=0, mbps=4.0):
 
 
 def excesses(flows, carried):
-    return {c.port: c for c in link_claims(TREE, ON_LINKS, flows, WINDOW, carried)}
+    return {c.port: c for c in list_placed_links(TREE, ON_LINKS, flows, WINDOW, carried)}
 
 
 def test_what_flows_deliver_is_added_up_on_every_link_of_their_paths_acknowledgements_too():
@@ -240,7 +265,7 @@ def test_a_second_across_the_window_s_edge_in_which_a_flow_moved_may_lie_on_eith
     """9 Mb/s before the edge and 1 after it are told as 5 in that second: 2 megabits of another place."""
     flows = [measured(0, 4, (0.0, 0), back=[(0.0, 0)], mbps=[9.0, 5.0, 1.0, 1.0, 1.0, 1.0])]
     flows += [flow(8, 12, (0.0, 0), (moved, 1))] if moved else []
-    (found,) = (c for c in link_claims(TREE, ON_LINKS, flows, (1.5, 5.0), {}) if c.port == "0_2_1-eth1")
+    (found,) = (c for c in list_placed_links(TREE, ON_LINKS, flows, (1.5, 5.0), {}) if c.port == "0_2_1-eth1")
     assert found.slack_mbps == pytest.approx(mbit * compute_wire_per_payload() / 3.5, abs=1e-3)
 
 

@@ -23,11 +23,11 @@ from studies.hull.report import (
     make_cell,
 )
 from studies.hull.scenario import SCHEMES
-from tests.commands import ROOT
+from tests.commands import PROJECT
 from tests.studies.hull.scenes import scene
 from tests.studies.hull.test_packets import result
 
-PAGES = [ROOT / "docs" / "hull.md", ROOT / "docs" / "notes" / "hull.md"]
+PAGES = [PROJECT / "docs" / "hull.md", PROJECT / "docs" / "notes" / "hull.md"]
 PAGE = " ".join(" ".join(page.read_text(encoding="utf-8") for page in PAGES).split())
 COMPARED = (
     "figure1b", "figure1c", "table2", "figure4", "figure5", "reproduction/figure5", "linux/figure1b-linux",
@@ -217,7 +217,7 @@ def committed(name):
     """The rows of a figure or table, as they were before they were written, with their place on the x axis."""
     return [
         row | {n: float(row[n]) if row[n] else None for n in NUMBERS} | {"x": float(next(iter(row.values())))}
-        for row in read_csv(ROOT / "results" / "hull" / f"{name}.csv")
+        for row in read_csv(PROJECT / "results" / "hull" / f"{name}.csv")
     ]
 
 
