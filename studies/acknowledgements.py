@@ -56,7 +56,7 @@ class LoneFlow(NamedTuple):
 def make_share_rows(folder: Path) -> Iterator[dict[str, object]]:
     """A row for each scheme and number of streams; intervals of 95 % over seeds, each the mean of its flows."""
     runs = [run for run in load_sweep(folder).runs if run.valid]
-    control_mbps = {(run.pattern, run.trial): _measure_rates(run).mean() for run in runs if run.scheme == CONTROL}
+    control_mbps = {(run.pattern, run.trial): measure_rates(run).mean() for run in runs if run.scheme == CONTROL}
     shares: dict[tuple[str, str, int], dict[int, list[tuple[float, float, float]]]]
     shares = defaultdict(lambda: defaultdict(list))
     for run in runs:
@@ -100,7 +100,7 @@ def find_lone_flows(run: Run) -> list[LoneFlow]:
     data, acks = _find_links(run.flows, tree, back=False), _find_links(run.flows, tree, back=True)
     loads = [np.bincount(links[links != NO_LINK], minlength=num_links(tree)) for links in (data, acks)]
     link_mbps = run.full_links.mbps if run.full_links else {}
-    rates, lone = _measure_rates(run), []
+    rates, lone = measure_rates(run), []
     for number, links in enumerate(data):
         on = links[links != NO_LINK]
         # All six links are there only between pods. A flow that shares a link with another's data would lose to that,
@@ -123,7 +123,7 @@ def _find_links(flows: Sequence[FlowRecord], tree: FatTree, *, back: bool) -> In
     return path_links(tree, src, dst, np.array(paths))
 
 
-def _measure_rates(run: Run) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def measure_rates(run: Run) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Each flow's payload in the last third of the run, without its last second, Mb/s."""
     # By the last third most flows have been moved, and TCP has found its rates; the last second may not be a whole one.
     begin, end = int(run.spec.seconds * 2 / 3), int(run.spec.seconds) - 1

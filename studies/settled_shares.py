@@ -2,10 +2,10 @@
 
     python -m studies.settled_shares FROM TO FOLDER OTHER [FOLDER OTHER ...] > steady.csv
 
-From second FROM to TO after the traffic began, by the rates that each run.json has of every second. A row for each pair
-of folders and scheme: mean shares in %, and the second's minus the first's in points with a 95 % interval: over seeds,
-each the mean of the patterns that both have; with fewer than three seeds, over patterns. Runs that are not valid, or
-have no control, are left out.
+From second FROM to TO after the traffic began, by the rates that each run.json has of every second. For each pair of
+folders and scheme a row of all patterns that both have, and one of each pattern: mean shares in %, and the second's
+minus the first's in points with a 95 % interval: over seeds, each the mean of its patterns; with fewer than three
+seeds, over patterns. Runs that are not valid, or have no control, are left out.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from studies.study import estimate_over_seeds
 Window = tuple[float, float]
 Key = tuple[str, str, int]
 """A pattern, a scheme and a trial."""
+ALL = "all"
+"""In the place of a pattern: all that both folders have."""
 
 
 def compute_shares(folder: Path, window: Window) -> dict[Key, float]:
@@ -48,23 +50,25 @@ def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[s
     first_shares, second_shares = compute_shares(first, window), compute_shares(second, window)
     keys_of_both = sorted(first_shares.keys() & second_shares.keys())
     for scheme in dict.fromkeys(scheme for _, scheme, _ in keys_of_both):
-        keys = [key for key in keys_of_both if key[1] == scheme]
-        trials, patterns = ({key[place] for key in keys} for place in (2, 0))
-        # Seeds are the unit of repetition. With one or two there is no interval over them, and the patterns stand in:
-        # they tell how even a difference is, not how certain.
-        place, groups = (2, trials) if len(trials) >= FEWEST else (0, patterns)
-        difference = estimate_over_seeds(
-            np.mean([second_shares[key] - first_shares[key] for key in keys if key[place] == group]) for group in groups
-        )
-        yield {
-            "folder": _name_sweep(first), "other": _name_sweep(second),
-            "from_s": f"{window[0]:g}", "to_s": f"{window[1]:g}",
-            "scheme": scheme, "patterns": len(patterns), "seeds": len(trials),
-            "share": f"{np.mean([first_shares[key] for key in keys]):.3f}",
-            "other_share": f"{np.mean([second_shares[key] for key in keys]):.3f}",
-            "difference_points": _format_number(difference.mean),
-            "low_points": _format_number(difference.low), "high_points": _format_number(difference.high),
-        }  # fmt: skip
+        keys_of_scheme = [key for key in keys_of_both if key[1] == scheme]
+        for pattern in (ALL, *dict.fromkeys(pattern for pattern, _, _ in keys_of_scheme)):
+            keys = [key for key in keys_of_scheme if pattern in (ALL, key[0])]
+            trials, patterns = ({key[place] for key in keys} for place in (2, 0))
+            # Seeds are the unit of repetition. With one or two there is no interval over them, and the patterns stand
+            # in: they tell how even a difference is, not how certain.
+            place, groups = (2, trials) if len(trials) >= FEWEST else (0, patterns)
+            difference = estimate_over_seeds(
+                np.mean([second_shares[key] - first_shares[key] for key in keys if key[place] == group])
+                for group in groups
+            )
+            yield {
+                "folder": _name_sweep(first), "other": _name_sweep(second),
+                "from_s": f"{window[0]:g}", "to_s": f"{window[1]:g}", "pattern": pattern, "scheme": scheme, "patterns": len(patterns), "seeds": len(trials),
+                "share": f"{np.mean([first_shares[key] for key in keys]):.3f}",
+                "other_share": f"{np.mean([second_shares[key] for key in keys]):.3f}",
+                "difference_points": _format_number(difference.mean),
+                "low_points": _format_number(difference.low), "high_points": _format_number(difference.high),
+            }  # fmt: skip
 
 
 def _format_number(value: float | None) -> str:

@@ -6,11 +6,11 @@ from studies.settled_shares import compare_shares, main
 from tests.plots.sweeps import run_document, store
 
 
-def sweep(folder, late, trials=3):
+def sweep(folder, late, trials=3, pattern="published:stride4"):
     """Hedera has half of the control at first, and ``late`` of it from second 10 on."""
     for trial in range(1, trials + 1):
         for scheme, rates in (("nonblocking", [100.0] * 30), ("hedera-sa", [50.0] * 10 + [late + trial] * 20)):
-            document = run_document("published:stride4", scheme, trial)
+            document = run_document(pattern, scheme, trial)
             document["rates"] = {"t": [*range(1, 31)], "total_mbps": rates, "hosts": {}}
             store(folder, document)
     return folder
@@ -18,15 +18,26 @@ def sweep(folder, late, trials=3):
 
 def test_the_window_decides(tmp_path):
     one, other = sweep(tmp_path / "one", 80.0), sweep(tmp_path / "other", 90.0)
-    (early,) = compare_shares(one, other, (2, 8))
+    early, _ = compare_shares(one, other, (2, 8))
     assert float(early["difference_points"]) == 0
-    (late,) = compare_shares(one, other, (12, 18))
+    late, _ = compare_shares(one, other, (12, 18))
     assert [float(late[name]) for name in ("share", "other_share", "difference_points")] == pytest.approx([82, 92, 10])
     assert (late["scheme"], late["patterns"], late["seeds"]) == ("hedera-sa", 1, 3)
 
 
+def test_each_pattern_has_a_row_of_its_own(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    for pattern, gain in (("published:stride4", 10.0), ("published:rand0", -4.0)):
+        sweep(one, 80.0, pattern=pattern)
+        sweep(other, 80.0 + gain, pattern=pattern)
+    rows = {row["pattern"]: row for row in compare_shares(one, other, (12, 18))}
+    differences = {pattern: float(row["difference_points"]) for pattern, row in rows.items()}
+    assert differences == pytest.approx({"all": 3, "published:stride4": 10, "published:rand0": -4})
+    assert [rows[pattern]["patterns"] for pattern in differences] == [2, 1, 1]
+
+
 def test_rows_are_csv(tmp_path, capsys):
     main(["12", "18", str(sweep(tmp_path / "one", 80.0)), str(sweep(tmp_path / "other", 90.0))])
-    head, row = capsys.readouterr().out.splitlines()
-    assert head.startswith("folder,other,from_s,to_s,scheme")
-    assert row.startswith("one,other,12,18,hedera-sa,1,3,82.000,92.000,10.000")
+    head, row, _ = capsys.readouterr().out.splitlines()
+    assert head.startswith("folder,other,from_s,to_s,pattern,scheme")
+    assert row.startswith("one,other,12,18,all,hedera-sa,1,3,82.000,92.000,10.000")
