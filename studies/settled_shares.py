@@ -63,7 +63,8 @@ def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[s
             )
             yield {
                 "folder": _name_sweep(first), "other": _name_sweep(second),
-                "from_s": f"{window[0]:g}", "to_s": f"{window[1]:g}", "pattern": pattern, "scheme": scheme, "patterns": len(patterns), "seeds": len(trials),
+                "from_s": f"{window[0]:g}", "to_s": f"{window[1]:g}", "pattern": pattern,
+                "scheme": scheme, "patterns": len(patterns), "seeds": len(trials),
                 "share": f"{np.mean([first_shares[key] for key in keys]):.3f}",
                 "other_share": f"{np.mean([second_shares[key] for key in keys]):.3f}",
                 "difference_points": _format_number(difference.mean),
