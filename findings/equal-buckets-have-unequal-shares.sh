@@ -2,11 +2,11 @@
 # Open vSwitch 3.1.0 (Debian 12), 3.5.0 (Debian 13), virtual ports.
 # Done: 3,000 flows pass a select group of 3, 6 and 12 equal buckets, as the uplinks of fat-trees of k = 6, 12 and 24.
 # Expected: equal weights are equal shares of the flows: a third, a sixth, a twelfth, give or take chance.
-# Seen: by the default selection method, with 12 buckets, four of them get twice as many flows as each of the eight
-# others; with 6, four get half as many again as the two others. Buckets are dealt to 16 slots of the hash, or to the
-# next power of two, and 16 is no multiple of 12. With selection_method=hash shares are equal.
-# Why it matters: equal-cost paths are equal for 2, 4, 8 and 16 uplinks alone. With 12 the links fill at two thirds of
-# the load that they could carry, and what is blamed on colliding elephants is the dealing, in each run alike.
+# Seen: by 3.1.0 and the default selection method four of 12 buckets get twice as many flows as each of the eight others,
+# and four of 6 half as many again as the other two: buckets are dealt to 16 slots of the hash, which 12 and 6 do not
+# divide. 3.5.0 has more slots for these; of 3 buckets one gets 38 % by both. With selection_method=hash all are equal.
+# Why it matters: equal-cost paths are equal for 2, 4, 8 and 16 uplinks alone. With 12 of 3.1.0 links fill at two thirds
+# of the load that they could carry: what is blamed on colliding elephants is the dealing, the same in each run.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()
@@ -69,9 +69,11 @@ more() { # how many percent of the fifth largest share the fourth is
     awk 'NR == 4 { fourth = $1 } NR == 5 { fifth = $1 } END { printf "%d", 100 * fourth / fifth }' "$tmp/shares"
 }
 shares 3 ""
+[ "$(head -n 1 "$tmp/shares")" -gt 1070 ] || exit 1 # chance has a deviation of 26
+case $release in debian12) least=(120 150) most=(1000 1000) ;; debian13) least=(0 0) most=(120 120) ;; esac
 shares 6 ""
-[ "$(more)" -gt 120 ] || exit 1
+[ "$(more)" -gt "${least[0]}" ] && [ "$(more)" -lt "${most[0]}" ] || exit 1
 shares 12 ""
-[ "$(more)" -gt 150 ] || exit 1
+[ "$(more)" -gt "${least[1]}" ] && [ "$(more)" -lt "${most[1]}" ] || exit 1
 shares 12 ",selection_method=hash,fields(ip_src,ip_dst,tcp_src,tcp_dst)"
 [ "$(more)" -lt 120 ] || exit 1
