@@ -4,8 +4,8 @@
 # Expected: 10,000,000 bit/s of payload by all four: rates have powers of ten, as in iperf's own report and in tc.
 # Seen: so it is by iperf3, and by iperf 2 with the small letter. By iperf 2 -b 10M is 10,485,760 bit/s, which it reports
 # as 10.5 Mbits/sec: in what is given 1M is 2^20 of bits, in what is printed a million.
-# Why it matters: a load of -b 100M or 1G is 5 or 7 % above a link of that rate: losses of a network that was to be just
-# full, where the same line of iperf3 loses little; and sweeps of loads by the one lie above those by the other.
+# Why it matters: each load is 5 % above the one that was written: a network that was to be just below full is beyond it,
+# and sweeps of loads by the one program lie above those by the other, at the same options. Write small letters.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()
