@@ -7,7 +7,7 @@
 # times the truth. In ranks that is little: 77 flows are above its p99.9, in place of 100. But in a heavy tail a few
 # ranks are far apart, its last clusters hold tens of flows, and between their means it draws straight lines.
 # Why it matters: tails are what sketches are asked for; slowdowns and sizes come out too large there alone, by a factor
-# that grows with the tail's weight (by nothing for exponential sizes), so that the better of two schemes looks better
+# that grows with the tail's weight (1 % for exponential sizes), so that the better of two schemes looks better
 # than it is. Take a sketch with a bound on values, or ten times the compression.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C

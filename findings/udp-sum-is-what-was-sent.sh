@@ -1,12 +1,12 @@
 #!/bin/bash
 # iperf3 3.12 (Debian 12), 3.18 (Debian 13).
-# Done: UDP at -b 10M for 4 s over a link of 5 Mb/s, reported as JSON (-J), whose "end" has "sum", and since some versions
+# Done: UDP at -b 10M for 4 s over a link of 5 Mb/s, reported as JSON (-J), whose "end" has "sum",
 # "sum_sent" and "sum_received".
 # Expected: "sum", which has the losses and the jitter, is about what came: some 4.8 Mb/s beside a loss of 52 %.
 # Seen: its bytes and its bit/s are those that were sent, 10.0 Mb/s; losses, jitter and seconds beside them are the
 # receiver's. Its bytes over its seconds are not even its rate. "sum_received" has what came.
-# Why it matters: "sum" is what scripts and wrappers for UDP read, as older versions have nothing else: the goodput of an
-# overloaded link is the load that was offered, however much of it is lost, and grows without bound with the load.
+# Why it matters: who reads "sum", as its name and the losses in it suggest, has the offered load for goodput, however
+# much of it is lost, as PyPI's wrapper iperf3 0.1.11 does (bps): an overloaded link carries what it is asked to.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()
@@ -47,8 +47,8 @@ import json, sys
 end = json.load(open(sys.argv[1]))["end"]
 for name in ("sum", "sum_sent", "sum_received"):
     what = end[name]
-    print(f"{name}: {what['bits_per_second'] / 1e6:.2f} Mb/s, {what['bytes']} bytes in {what['seconds']:.3f} s,", end=" ")
-    print(f"{what['lost_packets']} of {what['packets']} lost")
+    print(f"{name}: {what['bits_per_second'] / 1e6:.2f} Mb/s, {what['bytes']} bytes in {what['seconds']:.3f} s")
+    print(f"    {what['lost_packets']} of {what['packets']} packets lost")
 both, sent, came = end["sum"], end["sum_sent"], end["sum_received"]
 as_seen = both["bytes"] == sent["bytes"] and 9.5e6 < both["bits_per_second"] == sent["bits_per_second"] < 10.5e6
 as_seen &= both["lost_packets"] == came["lost_packets"] > 0.4 * both["packets"] and both["seconds"] == came["seconds"]
