@@ -1,5 +1,7 @@
 """The handout, and what isolated processes get."""
 
+import shutil
+
 import pytest
 
 from classroom import grading
@@ -9,11 +11,17 @@ from classroom.submission import Unfit
 from tests.classroom.direct import Direct
 
 
-@pytest.fixture(scope="module")
-def handout(tmp_path_factory):
+@pytest.fixture(scope="session")
+def packed_handout(tmp_path_factory):
     place = tmp_path_factory.mktemp("pack") / "handout"
     pack_handout(place)
     return place
+
+
+@pytest.fixture(scope="module")
+def handout(packed_handout, tmp_path_factory):
+    """A copy, in which tests may write."""
+    return shutil.copytree(packed_handout, tmp_path_factory.mktemp("copy") / "handout")
 
 
 @pytest.fixture(scope="module")

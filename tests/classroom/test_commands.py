@@ -14,7 +14,6 @@ from classroom.cases import PUBLIC, make_cases
 from classroom.grading import POINTS
 from classroom.submission import NAMES, SCHEDULER
 from harness.cli import cli
-from tests import commands as processes
 from tests.classroom.mistakes import SOLUTIONS
 
 MILESTONES = [file for file in NAMES if file != SCHEDULER]
@@ -86,15 +85,16 @@ def test_json_has_everything(tmp_path):
     assert "answers with None" in wrong, "the reason, which is said once"
 
 
-def test_what_a_scheduler_prints_is_seen(tmp_path):
-    """By the command in a process of its own, whose standard error the scheduler's process has, too."""
+def test_what_a_scheduler_prints_is_seen(tmp_path, capfd):
+    """The scheduler's process has the standard error of the command's, and nothing is added to the command's output."""
     (tmp_path / "mine.py").write_text(
         "class Mine:\n    def __init__(self, *given): pass\n"
         "    def place(self, flows, links):\n        print('I see', flows.key.size)\n        return flows.core.copy()\n"
     )
-    done = processes.hedera("scheduler", "check", "mine.py:Mine", "--quick", cwd=tmp_path)
-    assert "I see 1\n" in done.stderr
-    assert "I see" not in done.stdout
+    done = hedera("scheduler", "check", "mine.py:Mine", "--quick", cwd=tmp_path)
+    of_the_process = capfd.readouterr()
+    assert "I see 1\n" in of_the_process.err
+    assert "I see" not in done.stdout + of_the_process.out
 
 
 def test_bad_use_is_one_sentence(tmp_path):

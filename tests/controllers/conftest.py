@@ -4,7 +4,9 @@ from tests.topos.plan import SAME
 from traffic.user_files import job_files
 
 
-@pytest.fixture(autouse=True)
-def plan(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def plan():
     """The fat-tree of 16 hosts as a topology of one's own: entries at each switch of a path but the last."""
-    monkeypatch.setitem(job_files, "plan", SAME.rows())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(job_files, "plan", SAME.rows())
+        yield

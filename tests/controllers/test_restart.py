@@ -3,6 +3,7 @@
 It has another seed, so nothing but the switches' tables can tell on which path a flow was.
 """
 
+import copy
 import random
 from dataclasses import replace
 
@@ -30,13 +31,25 @@ def restart(net, order=None):
     net.settle()
 
 
-@pytest.mark.parametrize("seed", range(10))
-@pytest.mark.parametrize(("scheme", "topology"), [("random", None), ("hedera-gff", None), ("random", "plan")])
-def test_all_flows_are_known_again_and_keep_their_paths(scheme, topology, seed):
+@pytest.fixture(
+    scope="module",
+    params=[("random", None), ("hedera-gff", None), ("random", "plan")],
+    ids=lambda case: "-".join(map(str, case)),
+)
+def used(request):
+    """A network whose controller has given every pair of hosts a path, and what was sent."""
+    scheme, topology = request.param
     net = FakeNetwork(scheme=scheme, topology=topology)
     sent = packets(net)
-    paths = {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
-    keys = {event["key"] for event in net.log.of("flow")}
+    return net, sent, {pair: net.send(pair[0], packet) for pair, packet in sent.items()}
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_all_flows_are_known_again_and_keep_their_paths(used, seed):
+    before, sent, paths = used
+    keys = {event["key"] for event in before.log.of("flow")}
+    net = FakeNetwork(connect=False, scheme=before.settings.scheme, topology=before.settings.topology)
+    net.tables = copy.deepcopy(before.tables)
     restart(net, random.Random(seed))
     assert len(net.log.of("ready")) == 1
     assert {event["key"] for event in net.log.of("flow")} == keys

@@ -11,6 +11,7 @@ import pytest
 
 from plots.export import export, keep
 from plots.local_paths import make_local_path_remover
+from plots.report import write_page
 from plots.stored_sweep import load_sweep
 from record.run import ARCHIVE
 from tests.commands import HEDERA, PROJECT, asked, ran
@@ -117,6 +118,13 @@ def test_a_published_copy_and_tables_do_not_name_the_users_folders(sweep, home, 
 
 
 def test_a_page_does_not_name_the_users_folders(sweep, home):
+    page = write_page(load_sweep(sweep)).read_text(encoding="utf-8")
+    for word in (str(home), USER, f"{PROJECT}/"):
+        assert word not in page
+
+
+@pytest.mark.slow
+def test_the_command_s_page_does_not_name_them_either(sweep, home):
     assert asked("report", sweep).returncode == 0
     page = (sweep / "report.html").read_text(encoding="utf-8")
     for word in (str(home), USER, f"{PROJECT}/"):

@@ -43,12 +43,12 @@ def test_it_is_unpacked_and_tested_once_and_again_if_its_file_has_changed(tested
     assert kernel.find_kernel(print).linux.read_bytes() != b"cut off"
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", "1", '{"linux": 1}'])
-def test_a_record_that_is_none(tested, content):
+def test_a_record_that_is_none(tested):
     kernel.find_kernel(print)
     [record] = cache.make_folder("kernels").glob("*.json")
-    record.write_text(content)
-    assert kernel.find_built() is None
+    for content in ("", "[]", "{}", "1", '{"linux": 1}'):
+        record.write_text(content)
+        assert kernel.find_built() is None, content
 
 
 def test_a_kernel_that_fails_its_test_is_not_used(home, monkeypatch):

@@ -170,9 +170,9 @@ class TestWithEngine:
             "run(Experiment('hull', 'static', flows=2, seconds=1000))\n"
         )
         with subprocess.Popen([sys.executable, "-c", code]) as caller:
-            asked, engine = ["pgrep", "-x", "-P", str(caller.pid), "engine"], ""
-            while not engine:
-                engine = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
+            asked = ["pgrep", "-x", "-P", str(caller.pid), "engine"]
+            assert wait_until(lambda: subprocess.run(asked, stdout=subprocess.DEVNULL).returncode == 0, PATIENCE_S)
+            engine = subprocess.run(asked, capture_output=True, text=True).stdout.strip()
             os.kill(caller.pid, signal.SIGKILL)
         assert wait_until(lambda: not os.path.exists(f"/proc/{engine}"), PATIENCE_S)
 
