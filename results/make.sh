@@ -41,7 +41,7 @@ hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.2 --seeds 10 
 hedera hull figure 1 --engine linux --link-delay 100us --seconds 0.5 --seeds 3 --schemes hull --large-segments --variants conforming --out results/hull/far/large-segments
 hedera hull figure 1 --link-delay 100us --seconds 0.3 --seeds 3 --schemes hull --prr --variants conforming --out results/hull/far/prr
 hedera hull figure 1 --link-delay 100us --seconds 0.3 --seeds 3 --schemes hull --prr --whole-cuts --variants conforming --out results/hull/far/prr-whole-cuts
-hedera hull figure 1 --link-delay 100us --seconds 0.3 --seeds 3 --schemes hull --prr --whole-cuts --growth-anew --variants conforming --out results/hull/far/growth-anew
+hedera hull figure 1 --link-delay 100us --seconds 0.3 --seeds 10 --schemes hull --prr --whole-cuts --growth-anew --variants conforming --out results/hull/far/growth-anew
 hedera hull figure 4 --engine linux --quick --seeds 5 --variants conforming --schemes tcp,dctcp-30k,hull --out results/hull/linux
 hedera hull figure 5 --engine linux --share 0.08 --seeds 5 --variants conforming --out results/hull/linux
 hedera hull figure 1 --variants conforming --out results/hull
