@@ -107,7 +107,7 @@ def run_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
             "window_from_s": run.window_s[0],
             "window_to_s": run.window_s[1],
             "flows": len(run.flows),
-            "moves": sum(map(_count_moves, run.flows)),
+            "moves": sum(map(count_moves, run.flows)),
             "dropped_packets": sum(run.queue_drops.values()),
             "started": run.started.isoformat() if run.started else None,
             "reasons": "; ".join(run.reasons),
@@ -121,7 +121,7 @@ def make_flow_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
         run_columns = _run_columns(sweep, file, run)
         for number, flow in enumerate(run.flows):
             first, last = (flow.paths[0].core, flow.paths[-1].core) if flow.paths else (None, None)
-            paths = {"first_core": first, "last_core": last, "moves": _count_moves(flow)}
+            paths = {"first_core": first, "last_core": last, "moves": count_moves(flow)}
             measured = {name: getattr(flow, name) for name in FLOW_COLUMNS if hasattr(flow, name)}
             yield {**run_columns, "flow": number, "start_s": flow.start, **measured, **paths}
 
@@ -131,7 +131,8 @@ def _run_columns(sweep: Sweep, file: Path, run: Run) -> dict[str, Any]:
     return dict(zip(RUN_COLUMNS, (folder, run.pattern, run.scheme, run.trial, run.seed, run.verdict), strict=True))
 
 
-def _count_moves(flow: FlowRecord) -> int:
+def count_moves(flow: FlowRecord) -> int:
+    """How often a flow went to another core."""
     return sum(former.core != later.core for former, later in pairwise(flow.paths))
 
 

@@ -34,14 +34,20 @@ def make_plain_table(title: str, *headings: str, left: int = 1) -> Table:
     return made
 
 
-def write_csv(path: Path, rows: Sequence[Row]) -> Path:
-    """Write rows as CSV, making the folder: a line per row, six significant digits, nothing for None."""
+def format_csv(rows: Sequence[Row]) -> str:
+    """Rows as CSV, below the names of the first one's columns: a line per row, six significant digits, nothing for
+    None."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(rows[0])
     for row in rows:
         writer.writerow([f"{cell:.6g}" if isinstance(cell, float) else cell for cell in row.values()])
-    write_whole(path, text.getvalue())
+    return text.getvalue()
+
+
+def write_csv(path: Path, rows: Sequence[Row]) -> Path:
+    """Write rows as `format_csv` has them, making the folder."""
+    write_whole(path, format_csv(rows))
     return path
 
 

@@ -19,7 +19,6 @@ many cross a link between switches whose queue was full, that is within a packet
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,6 +29,7 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots import load_sweep
+from record.output import format_csv
 from record.run import QUEUES, FlowRecord, Run
 from studies.study import estimate_over_seeds, read_traced_rows
 from topos.arrays import Int32
@@ -157,9 +157,7 @@ def find_full_ports(run: Run, queues: Path) -> set[str]:
 def main(folders: Sequence[str]) -> None:
     make_rows = make_queue_rows if folders[0] == "--queues" else make_share_rows
     every = [row for folder in folders if folder != "--queues" for row in make_rows(Path(folder))]
-    writer = csv.DictWriter(sys.stdout, every[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(every)
+    sys.stdout.write(format_csv(every))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ seeds, over patterns. Runs that are not valid, or have no control, are left out.
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots import load_sweep
 from plots.summary import FEWEST
+from record.output import format_csv
 from record.run import Run, mean_over
 from studies.study import estimate_over_seeds
 
@@ -84,9 +84,7 @@ def main(arguments: Sequence[str]) -> None:
     begin, end, *folders = arguments
     pairs = zip(map(Path, folders[::2]), map(Path, folders[1::2]), strict=True)
     rows = [row for first, second in pairs for row in compare_shares(first, second, (float(begin), float(end)))]
-    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    sys.stdout.write(format_csv(rows))
 
 
 if __name__ == "__main__":

@@ -6,18 +6,19 @@ Section 3.1 has the controller look after flows that send at more than a tenth o
 others keep below it is never placed elsewhere, however free another path is. A row for each folder and scheme, but for
 the control: valid runs, their flows, how many of these had less than the run's threshold in its last third (payload,
 without the last second), in how many runs, and which: pattern, seed, hosts, share of the link in %, and how often
-Hedera placed it.
+Hedera placed it on another core.
 """
 
 from __future__ import annotations
 
-import csv
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from hedera.schemes import CONTROL
 from plots import load_sweep
+from plots.export import count_moves
+from record.output import format_csv
 from record.run import Run
 from studies.acknowledgements import measure_rates
 
@@ -26,7 +27,7 @@ def list_starved(run: Run) -> list[str]:
     """The run's starved flows as words; flows that end by themselves are none."""
     shares = measure_rates(run) / run.spec.link_mbps
     return [
-        f"{run.pattern}/{run.seed} {flow.src}>{flow.dst} {100 * share:.1f} % placed {len(flow.paths) - 1}"
+        f"{run.pattern}/{run.seed} {flow.src}>{flow.dst} {100 * share:.1f} % placed {count_moves(flow)}"
         for flow, share in zip(run.flows, shares, strict=True)
         if flow.size_bytes is None and share < run.spec.threshold
     ]
@@ -47,9 +48,7 @@ def make_rows(folder: Path) -> Iterator[dict[str, object]]:
 
 def main(folders: Sequence[str]) -> None:
     rows = [row for folder in folders for row in make_rows(Path(folder))]
-    writer = csv.DictWriter(sys.stdout, rows[0], lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    sys.stdout.write(format_csv(rows))
 
 
 if __name__ == "__main__":
