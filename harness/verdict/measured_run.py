@@ -3,6 +3,7 @@ failure did to them: which it hit, how soon they moved again, what was left of t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -22,7 +23,7 @@ from harness.verdict.flows import (
     find_links_down_at,
     measure_flows,
 )
-from harness.verdict.rules import compute_queue_s
+from harness.verdict.rules import RoundsDone, compute_queue_s
 from hedera.linkstate import LinkState
 from hedera.maxmin import bound_total, compute_alone_rates
 from record.completion_times import summarise_by_class
@@ -172,6 +173,31 @@ class MeasuredRun:
         cores = {f"{name}-" for name in topo.switches if topo.layer(name) == top}
         carried = sum(mbps for port, mbps in ports.items() if port.partition("eth")[0] in cores)
         return between * wire + (self.reordering_mbps * between / total if total else 0.0), carried
+
+    @property
+    def rounds(self) -> RoundsDone | None:
+        """The scheduler's rounds, of the time that the traffic ran. None of a scheme without rounds, where none was
+        due, and in virtual time, in which no round waits for a processor."""
+        if self.spec.chosen.scheduler is None or self.spec.time == "virtual":
+            return None
+        # A controller that was started again begins its rounds a period after it is ready. That one was missing is told
+        # elsewhere: here it is asked what those did that were there.
+        missed_s = 0.0
+        for restart in self.observation.restarts:
+            ready = [event["t"] for event in self.observation.events if event["event"] == "ready"]
+            again = min((t for t in ready if t > restart.t), default=self.observation.begin + self.end)
+            missed_s += again - restart.t + 2 * self.spec.interval_s
+        due = math.floor((self.end - missed_s) / self.spec.interval_s)
+        if due < 1:
+            return None
+        ended_at_took = [
+            (event["t"] - self.observation.begin, event["polled_s"] + event["compute_s"] + event["install_s"])
+            for event in self.observation.events
+            if event["event"] == "round"
+        ]
+        return RoundsDone(
+            due, sum(0 <= t - took < self.end and took <= self.spec.interval_s for t, took in ended_at_took)
+        )
 
     @property
     def why_too_short(self) -> str | None:

@@ -110,6 +110,7 @@ def make_result(spec: RunSpec, observation: Observation) -> Run:
         overhead_mbps=measured.handshakes_mbps(counters.span) + measured.reordering_mbps,
         spread_mbps=measured.spread_mbps(ports),
         progress=measured.progress,
+        rounds=measured.rounds,
         relative_rates=dict(zip(list_sending_ports(topo), link_rates(topo).tolist(), strict=True)),
     )
     judgement = judge(evidence, _list_doubts(observation, measured))

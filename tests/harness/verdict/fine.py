@@ -57,8 +57,8 @@ def placed(t, key, src, dst, src_port, dst_port=SERVER, core=0, reason="hashed")
     return {"t": t, "event": "flow", **ends, "core": core, "reason": reason}
 
 
-def round_of(t, *keys):
-    """What a controller logs of a round in which these flows were large."""
+def round_of(t, *keys, took=0.0):
+    """What a controller logs of a round in which these flows were large, and whose poll ``took`` so long."""
     counts = {"round": 1, "flows": 1, "large": 1, "placed": 1, "changed": 1}
-    took = {"polled_s": 0.0, "compute_s": 0.0, "install_s": 0.0}
-    return {"t": t, "event": "round", "large_flows": [{"key": key} for key in keys], **counts, **took}
+    spans = {"polled_s": took, "compute_s": 0.0, "install_s": 0.0}
+    return {"t": t, "event": "round", "large_flows": [{"key": key} for key in keys], **counts, **spans}

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from harness.hosts.connections import BIN_S
+from harness.run.controller import Restart
 from harness.run.observation import Observation, Outage, parse_counters
 from harness.run.traffic import Arrived, EmulatedFlow, Sent, _make_flow_report
 from harness.verdict.flows import compute_fair, measure_flows
@@ -167,6 +168,38 @@ def test_half_of_the_flows_may_begin_a_tenth_of_a_second_late_and_programs_that_
     assert dead == "the program of host 3 ended"
     clock = "this machine's clock was set during the run: it moved by -0.25 s"
     assert found == [clock, "the machine was too slow: half of the flows began 0.10 s late or more"] * doubts
+
+
+HEDERA = RunSpec("hedera-gff", "stride:4", seconds=SECONDS, link_mbps=10, interval_s=2.0, time="real")
+
+
+@pytest.mark.parametrize(
+    ("spec", "ended_at_took", "restarted", "share"),
+    [
+        pytest.param(HEDERA, [(t, 0.1) for t in (1, 3, 5, 7, 9, 11)], {}, 1, id="all"),
+        pytest.param(HEDERA, [(2.1, 2.0), (4.4, 2.1), (13, 1.5)], {}, 2 / 6, id="one too long; one that began in time"),
+        pytest.param(HEDERA, [(-0.1, 0.1), (12.2, 0.1)], {}, 0, id="before and behind the traffic"),
+        pytest.param(HEDERA, [(5, 2.2)], {}, 0, id="longer than a period"),
+        pytest.param(HEDERA, [(9, 0.1), (11, 0.1)], {"ready": 4}, 2 / 3, id="a follower has a period until its first"),
+        pytest.param(HEDERA, [(2, 0.1)], {"ready": 11}, None, id="none was due"),
+        pytest.param(replace(HEDERA, scheme="ecmp"), [], {}, None, id="a scheme without rounds"),
+        pytest.param(
+            RunSpec("hedera-gff", "stride:4", seconds=SECONDS, link_mbps=10, time="virtual"),
+            [],
+            {},
+            None,
+            id="virtual time",
+        ),
+    ],
+)
+def test_rounds_that_were_done_in_time(spec, ended_at_took, restarted, share):
+    events = [round_of(BEGIN + t, took=took) for t, took in ended_at_took]
+    more = {}
+    if restarted:
+        events.append({"t": BEGIN + restarted["ready"], "event": "ready"})
+        more["restarts"] = [Restart(BEGIN + 3, "ended (status -9)")]
+    found = MeasuredRun(spec, observation([], events=events, **more)).rounds
+    assert (None if found is None else found.share) == (None if share is None else pytest.approx(share))
 
 
 @pytest.mark.parametrize(("lasted", "too_short"), [(0.4, True), (2.99, True), (3.01, False)])

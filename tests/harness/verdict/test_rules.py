@@ -10,6 +10,7 @@ from harness.run.observation import Outage
 from harness.verdict.rules import (
     FullLinkRates,
     PlacedLink,
+    RoundsDone,
     find_full_links,
     find_settled_window,
     judge,
@@ -24,14 +25,14 @@ from topos.wire import compute_acknowledgements_per_payload, compute_wire_per_pa
 
 OF_SOUNDNESS = ("processes", "limits", "flows", "counters", "paths", "losses")
 VIRTUAL = replace(SPEC, time="virtual")
-OF_SPEED = ("total", "progress", "full links")
+OF_SPEED = ("total", "progress", "full links", "rounds")
 
 
 def test_a_fine_run_counts_and_says_which_rules_it_kept():
     found = judge(FINE)
     assert (found.verdict, found.reasons, found.remarks) == ("ok", (), ())
     assert tuple(rule.rule for rule in found.rules) == (*OF_SOUNDNESS, *OF_SPEED)
-    assert [rule.rule for rule in found.rules if rule.passed is None] == ["progress"]
+    assert [rule.rule for rule in found.rules if rule.passed is None] == ["progress", "rounds"]
 
 
 def test_every_port_at_86_percent_is_not_passed_where_no_second_had_settled():
@@ -59,6 +60,7 @@ def unsettled(**mbps):
         pytest.param(unsettled(a=9.699), "not judged", id="links that are not prove nothing"),
         pytest.param(unsettled() | {"progress": 0.9}, "ok", id="what comes and goes is judged by progress"),
         pytest.param(unsettled() | {"progress": None}, "not judged", id="without progress by nothing"),
+        pytest.param(unsettled() | {"rounds": RoundsDone(3, 3)}, "not judged", id="rounds say nothing of packets"),
         pytest.param(unsettled() | {"lost_packets": {"port a": 1}}, "invalid", id="a reason is more than no judgement"),
         pytest.param(unsettled() | {"spec": VIRTUAL}, "ok", id="in virtual time no machine is slow"),
     ],
@@ -73,9 +75,11 @@ def test_a_reason_from_elsewhere_is_more_than_no_judgement():
 
 
 def test_of_the_rules_of_speed_the_first_that_condemns_speaks_for_all():
-    slow = replace(FINE, measured_mbps=100.0, progress=0.5, full=FullLinkRates((3, 5), {"a": 5.0}))
+    slow = replace(
+        FINE, measured_mbps=100.0, progress=0.5, full=FullLinkRates((3, 5), {"a": 5.0}), rounds=RoundsDone(3, 1)
+    )
     assert len(reasons(slow)) == 1
-    assert [rule.passed for rule in judge(slow).rules[-3:]] == [False, False, False]
+    assert [rule.passed for rule in judge(slow).rules[-4:]] == [False] * 4
 
 
 def test_a_rule_is_stored_rounded_and_without_what_is_no_number():
@@ -180,6 +184,8 @@ def test_each_doubt_is_named(change, said):
         ("total", {"measured_mbps": 136.01}, {"measured_mbps": 135.99}),
         ("total", {}, {"measured_mbps": nan}),
         ("progress", {"progress": 0.8501}, {"progress": 0.8499}),
+        ("rounds", {"rounds": RoundsDone(2, 1)}, {"rounds": RoundsDone(3, 1)}),
+        ("rounds", {"rounds": RoundsDone(3, 4)}, {"rounds": RoundsDone(1, 0)}),
         ("full links", full(a=9.701), full(a=9.699)),
         ("full links", {}, full(a=nan)),
         ("full links", full(a=7.0, b=9.701, c=10.0), full(a=7.0, b=9.699, c=10.0)),
