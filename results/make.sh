@@ -1,6 +1,7 @@
 #!/bin/bash
 # results/make.sh: makes what this project keeps of simulations anew, in its own files; some hours of two processors.
-# Tables 1, 4, 5 and 6 measure this machine. What is emulated: the README.md of each folder below results says how.
+# Tables 1, 4, 5 and 6 measure this machine. What is emulated: the README.md of each folder below results says how;
+# results/tables.sh makes the tables of it.
 set -euo pipefail
 cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 PATH=$PWD/.venv/bin:$PATH
@@ -31,7 +32,6 @@ hedera completion-growth -k 4,8,16 --schemes nonblocking,ecmp,hedera-gff,hedera-
 hedera completion-growth -k 32 --loads 0.3,0.5 --out results/runs/growth-32
 hedera completion-growth -k 32 --loads 0.3 --schemes ecmp,docs/examples/plb.py:Plb,docs/examples/conga.py:Conga --out results/runs/growth-32-own
 hedera collective table --out results/collectives
-hedera table 2 results/table2 --out results/table2
 hedera hull table 2 --variants conforming --out results/hull
 hedera hull table 2 --engine linux --quick --seeds 5 --variants conforming --out results/hull/linux
 hedera hull table 2 --engine linux --quick --seeds 5 --schemes tcp --no-sack --variants conforming --out results/hull/linux/no-sack

@@ -14,7 +14,9 @@ from __future__ import annotations
 import csv
 import operator
 import re
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
@@ -27,6 +29,7 @@ import numpy as np
 from hedera.schemes import CONTROL
 from plots import Sweep, figure9, load_sweep, shorten_name
 from plots.paired_tests import describe_significance, format_seeds_csv
+from plots.paired_tests import format_csv as format_differences_csv
 from plots.published import (
     Family,
     find_bijective,
@@ -37,6 +40,8 @@ from plots.published import (
     match_published,
 )
 from plots.summary import Summary, summarise
+from plots.summary import format_csv as format_summary_csv
+from record.errors import to_one_line
 from record.files import write_whole
 from record.output import read_csv, write_csv
 from record.published import CAPACITY_MBPS
@@ -362,20 +367,45 @@ def propose_claims(project: Path, page: str, claims: Sequence[Row]) -> list[dict
     return proposals
 
 
-def find_unlike_seeds(project: Path) -> list[str]:
-    """Sentences on the rows of each seeds.csv below results/ that the runs beside it do not give. One that is older
-    than a statistic lacks its rows."""
-    unlike = []
-    for path in sorted((project / "results").rglob("seeds.csv")):
-        if (path.parent / ARCHIVE).exists():
-            computed_lines = {*format_seeds_csv(load_sweep(path.parent)).splitlines()}
-            lines = path.read_text(encoding="utf-8").splitlines()
-            unlike += [
-                f"{path.relative_to(project)} is not what its runs give: {line}"
-                for line in lines
-                if line not in computed_lines
-            ]
-    return unlike
+MADE_OF_RUNS = {
+    "summary.csv": format_summary_csv,
+    "differences.csv": format_differences_csv,
+    "seeds.csv": format_seeds_csv,
+}
+"""What a published sweep has beside its runs, and what makes it."""
+
+
+def find_unlike_sweeps(project: Path) -> Iterator[str]:
+    """Sentences on the rows of each table beside kept runs (`MADE_OF_RUNS`), below results/, that these do not give. A
+    table that is older than a statistic lacks its rows."""
+    for archive in sorted((project / "results").rglob(ARCHIVE)):
+        sweep = load_sweep(archive.parent)
+        for table, make in MADE_OF_RUNS.items():
+            path = archive.with_name(table)
+            if path.exists():
+                yield from _list_unlike_rows(path.relative_to(project), path.read_text(encoding="utf-8"), make(sweep))
+
+
+def find_unlike_tables(project: Path) -> Iterator[str]:
+    """Sentences on the rows of the tables that results/tables.sh makes of kept runs, and that it does not make. Raises
+    ClickException when it ends early."""
+    script = Path("results/tables.sh")
+    with tempfile.TemporaryDirectory() as made:
+        done = subprocess.run([project / script, made], capture_output=True, encoding="utf-8", check=False)
+        if done.returncode:
+            raise click.ClickException(
+                f"{script} ended with status {done.returncode}: {to_one_line(done.stderr)[-300:]}"
+            )
+        for table in sorted(Path(made).rglob("*.csv")):
+            path = Path("results", table.relative_to(made))
+            if (project / path).exists():
+                kept = (project / path).read_text(encoding="utf-8")
+                yield from _list_unlike_rows(path, kept, table.read_text(encoding="utf-8"))
+
+
+def _list_unlike_rows(path: Path, kept: str, made: str) -> Iterator[str]:
+    made_rows = {*made.splitlines()}
+    yield from (f"{path} is not what its runs give: {row}" for row in kept.splitlines() if row not in made_rows)
 
 
 def write_section(project: Path) -> None:
@@ -400,9 +430,9 @@ def _split_figure_page(project: Path) -> tuple[str, str, str]:
 @click.option(
     "--read", is_flag=True, help="Take the numbers that no claim holds as they are: you have read them again."
 )
-@click.option("--seeds", is_flag=True, help="Compute each seeds.csv again, from the runs that are kept with it.")
+@click.option("--tables", is_flag=True, help="Make each table of kept runs again, too; takes minutes.")
 @click.option("--find", metavar="PAGE", help="Print claims, as CSV, that the data which a page links to would hold.")
-def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
+def command(write: bool, read: bool, tables: bool, find: str | None) -> None:
     """List the documents' numbers that data holds, each with its data and the command that makes that; check them all.
 
     Each claim is computed again from its data. A simulation gives the same digits again; an emulated number may differ
@@ -435,7 +465,8 @@ def command(write: bool, read: bool, seeds: bool, find: str | None) -> None:
             f"{claim}: {', '.join(row['value'] for row in rows)}{differ}\n    {page}, results/{data}\n    {made_by}"
         )
     faults = [*filter(None, map(find_fault, claims)), *find_unsaid(PROJECT), *find_unread(PROJECT, unheld)]
-    faults += find_unlike_seeds(PROJECT) if seeds else []
+    if tables:
+        faults += [*find_unlike_sweeps(PROJECT), *find_unlike_tables(PROJECT)]
     for fault in faults:
         click.echo(fault)
     if faults:

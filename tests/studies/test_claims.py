@@ -4,6 +4,7 @@ import re
 import shutil
 
 import pytest
+from click import ClickException
 
 from plots.stored_sweep import load_sweep
 from record.output import read_csv
@@ -134,3 +135,40 @@ def test_every_number_of_the_answers_is_held():
     text = NOT_RESULTS.sub(" ", (claims.PROJECT / "docs/answers.md").read_text(encoding="utf-8"))
     held = {claim["value"].lstrip("-") for claim in CLAIMS if claim["said"] == "docs/answers.md"}
     assert set(re.findall(r"\d[\d,]*(?:\.\d+)?", text)) == held
+
+
+@pytest.mark.parametrize("table", claims.MADE_OF_RUNS)
+def test_what_is_beside_runs_is_made_again_from_them(tmp_path, table):
+    kept = tmp_path / "results/ports/rate-10"
+    shutil.copytree(claims.PROJECT / "results/ports/rate-10", kept)
+    assert [*claims.find_unlike_sweeps(tmp_path)] == []
+    row = change_number(kept / table)
+    assert [*claims.find_unlike_sweeps(tmp_path)] == [f"results/ports/rate-10/{table} is not what its runs give: {row}"]
+
+
+def change_number(table):
+    """Change the last digit of the first row, and return that row."""
+    rows = table.read_text().splitlines()
+    at = max(place for place, character in enumerate(rows[1]) if character.isdigit())
+    rows[1] = rows[1][:at] + str((int(rows[1][at]) + 1) % 10) + rows[1][at + 1 :]
+    table.write_text("\n".join(rows) + "\n")
+    return rows[1]
+
+
+def test_tables_of_several_sweeps_are_made_again(tmp_path):
+    script = tmp_path / "results/tables.sh"
+    script.parent.mkdir()
+    script.write_text('#!/bin/bash\nprintf "mbps,n\\n10,1\\n" > "$1/shares.csv"\ntouch "$1/not-kept.csv"\n')
+    script.chmod(0o755)
+    (tmp_path / "results/shares.csv").write_text("mbps,n\n10,1\n")
+    assert [*claims.find_unlike_tables(tmp_path)] == []
+    assert change_number(tmp_path / "results/shares.csv") == "10,2"
+    assert [*claims.find_unlike_tables(tmp_path)] == ["results/shares.csv is not what its runs give: 10,2"]
+    script.write_text("#!/bin/bash\necho no runs >&2\nexit 7\n")
+    with pytest.raises(ClickException, match="ended with status 7: no runs"):
+        [*claims.find_unlike_tables(tmp_path)]
+
+
+@pytest.mark.slow
+def test_the_tables_that_are_kept_are_what_the_kept_runs_give():
+    assert [*claims.find_unlike_sweeps(claims.PROJECT), *claims.find_unlike_tables(claims.PROJECT)] == []

@@ -111,17 +111,6 @@ def test_claims_are_found_where_one_row_has_a_number_with_its_interval(page):
     assert claims.propose_claims(page, "docs/page.md", [*known, *found]) == []
 
 
-def test_seeds_are_computed_again_from_runs(tmp_path):
-    kept = tmp_path / "results/ports/rate-10"
-    shutil.copytree(claims.PROJECT / "results/ports/rate-10", kept)
-    assert claims.find_unlike_seeds(tmp_path) == []
-    text = (kept / "seeds.csv").read_text()
-    head, _, row = text.splitlines()[1].rpartition(",")
-    (kept / "seeds.csv").write_text(text.replace(f"{head},{row}", f"{head},{float(row) + 0.01:.3f}"))
-    (told,) = claims.find_unlike_seeds(tmp_path)
-    assert told.startswith("results/ports/rate-10/seeds.csv is not what its runs give: of_links")
-
-
 def test_an_unknown_page_is_told(tmp_path: Path):
     done = run(claims, "--find", "docs/nowhere.md")
     assert done.exit_code == 2
