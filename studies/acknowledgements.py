@@ -71,7 +71,8 @@ def make_share_rows(folder: Path) -> Iterator[dict[str, object]]:
             estimate_over_seeds(map(float, each)) for each in zip(*_average_flows(by_seed), strict=True)
         )
         yield {
-            "folder": folder.resolve().name, "mbps": f"{runs[0].spec.link_mbps:g}", "scheme": scheme,
+            "folder": folder.resolve().name, "mbps": f"{runs[0].spec.link_mbps:g}",
+            "queue": runs[0].spec.queue, "scheme": scheme,
             "ack_paths": ack_paths, "streams": streams, "flows": sum(map(len, by_seed.values())),
             "seeds": len(by_seed), "mean": f"{received.mean:.3f}", "low": _format_number(received.low),
             "high": _format_number(received.high), "fullest": f"{fullest.mean:.3f}",
