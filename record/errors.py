@@ -110,6 +110,8 @@ def _run_for_status(command: Callable[[], object]) -> int:
         result = command()
     except click.exceptions.Exit as ended:
         return ended.exit_code
+    except SystemExit as ended:  # of a command that has said all, and that all is not well
+        return ended.code if isinstance(ended.code, int) else 1
     except click.ClickException as mistake:
         print(end="", flush=True)  # raises again if standard output is what cannot be written
         mistake.message = make_printable(mistake.message or "")  # type: ignore[misc,unused-ignore]
