@@ -1,13 +1,13 @@
 #!/bin/bash
 # gopacket 1.7.7 (this year's; the maintained fork).
-# Done: packets between hosts of fat-trees of 4-port and 8-port switches, with addresses 10.pod.switch.host, are shared out
-# among 2, 4 and 8 workers by the low bits of their network flow's FastHash, as the package's documentation does it: those
-# of all pairs of hosts, and those of the pattern in which each host sends to the one that is half of the hosts further on.
+# Done: packets between hosts of fat-trees of 4-port and 8-port switches, with addresses 10.pod.switch.host, are shared
+# out among 2, 4 and 8 workers by the low bits of their network flow's FastHash, as the package's documentation does it:
+# those of all pairs of hosts, and those of a pattern in which each host sends to the one half of the hosts further on.
 # Expected: about as many flows for each worker, in the pattern as in all pairs.
 # Seen: all pairs are spread evenly. Of the pattern's 16 flows, and of its 128, one of two workers gets all, and half of
 # four or of eight workers get none. FNV's low bit is the parity of its bytes' low bits, and the hashes of both ends are
 # added: as these differ in the pod alone, by an even number, the sum's low bit is the same for each flow.
-# Why it matters: patterns with a stride are what such networks are measured with, and their addresses differ in a few low
+# Why it matters: patterns with a stride are what such networks are measured with, and their addresses differ in few low
 # bits. Half of a collector's workers idle while the others drop packets. The hash's high bits, or a prime number of
 # workers, do no better: hash it once more, by another function.
 set -Eeuo pipefail
