@@ -10,7 +10,7 @@
 # Why it matters: a slow link lets pings, handshakes and acknowledgements through and no data, which looks like a broken
 # path or MTU; a fast one bursts far beyond the buffers whose queues are to be measured.
 set -Eeuo pipefail
-PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin:$PATH LC_ALL=C
+PATH=/usr/local/go/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH LC_ALL=C
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cannot() { echo "cannot run: $*" >&2; exit 2; }

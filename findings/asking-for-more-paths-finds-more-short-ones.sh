@@ -1,15 +1,16 @@
 #!/bin/bash
 # pathfinding 4.16.0 (this year's; shortest paths and flows in Rust), its yen().
-# Done: the shortest paths between hosts of two pods in fat-trees of 4-port, 6-port and 8-port switches, as many as there
-# are of 6 links, which are 4, 9 and 16; then four times as many.
+# Done: the shortest paths between hosts of two pods in fat-trees of 4-port, 6-port and 8-port switches, as many as have
+# 6 links, which are 4, 9 and 16; then four times as many.
 # Expected: the k shortest are the first k of the 4 k shortest, so that all of them have 6 links.
-# Seen: so it is with 4 ports. One of the 9 has 8 links, and two of the 16; but among 36 and 64 are all 9 and all 16 of 6
-# links. yen() takes candidates of equal length all at once, but branches off from one path in each step, and then takes
+# Seen: so it is with 4 ports. One of the 9 has 8 links, and two of the 16; but among 36 and 64 are all 9 and all 16 of
+# 6 links. yen() takes candidates of equal length all at once, but branches off from one path a step, and then takes
 # the next candidate, though paths are left whose branches are shorter. These come late, if more paths are asked for.
 # Why it matters: equal paths are what a fat-tree is made for, and the algorithm is an exact one, so that nobody counts.
-# Of 16 flows placed on a path each, two then take detours, over links that others need. Ask for more, and cut the list.
+# Of 16 flows placed on a path each, two then take detours, over links that others need. Ask for four times as many, for
+# twice as many do not do, and cut the list.
 set -Eeuo pipefail
-PATH=/usr/sbin:/usr/bin:/sbin:/bin:${HOME:-/root}/.cargo/bin:$PATH LC_ALL=C
+PATH=${HOME:-/root}/.cargo/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH LC_ALL=C
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cannot() { echo "cannot run: $*" >&2; exit 2; }

@@ -4,7 +4,7 @@
 # 2. Each sends three quarters of a link's rate, so that both links together are wide enough. All links have 100 Mb/s,
 # 1 Gb/s less 1 bit/s, or 1 Gb/s, given in bit/s; or 1 Gb/s in kb/s.
 # Expected: the near link is filled, and the far one carries the half that is left, whatever the rate and its unit.
-# Seen: so it is in all cases but that of 1 Gb/s in bit/s, where the near link carries 1.5 Gb/s, and the far one nothing.
+# Seen: so it is in all cases but that of 1 Gb/s in bit/s, where the near link carries 1.5 Gb/s, and the far one none.
 # A capacity of 10^9 or more is no limit: that is CAP_INF, which the class says takes any flow, naming no number.
 # Why it matters: 1 Gb/s is the rate that most experiments have, bit/s is the unit in which their rates are kept, and
 # capacities are integers of 32 bits, which hold twice as much. Flows are placed on links that cannot carry them, and
@@ -15,7 +15,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cannot() { echo "cannot run: $*" >&2; exit 2; }
 trap 'cannot "line $LINENO: $BASH_COMMAND"' ERR
-[[ "$(java -version 2>&1)" =~ version\ \"(1[1-9]|[2-9][0-9]) ]] || cannot "needs a JDK of 11 or newer"
+[[ "$(javac -version 2>&1)" =~ javac\ (1[1-9]|[2-9][0-9]) ]] || cannot "needs a JDK of 11 or newer"
 [ -n "$(type -P mvn)" ] || cannot "needs Maven"
 cat >"$tmp/pom.xml" <<'POM'
 <project xmlns="http://maven.apache.org/POM/4.0.0">
@@ -75,5 +75,7 @@ MAVEN_OPTS=-XX:-UsePerfData mvn -q -B "-Dmaven.repo.local=$tmp/maven" -Dmaven.wa
     -Daether.connector.requestTimeout=20000 org.codehaus.mojo:exec-maven-plugin:3.1.0:exec -Dexec.executable=echo \
     -Dexec.args=%classpath "-Dexec.outputFile=$tmp/classpath" >"$tmp/mvn" 2>&1 ||
     cannot "mvn: $(grep -m 1 ERROR "$tmp/mvn")"
+path=$(tail -n 1 classpath)
+javac -J-XX:-UsePerfData -cp "$path" Links.java >"$tmp/javac" 2>&1 || cannot "javac: $(head -n 1 "$tmp/javac")"
 echo "JGraphT 1.5.3"
-java -XX:-UsePerfData -cp "$(tail -n 1 classpath)" Links.java || exit 1
+java -XX:-UsePerfData -cp "$tmp:$path" Links || exit 1

@@ -1,15 +1,15 @@
 #!/bin/bash
 # k-shortest-path 0.0.5 (Yen's algorithm for npm's graphlib, here 2.1.8).
-# Done: 4, 8 and 16 shortest paths between hosts of two pods in a fat-tree of 4-port switches, whose links all have weight
-# 1 in the graph; once as the package's page does it, once with a function that says 1 of each link. Then 4 paths between
-# each two hosts of different pods.
+# Done: 4, 8 and 16 shortest paths between hosts of two pods in a fat-tree of 4-port switches, whose links all have the
+# weight 1 in the graph; once as the package's page does it, once with a function that says 1 of each link. Then 4 paths
+# between each two hosts of different pods.
 # Expected: by either, four paths of 6 links, then as many of 8 as are asked for, of which there are twelve at least.
 # Seen: with the function so it is. Without one, three paths of 6 links and two of 8 are all that come, however many are
 # asked for; and no two hosts have more than three of 6. Links that are taken out for a while come back without their
 # weights, and are taken no more.
 # Why it matters: four equal paths are what a fat-tree is made for. The first ones are right, and one of 8 links in the
-# fourth's place looks as if there were no more of 6. One core is then on paths of all pairs of hosts, another on those of
-# half, so that flows spread evenly over what was found meet in the first.
+# fourth's place looks as if there were no more of 6. One core is then on paths of all pairs of hosts, another on those
+# of half, so that flows spread evenly over what was found meet in the first.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH LC_ALL=C
 tmp=$(mktemp -d)

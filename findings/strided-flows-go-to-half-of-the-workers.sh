@@ -11,7 +11,7 @@
 # bits. Half of a collector's workers idle while the others drop packets. The hash's high bits, or a prime number of
 # workers, do no better: hash it once more, by another function.
 set -Eeuo pipefail
-PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/go/bin:$PATH LC_ALL=C
+PATH=/usr/local/go/bin:/usr/sbin:/usr/bin:/sbin:/bin:$PATH LC_ALL=C
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cannot() { echo "cannot run: $*" >&2; exit 2; }
