@@ -15,7 +15,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 cannot() { echo "cannot run: $*" >&2; exit 2; }
 trap 'cannot "line $LINENO: $BASH_COMMAND"' ERR
-[[ "$(javac -version 2>&1)" =~ javac\ (1[1-9]|[2-9][0-9]) ]] || cannot "needs a JDK of 11 or newer"
+[[ "$(javac -J-XX:-UsePerfData -version 2>&1)" =~ javac\ (1[1-9]|[2-9][0-9]) ]] || cannot "needs a JDK of 11 or newer"
 [ -n "$(type -P mvn)" ] || cannot "needs Maven"
 cat >"$tmp/pom.xml" <<'POM'
 <project xmlns="http://maven.apache.org/POM/4.0.0">
