@@ -8,10 +8,10 @@
 # Seen: only so in the last case. In the others it is one connection of 10.5 s, at 48 and 71 kB/s. What the second sent
 # counts as a retransmission where its numbers are those of the first: all of its 500 segments, or half of them. For
 # four minutes tcptrace takes a SYN with a number of the last connection for a part of it, even if that was closed.
-# Why it matters: runs of one experiment have the same addresses and often the same ports. Simulated connections begin
-# with number 0, all of them; Linux's first numbers rise by 15.6 million a second, which flows of more than 125 Mb/s
-# overtake. Then flows are missing, goodput is a tenth of what it was, and a network without loss resent half of all.
-# --endpoint_reuse_interval=1 helps, which its manual page does not name, or a capture for each run.
+# Why it matters: runs of one experiment have the same addresses and often the same ports. A simulator may begin each
+# connection with number 0; Linux's first numbers rise by one in 64 ns, which flows of more than 125 Mb/s overtake. Then
+# flows are missing, goodput is a tenth of what it was, and a network without loss resent half of all. It helps to say
+# --endpoint_reuse_interval=1, which the manual page does not name, or to have a capture for each run.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()

@@ -6,9 +6,9 @@
 # Seen: the class has some 2,080 packets, the interface a hundred or so, and 4 % fewer bytes. A sender hands many
 # segments over as one packet. tc counts that as what it stands for, with a header for each segment, and HTB and TBF
 # charge for it so; an interface counts one packet with one header. With one segment to a packet both agree.
-# Why it matters: a full link of 10 Mb/s shows 9.59 Mb/s to whoever reads interfaces, as bwm-ng, sar and controllers do;
-# full of UDP it shows 10. A rule that calls a link full from 97 % on never sees one that TCP fills, and packets
-# in a second are off by twenty. Set gso_max_segs 1, or count by tc.
+# Why it matters: a full link of 10 Mb/s shows 9.59 Mb/s to whoever reads interfaces, as bwm-ng, sar and controllers do.
+# A rule that calls a link full from 97 % on never sees one that TCP fills, and packets in a second are off by twenty.
+# Set gso_max_segs 1, or count by tc.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()

@@ -6,8 +6,8 @@
 # Seen: so it is by --gap. By --rate, whatever its unit, the 100 frames of a second come at once, as fast as the machine
 # can send, and nothing more comes until the next second begins.
 # Why it matters: the mean is right, and whoever counts once a second sees the load that was asked for. But 8 Mb/s of
-# such frames, which would not fill a link of 10 Mb/s, are bursts of a thousand: if the link's queue has room for 100
-# packets, it drops nine of ten; if it has room for all, they wait up to 0.8 s. For a steady load say --gap.
+# such frames, which would not fill a link of 10 Mb/s, are bursts of a thousand: a queue of 100 packets has room for a
+# tenth of one, and a longer one is filled for most of each second. For a steady load say --gap.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()
