@@ -451,8 +451,8 @@ def _check_rounds(evidence: Evidence) -> Check:
     if rounds is None:
         return Check(Rule(ROUNDS, None))
     reason = (
-        f"of {rounds.due} rounds of the scheduler that were due {rounds.in_time} were done before the next one was due "
-        f"(at least {MIN_IN_TIME:.0%} counts)"
+        f"{rounds.share:.0%} of the {rounds.due} rounds of the scheduler that were due were done before the next one "
+        f"was due (at least {MIN_IN_TIME:.0%} counts)"
     )
     rule = Rule(ROUNDS, rounds.share >= MIN_IN_TIME, rounds.share, minimum=MIN_IN_TIME)
     return _make_speed_check(evidence, rule, reason)
