@@ -27,7 +27,7 @@ from harness.verdict.rules import RoundsDone, compute_queue_s
 from hedera.linkstate import LinkState
 from hedera.maxmin import bound_total, compute_alone_rates
 from record.completion_times import summarise_by_class
-from record.run import Completion, Failure, Phase, Turns
+from record.run import Completion, Failure, Phase, Round, Turns
 from record.spec import SHORTEST_S, RunSpec, find_lasting, find_middle, split_phases
 from topos.arrays import Float64
 from topos.fattree import FatTree
@@ -174,8 +174,21 @@ class MeasuredRun:
         carried = sum(mbps for port, mbps in ports.items() if port.partition("eth")[0] in cores)
         return between * wire + (self.reordering_mbps * between / total if total else 0.0), carried
 
+    @cached_property
+    def rounds(self) -> tuple[Round, ...]:
+        """All that the controller told of."""
+        return tuple(
+            Round(
+                t=round(event["t"] - self.observation.begin, 3),
+                **{name: event[name] for name in ("round", "flows", "large", "placed", "changed")},
+                **{f"{name}_ms": round(event[f"{name}_s"] * 1e3, 3) for name in ("polled", "compute", "install")},
+            )
+            for event in self.observation.events
+            if event["event"] == "round"
+        )
+
     @property
-    def rounds(self) -> RoundsDone | None:
+    def rounds_done(self) -> RoundsDone | None:
         """The scheduler's rounds, of the time that the traffic ran. None of a scheme without rounds, where none was
         due, and in virtual time, in which no round waits for a processor."""
         if self.spec.chosen.scheduler is None or self.spec.time == "virtual":
@@ -190,14 +203,9 @@ class MeasuredRun:
         due = math.floor((self.end - missed_s) / self.spec.interval_s)
         if due < 1:
             return None
-        ended_at_took = [
-            (event["t"] - self.observation.begin, event["polled_s"] + event["compute_s"] + event["install_s"])
-            for event in self.observation.events
-            if event["event"] == "round"
-        ]
-        return RoundsDone(
-            due, sum(0 <= t - took < self.end and took <= self.spec.interval_s for t, took in ended_at_took)
-        )
+        period_ms = self.spec.interval_s * 1e3
+        in_time = [one for one in self.rounds if 0 <= one.began < self.end and (one.total_ms or 0.0) <= period_ms]
+        return RoundsDone(due, len(in_time))
 
     @property
     def why_too_short(self) -> str | None:

@@ -19,7 +19,7 @@ from harness.verdict.flows import MeasuredFlow, Window, count_acknowledgement_st
 from harness.verdict.measured_run import LONG_FLOW_S, MeasuredRun, Recovery
 from harness.verdict.rules import Evidence, FullLinkRates, find_doubted_links, find_full_links, judge, list_placed_links
 from record.errors import TRACEBACK, RunFailed, describe_error, to_one_line
-from record.run import SCHEMA, Cpu, Disagreement, Rates, Restart, Round, Run, Settings, Timing, mean_over
+from record.run import SCHEMA, Cpu, Disagreement, Rates, Restart, Run, Settings, Timing, mean_over
 from record.spec import RunSpec
 from topos.links import link_rates, list_sending_ports
 from topos.network import Network
@@ -110,7 +110,7 @@ def make_result(spec: RunSpec, observation: Observation) -> Run:
         overhead_mbps=measured.handshakes_mbps(counters.span) + measured.reordering_mbps,
         spread_mbps=measured.spread_mbps(ports),
         progress=measured.progress,
-        rounds=measured.rounds,
+        rounds=measured.rounds_done,
         relative_rates=dict(zip(list_sending_ports(topo), link_rates(topo).tolist(), strict=True)),
     )
     judgement = judge(evidence, _list_doubts(observation, measured))
@@ -155,7 +155,7 @@ def make_result(spec: RunSpec, observation: Observation) -> Run:
             t=tuple(round(t - observation.begin, 3) for t in observation.cpu_times),
             idle_percent=_round_all(observation.cpu_idle),
         ),
-        rounds=tuple(_round(event, observation.begin) for event in observation.events if event["event"] == "round"),
+        rounds=measured.rounds,
         costs=measure_costs(observation, flows, measured.end),
         lost_packets=observation.lost_packets,
         throttled_s=observation.throttled_s,
@@ -205,12 +205,6 @@ def _list_restarts(observation: Observation) -> tuple[Restart, ...]:
             )
         )
     return tuple(records)
-
-
-def _round(event: Event, begin: float) -> Round:
-    counts = {name: event[name] for name in ("round", "flows", "large", "placed", "changed")}
-    spans = {f"{name}_ms": round(event[f"{name}_s"] * 1e3, 3) for name in ("polled", "compute", "install")}
-    return Round(t=round(event["t"] - begin, 3), **counts, **spans)
 
 
 def _round_all(values: Iterable[float]) -> tuple[float, ...]:

@@ -198,7 +198,7 @@ def test_rounds_that_were_done_in_time(spec, ended_at_took, restarted, share):
     if restarted:
         events.append({"t": BEGIN + restarted["ready"], "event": "ready"})
         more["restarts"] = [Restart(BEGIN + 3, "ended (status -9)")]
-    found = MeasuredRun(spec, observation([], events=events, **more)).rounds
+    found = MeasuredRun(spec, observation([], events=events, **more)).rounds_done
     assert (None if found is None else found.share) == (None if share is None else pytest.approx(share))
 
 
