@@ -11,6 +11,10 @@ here=${BASH_SOURCE[0]}
 root=$(unset CDPATH; cd -P -- "${here%/*}" && pwd)
 . "$root/setup/clean.sh"
 cd "$root"
+if [ "${1:-}" = --help ]; then
+    sed -n '2,/^set /s/^# //p' check.sh
+    exit
+fi
 # As logins of Debian, Ubuntu and Fedora: what works only with more open files fails here.
 [ "$(ulimit -Sn)" != unlimited ] && [ "$(ulimit -Sn)" -le 1024 ] || ulimit -Sn 1024
 tests=() all=("$@")

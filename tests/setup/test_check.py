@@ -92,6 +92,15 @@ def test_quick_is_without_what_takes_long(place, words):
     assert asked.endswith(" ".join(words))
 
 
+def test_help_teaches_and_runs_nothing(place):
+    process = check(place, "--help")
+    said, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0
+    assert "./check.sh --quick [PYTEST OPTIONS] leaves out" in said
+    assert "set -e" not in said
+    assert not began(place)
+
+
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ctrl_c_ends_all_of_it(place, number, status):
     """What a terminal sends goes to the group of the shell; a cancelled job is told by its shell alone."""
