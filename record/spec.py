@@ -566,8 +566,8 @@ class RunSpec(Experiment):
     rack: Annotated[
         bool,
         described(
-            "With --sack, losses by time (RACK, RFC 8985), not by three later acknowledgements (RFC 6675); Linux has "
-            "had nothing else since 6.17, so that --no-rack takes real time and an older kernel."
+            "With --sack, losses by time (RACK, RFC 8985), not by three later acknowledgements (RFC 6675); --no-rack "
+            "is for virtual time and for kernels before 6.17: later ones have nothing else."
         ),
     ] = True
     tail_loss_probes: Annotated[
@@ -669,8 +669,6 @@ class RunSpec(Experiment):
             raise UserMistake("--host-cpu is for real time: in virtual time computing takes none, so no host is slowed")
         if self.time == "virtual" and self.congestion_control not in GUESTS_TCP:
             raise UserMistake(f"--congestion-control is one of {', '.join(GUESTS_TCP)} in virtual time")
-        if self.time == "virtual" and not self.rack:
-            raise UserMistake("--no-rack takes a Linux before 6.17, in real time: the guests' kernel has nothing else")
         for name in ("phantom", "pacer"):
             if self.time == "real" and getattr(self, name) is not None:
                 raise UserMistake(f"--{name} takes our guests' kernel: --time virtual")

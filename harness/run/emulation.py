@@ -109,7 +109,7 @@ class Emulation:
         # What this kernel lacks is said before anything is built.
         shaping.require_shape(self._shape)
         if not spec.rack:
-            require_rack_off(os.uname().release)
+            require_rack_off(os.uname().release, of_guests=spec.time == "virtual")
         if not spec.hystart:
             HYSTART.write_text("0")  # in a guest, which `RunSpec` sees to
         groups = None if spec.host_cpu is None else HostGroups(name_owner(), spec.host_cpu, self._sockets)

@@ -172,7 +172,6 @@ def test_what_a_controller_takes_follows_from_the_time(time, asked, late_ms):
         ({"ack_paths": "with-data", "new_flows": "switch"}, "takes --new-flows controller"),
         ({"ack_paths": "with-data", "scheme": "spray"}, "under 'spray' data has no path of its own"),
         ({"ack_paths": "back"}, "--ack-paths must be one of hashed, with-data, not 'back'"),
-        ({"time": "virtual", "rack": False}, "--no-rack takes a Linux before 6.17, in real time"),
         ({"time": "real", "hystart": False}, "--no-hystart is for virtual time"),
         ({"hystart": False, "congestion_control": "reno"}, "--no-hystart is for cubic: reno has no HyStart"),
         ({"initial_window": 0}, "--initial-window must be at least 1 and at most 1000"),

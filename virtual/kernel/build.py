@@ -40,6 +40,7 @@ FROM = {
     "13-eport.patch": (7, 2),
     "14-openvswitch-recent-packets.patch": (7, 2),
     "15-sch-hull-pacer.patch": (7, 2),
+    "16-tcp-losses-by-dupthresh.patch": (7, 2),
 }
 """Changes that older sources have not got, by the first version that they fit."""
 OLD_CONFIG = "CONFIG_KERNEL_STACK_ORDER=3\n"

@@ -86,10 +86,14 @@ def test_a_connection_has_the_timeout_and_the_acknowledgements_that_were_asked_f
     assert rto_ms <= float(told.split(" rto:")[1].split()[0]) < rto_ms + 100
 
 
-@pytest.mark.parametrize(("release", "able"), [("6.1.0-50-amd64", True), ("6.17.1", False), ("7.2.13", False)])
-def test_rack_is_switched_off_where_linux_has_another_recovery(release, able):
-    with nullcontext() if able else pytest.raises(UnfitMachine, match=r"nothing but RACK since 6\.17"):
-        require_rack_off(release)
+@pytest.mark.parametrize(
+    ("release", "able", "in_guests"),
+    [("6.1.0-50-amd64", True, True), ("6.17.1", False, False), ("7.2.13", False, True), ("10.0", False, True)],
+)
+def test_rack_is_switched_off_where_linux_has_another_recovery(release, able, in_guests):
+    for of_guests, possible in ((False, able), (True, in_guests)):
+        with nullcontext() if possible else pytest.raises(UnfitMachine, match=r"nothing but RACK since 6\.17"):
+            require_rack_off(release, of_guests=of_guests)
 
 
 @pytest.fixture

@@ -2,26 +2,13 @@
 
 import csv
 import json
-import struct
 
 import pytest
 
+from tests.captures import read_packets
 from tests.commands import hedera
 
 SHORT = ["--scheme", "ecmp", "--traffic", "stride:4", "--seconds", "6", "--time", "virtual"]
-
-
-def packets(path):
-    """(seconds, length on the wire) of each in a capture."""
-    data = path.read_bytes()
-    magic, _, _, _, _, snap, link = struct.unpack_from("=IHHiIII", data)
-    assert (magic, link) == (0xA1B23C4D, 1)
-    at = 24
-    while at < len(data):
-        seconds, nanoseconds, kept, length = struct.unpack_from("=IIII", data, at)
-        assert kept == min(snap, length)
-        yield seconds + nanoseconds * 1e-9, length
-        at += 16 + kept
 
 
 @pytest.mark.virtual
@@ -38,10 +25,10 @@ def test_queues_windows_and_packets_are_written_down(tmp_path):
         flows = list(csv.DictReader(opened))
     assert {(int(one["src"]), int(one["dst"])) for one in flows} == {(src, (src + 4) % 16) for src in range(16)}
     assert all(1 < float(one["rtt_ms"]) < 500 and int(one["window_segments"]) > 0 for one in flows)
-    found = list(packets(run / "0_0_2-eth0.pcap"))
-    assert [t for t, _ in found] == sorted(t for t, _ in found)
+    found = list(read_packets(run / "0_0_2-eth0.pcap"))
+    assert [t for t, *_ in found] == sorted(t for t, *_ in found)
     begin = found[0][0]
-    payload = sum(length - 66 for t, length in found if 1 <= t - begin < 5)
+    payload = sum(length - 66 for t, length, _ in found if 1 <= t - begin < 5)
     flows = json.loads((run / "run.json").read_text())["flows"]
     own = sum(one["window_mbps"] for one in flows if 0 in (one["src"], one["dst"]))
     assert payload * 8e-6 / 4 == pytest.approx(own, rel=0.05)
