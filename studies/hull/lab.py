@@ -79,6 +79,7 @@ def tcp_of(scenario: dict[str, Any]) -> Tcp:
     return Tcp(
         tcp["variant"],
         sack=tcp["sack"],
+        rack=tcp.get("rack", True),
         tail_loss_probes=tcp.get("tail_loss_probes", True),
         min_rto_ms=round(tcp["min_rto_ns"] / 1e6),
         initial_window=tcp["initial_segments"],

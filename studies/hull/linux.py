@@ -27,7 +27,7 @@ MAX_RESULT_BYTES = 1 << 30
 
 def refuse(parameters: Parameters) -> None:
     """ValueError, one sentence, for what only our guests' TCP has."""
-    for name in ("tail_loss_probes", "large_segments"):
+    for name in ("rack", "tail_loss_probes", "large_segments"):
         if getattr(parameters, name) != getattr(Parameters(), name):
             raise ValueError(f"{list_options(Parameters)[name].name} is for --engine linux")
 

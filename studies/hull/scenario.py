@@ -49,6 +49,10 @@ class Parameters:
         float, Meta(ge=0), described("A switch delays every packet by a random time up to this, us.")
     ] = 0.0
     sack: Annotated[bool, described("Selective acknowledgements (RFC 2018).")] = True
+    rack: Annotated[
+        bool,
+        described("Linux, with --sack: losses by time (RFC 8985), not by three later acknowledgements (RFC 6675)."),
+    ] = True
     tail_loss_probes: Annotated[bool, described("Linux: TCP probes for a loss at the end (RFC 8985).")] = True
     large_segments: Annotated[
         bool, described("Linux: TCP gives its port several segments as one packet, which pacers take for one.")
@@ -424,8 +428,7 @@ def make_scenario(experiment: Experiment, traffic: Traffic) -> dict[str, Any]:
     scenario["tcp"] |= {
         name: True for name in ("large_segments", "whole_cuts", "prr", "growth_anew") if getattr(p, name)
     }
-    if not p.tail_loss_probes:
-        scenario["tcp"]["tail_loss_probes"] = False
+    scenario["tcp"] |= {name: False for name in ("rack", "tail_loss_probes") if not getattr(p, name)}
     if p.jitter_us:
         scenario["jitter_ns"] = round(p.jitter_us * 1e3)
     return scenario

@@ -71,8 +71,8 @@ def test_every_parameter_reaches_the_engine():
     base = {scheme: told(scheme) for scheme in SCHEMES}
     other = {
         "sack": False, "jitter_us": 1.0, "pacer_behind": True, "mark_kb": 12.0, "idle_ms": 0.0, "drain": 0.9,
-        "pacers": False, "tail_loss_probes": False, "large_segments": True, "whole_cuts": True, "prr": True,
-        "growth_anew": True,
+        "rack": False, "pacers": False, "tail_loss_probes": False, "large_segments": True, "whole_cuts": True,
+        "prr": True, "growth_anew": True,
     }  # fmt: skip
     for name, value in vars(Parameters()).items():
         changed = other.get(name, None if value is None else value * 2)
