@@ -13,7 +13,7 @@ else
 fi
 cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 PATH=$PWD/.venv/bin:$PATH
-mkdir -p "$out"/{acknowledgements,conditions}
+mkdir -p "$out"/{acknowledgements,conditions,tcp2010}
 append() { "$@" | tail -n +2; } # rows without the line of names
 # BASE OTHER...: shares under each, and differences from the first, as results/conditions/compared.csv has them.
 compare() {
@@ -50,6 +50,11 @@ python -m studies.starved_flows $C/long-10 $C/long-1000 > "$out/conditions/starv
         compare period/interval-2 period/interval-{1,5,10}
     } | awk -F, '!seen[$1, $2]++' # a base stands there once
 } > "$out/conditions/compared.csv"
+
+{
+    echo condition,scheme,seeds,runs,share,difference_points,low_points,high_points
+    for Q in 8 50; do compare tcp2010/today-$Q tcp2010/{no-rack,others,all}-$Q; done | awk -F, '!seen[$1, $2]++'
+} > "$out/tcp2010/compared.csv"
 
 H=results/hull
 hedera hull mice $H/mice/{cubic,dctcp,hull}-{10,100,1000} --out "$out/hull/mice"
