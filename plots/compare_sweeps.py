@@ -32,6 +32,7 @@ from plots.stored_sweep import Sweep, describe_mixture, load_sweep
 from plots.style import Value, format_setting, name_option, order_schemes, shorten_name
 from plots.summary import BAR, FEWEST, average_by_scheme, format_csv, make_frame, order_patterns, summarise
 from record.files import write_whole
+from record.spec import RunSpec
 
 if TYPE_CHECKING:
     from plots.printable_figure import PrintableFigure
@@ -199,10 +200,14 @@ def _draw_panel(ax: Any, series: Mapping[str, Mapping[Value, MeanInterval]], cho
 # --- any folders --------------------------------------------------------------------------------------------
 
 
+_ALWAYS_TOLD = ("k", "topology", "seconds", "link_mbps", "time", "interval_s")
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Folders, which are compared with the first. ``conditions``: the settings of each that differ, by the command
-    line's options; ``alike``: the others; ``notes``: a sentence on each thing that does not count or was left out.
+    line's options; ``alike``: the others; ``told``: of these what a caption says: network, rate, length, time and
+    period, and what no run has by itself; ``notes``: a sentence on each thing that does not count or was left out.
 
     ``paired``: a line for each run of a pattern, scheme and seed that have a share in every folder, in the order of
     tables: its ``ratio`` to the control, and ``difference_points`` to the first folder. ``invalid``: trials that are
@@ -214,6 +219,7 @@ class Comparison:
     paired: Any
     invalid: Mapping[tuple[str, str], int]
     alike: Mapping[str, Value]
+    told: Mapping[str, Value]
     notes: tuple[str, ...]
     emulators: tuple[str, ...]
     remove_local_paths: Callable[[str], str]
@@ -274,6 +280,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
     differ = [name for name in first if any(values[name] != first[name] for values in further)]
     conditions = {folder: {name_option(name): values[name] for name in differ} for folder, values in settings.items()}
     alike = {name_option(name): value for name, value in first.items() if name not in differ}
+    usual = RunSpec("ecmp", "stride:1", time="real" if first["time"] == "real" else "virtual")
+    told = [name for name, value in first.items() if name in _ALWAYS_TOLD or value != getattr(usual, name, value)]
     mixed = describe_mixture(run for sweep in sweeps.values() for run in sweep.runs).rstrip(".")
     uncounted = [
         note for name, sweep in sweeps.items() for note in _note_left_out(name, sweep, rows[rows.folder == name])
@@ -282,7 +290,8 @@ def compare(folders: Sequence[Path]) -> Comparison:
     notes = tuple(filter(None, [mixed, *left_out, *uncounted]))
     clean = make_local_path_remover(run for sweep in sweeps.values() for run in sweep.tries)
     emulators = {run.emulated_by for sweep in sweeps.values() for run in sweep.runs}
-    return Comparison(conditions, paired, invalid, alike, notes, tuple(sorted(emulators)), clean)
+    told_alike = {name_option(name): first[name] for name in told if name not in differ}
+    return Comparison(conditions, paired, invalid, alike, told_alike, notes, tuple(sorted(emulators)), clean)
 
 
 def _read(folders: Sequence[Path]) -> dict[str, Sweep]:

@@ -10,7 +10,7 @@ import click
 from rich.markup import escape
 
 from plots import label
-from plots.style import format_seeds, format_setting
+from plots.style import Value, format_seeds, format_setting
 from record.errors import RunFailed, to_one_line
 from record.files import find_files
 from record.options import field_options, get_pictures, in_words, json_option, picture_options, to_write
@@ -185,9 +185,14 @@ def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> 
             click.echo(sentence, err=True)
     rows = comparison.rows()
     if get_pictures().latex:
-        tables, notes = [_make_mean_table(comparison, rows)], " ".join(_write_sentences(comparison))
+        tables, notes = [_make_mean_table(comparison, rows)], " ".join(_write_sentences(comparison, comparison.told))
         files.append(write_latex(out / "compare.tex", tables, notes, comparison.remove_local_paths))
-    conclude(rows, [_make_mean_table(comparison, rows), *map(escape, _write_sentences(comparison))], files, as_json)
+    conclude(
+        rows,
+        [_make_mean_table(comparison, rows), *map(escape, _write_sentences(comparison, comparison.alike))],
+        files,
+        as_json,
+    )
 
 
 def _make_mean_table(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -216,11 +221,10 @@ def _format_points(value: float | None) -> str:
     return "" if value is None else f"{value:+.1f}"
 
 
-def _write_sentences(comparison: Comparison) -> list[str]:
+def _write_sentences(comparison: Comparison, settings: Mapping[str, Value]) -> list[str]:
+    """Of what is alike in all folders, ``settings`` are told."""
     differ = list(dict.fromkeys(option for differing in comparison.conditions.values() for option in differing))
-    alike = [
-        f"{option} {format_setting(value)}" for option, value in comparison.alike.items() if value not in (None, ())
-    ]
+    alike = [f"{option} {format_setting(value)}" for option, value in settings.items() if value not in (None, ())]
     return [
         f"They differ in {', '.join(differ)}." if differ else "They differ in no setting.",
         f"Alike: {' '.join(alike)}.",

@@ -64,8 +64,10 @@ def test_the_table_is_written_as_latex_with_its_conditions(tmp_path):
     assert done.exit_code == 0, done.output
     assert [file.name for file in (tmp_path / "out").iterdir()] == ["compare.tex"], "no picture was asked for"
     text = (tmp_path / "out/compare.tex").read_text()
-    for words in (r"\toprule", "-{}-bw 25", "Seeds: 1; emulator: ", "They differ in -{}-queue.", r"hedera-sa & a & 50"):
+    told = ("-{}-bw 25", "Seeds: 1; emulator: ", "They differ in -{}-queue.")
+    for words in (r"\toprule", *told, r"hedera-sa & a & 50"):
         assert words in text
+    assert "-{}-sack" not in text, "what every run has by itself is not told"
 
 
 def test_settings_are_named_as_on_the_command_line():
