@@ -84,6 +84,10 @@ def _read_graphml(text: str) -> nx.Graph:
         raise ValueError(f"networkx does not read it as GraphML ({type(error).__name__}: {error})") from None
     if graph.number_of_nodes() > nodes:
         raise ValueError("a link names a node that is not there")
+    # A key's default is of every node or link that does not say otherwise; networkx keeps it beside them.
+    for parts, key in ((graph.nodes, "node_default"), (graph.edges, "edge_default")):
+        for *_, data in parts(data=True):
+            data.update({name: value for name, value in graph.graph.get(key, {}).items() if name not in data})
     return graph
 
 

@@ -86,6 +86,17 @@ def test_the_zoos_abilene_gets_a_host_at_each_node():
     assert (link_rates(net) == 1).all()
 
 
+def test_a_default_of_graphml_holds_for_the_links_and_nodes_that_do_not_say_otherwise():
+    """Which networkx keeps beside the graph."""
+    told = graphml(["a-b", "b-c", "c-a"], [10_000_000_000, 2_500_000_000, 2_500_000_000])
+    by_default = graphml(["a-b", "b-c", "c-a"], [10_000_000_000]).replace(
+        'id="d2" attr.type="double"/>', 'id="d2" attr.type="double"><default>2500000000</default></key>'
+    )
+    rates = [link_rates(made(text, ".graphml")[1]).tolist() for text in (told, by_default)]
+    assert rates[0] == rates[1]
+    assert len(set(rates[0])) > 1
+
+
 def test_capacities_are_multiples_of_the_hosts_links_or_of_the_largest():
     hosts = [("h1", "a", "10 Gbps"), ("h2", "a", "10G"), ("h3", "b", 1e10)]
     plan, net = made(node_link(*hosts, ("a", "b", "40Gb/s")))
