@@ -5,13 +5,16 @@ Errors become one sentence and an exit status, never a traceback.
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import signal
 import sys
 import time
+import weakref
 from collections.abc import Mapping
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 import click
@@ -173,9 +176,13 @@ PATIENCE_S = 5.0
 _last_s = float("-inf")
 
 
-def _interrupt(number: int, frame: object) -> None:
+def _interrupt(number: int, frame: FrameType | None) -> None:
     """At first, have everything torn down. Later, end the step that hangs, so that the rest is torn down."""
     global _last_s
+    if _is_swallowed(frame):
+        # The signal comes once more. A thread of `threading` would take locks, which what was interrupted may hold.
+        _thread.start_new_thread(_send_again, (number,))
+        return
     now = time.monotonic()
     if now - _last_s < PATIENCE_S:
         wait_s = PATIENCE_S - (now - _last_s)
@@ -184,6 +191,20 @@ def _interrupt(number: int, frame: object) -> None:
         return
     _last_s = now
     raise KeyboardInterrupt
+
+
+def _is_swallowed(frame: FrameType | None) -> bool:
+    """Whether Python would print what is raised here and go on: in a finalizer and in a weak reference's callback."""
+    while frame is not None:
+        if frame.f_code.co_name == "__del__" or frame.f_code.co_filename == weakref.__file__:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _send_again(number: int) -> None:
+    time.sleep(0.01)
+    os.kill(os.getpid(), number)
 
 
 def main() -> None:

@@ -1,12 +1,16 @@
 """Ctrl-C: everything is torn down, and a tear-down that hangs is ended by another one; nohup keeps its word."""
 
+import os
 import signal
 import subprocess
 import sys
+import time
+import weakref
 from pathlib import Path
 
 import pytest
 
+from harness import cli
 from tests.commands import PATIENCE_S
 
 PROGRAM = """
@@ -88,3 +92,34 @@ def test_what_was_ignored_at_the_start_stays_ignored(hung, number):
     process.send_signal(number)
     process.send_signal(signal.SIGTERM if number == signal.SIGINT else signal.SIGINT)
     assert process.stdout.readline() == "tearing down\n"
+
+
+def send_signal():
+    os.kill(os.getpid(), signal.SIGTERM)
+    for _ in range(1000):  # the signal is heard in between
+        pass
+
+
+class WithFinalizer:
+    def __del__(self):
+        send_signal()
+
+
+class Plain:
+    pass
+
+
+@pytest.mark.parametrize("dying", [WithFinalizer, Plain])
+def test_a_signal_where_python_swallows_what_is_raised_is_heard_after_it(monkeypatch, dying):
+    """In a finalizer, and in the callback of a weak reference."""
+    monkeypatch.setattr(cli, "_last_s", float("-inf"))
+    before = signal.signal(signal.SIGTERM, cli._interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            some = dying()
+            if dying is Plain:
+                weakref.finalize(some, send_signal)
+            del some
+            time.sleep(PATIENCE_S)
+    finally:
+        signal.signal(signal.SIGTERM, before)
