@@ -30,9 +30,9 @@ set -x
 
 A=results/acknowledgements
 python -m studies.settled_shares 4 16 $A/hashed $A/with-data > "$out/acknowledgements/shares.csv"
-python -m studies.settled_shares 7 9 $A/hashed-1g $A/with-data-1g $A/hashed $A/hashed-1g $A/with-data $A/with-data-1g $A/hashed-1g $A/queue-500-1g $A/hashed-100 $A/hashed-1g > "$out/acknowledgements/shares-1g.csv"
-python -m studies.acknowledgements $A/hashed $A/with-data $A/hashed-1g $A/with-data-1g $A/queue-500-1g $A/hashed-100 > "$out/acknowledgements/flows.csv"
-python -m studies.starved_flows $A/hashed $A/with-data $A/hashed-1g $A/with-data-1g $A/estimated-1g > "$out/acknowledgements/starved.csv"
+python -m studies.settled_shares 7 9 $A/hashed-1g $A/with-data-1g $A/hashed $A/hashed-1g $A/with-data $A/with-data-1g $A/hashed-1g $A/queue-500-1g $A/hashed-100 $A/hashed-1g $A/others-hashed-1g $A/others-with-data-1g $A/hashed $A/others-hashed-1g $A/with-data $A/others-with-data-1g > "$out/acknowledgements/shares-1g.csv"
+python -m studies.acknowledgements $A/hashed $A/with-data $A/hashed-1g $A/with-data-1g $A/queue-500-1g $A/hashed-100 $A/others-hashed-1g $A/others-with-data-1g > "$out/acknowledgements/flows.csv"
+python -m studies.starved_flows $A/hashed $A/with-data $A/hashed-1g $A/with-data-1g $A/estimated-1g $A/others-hashed-1g $A/others-with-data-1g > "$out/acknowledgements/starved.csv"
 
 C=results/conditions
 {
