@@ -281,7 +281,11 @@ def compare(folders: Sequence[Path]) -> Comparison:
     conditions = {folder: {name_option(name): values[name] for name in differ} for folder, values in settings.items()}
     alike = {name_option(name): value for name, value in first.items() if name not in differ}
     usual = RunSpec("ecmp", "stride:1", time="real" if first["time"] == "real" else "virtual")
-    told = [name for name, value in first.items() if name in _ALWAYS_TOLD or value != getattr(usual, name, value)]
+    told = {
+        name_option(name): value
+        for name, value in first.items()
+        if name not in differ and (name in _ALWAYS_TOLD or value != getattr(usual, name, value))
+    }
     mixed = describe_mixture(run for sweep in sweeps.values() for run in sweep.runs).rstrip(".")
     uncounted = [
         note for name, sweep in sweeps.items() for note in _note_left_out(name, sweep, rows[rows.folder == name])
@@ -290,8 +294,7 @@ def compare(folders: Sequence[Path]) -> Comparison:
     notes = tuple(filter(None, [mixed, *left_out, *uncounted]))
     clean = make_local_path_remover(run for sweep in sweeps.values() for run in sweep.tries)
     emulators = {run.emulated_by for sweep in sweeps.values() for run in sweep.runs}
-    told_alike = {name_option(name): first[name] for name in told if name not in differ}
-    return Comparison(conditions, paired, invalid, alike, told_alike, notes, tuple(sorted(emulators)), clean)
+    return Comparison(conditions, paired, invalid, alike, told, notes, tuple(sorted(emulators)), clean)
 
 
 def _read(folders: Sequence[Path]) -> dict[str, Sweep]:

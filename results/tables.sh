@@ -26,6 +26,10 @@ for row in json.load(sys.stdin)["rows"]:
     print(row["folder"], row["scheme"], *cells, sep=",")'
     done
 }
+tabulate() { # such rows as a table, in which a base stands once
+    echo condition,scheme,seeds,runs,share,difference_points,low_points,high_points
+    awk -F, '!seen[$1, $2]++'
+}
 set -x
 
 A=results/acknowledgements
@@ -42,19 +46,15 @@ C=results/conditions
 } > "$out/conditions/steady.csv"
 python -m studies.starved_flows $C/long-10 $C/long-1000 > "$out/conditions/starved.csv"
 {
-    echo condition,scheme,seeds,runs,share,difference_points,low_points,high_points
-    {
-        compare conditions/base conditions/{queue-10,queue-200,mtu-9000,reno,dctcp,rate-100,threshold-5,threshold-20}
-        compare conditions/others-10s-10 conditions/others-10s-1000
-        compare conditions/stride4-10s-10 conditions/stride4-10s-1000
-        compare period/interval-2 period/interval-{1,5,10}
-    } | awk -F, '!seen[$1, $2]++' # a base stands there once
-} > "$out/conditions/compared.csv"
+    compare conditions/base conditions/{queue-10,queue-200,mtu-9000,reno,dctcp,rate-100,threshold-5,threshold-20}
+    compare conditions/others-10s-10 conditions/others-10s-1000
+    compare conditions/stride4-10s-10 conditions/stride4-10s-1000
+    compare period/interval-2 period/interval-{1,5,10}
+} | tabulate > "$out/conditions/compared.csv"
 
-{
-    echo condition,scheme,seeds,runs,share,difference_points,low_points,high_points
-    for Q in 8 50; do compare tcp2010/today-$Q tcp2010/{no-rack,others,all}-$Q; done | awk -F, '!seen[$1, $2]++'
-} > "$out/tcp2010/compared.csv"
+for Q in 8 50; do
+    compare tcp2010/today-$Q tcp2010/{no-rack,others,all}-$Q
+done | tabulate > "$out/tcp2010/compared.csv"
 
 H=results/hull
 hedera hull mice $H/mice/{cubic,dctcp,hull}-{10,100,1000} --out "$out/hull/mice"

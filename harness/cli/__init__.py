@@ -11,10 +11,8 @@ import os
 import signal
 import sys
 import time
-import weakref
 from collections.abc import Mapping
 from importlib import import_module
-from types import FrameType
 from typing import Any
 
 import click
@@ -174,15 +172,12 @@ def _tell(meanings: Mapping[str, str]) -> None:
 PATIENCE_S = 5.0
 """A second Ctrl-C within this time is ignored."""
 _last_s = float("-inf")
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def _interrupt(number: int, frame: FrameType | None) -> None:
+def _interrupt(number: int, frame: object) -> None:
     """At first, have everything torn down. Later, end the step that hangs, so that the rest is torn down."""
     global _last_s
-    if _is_swallowed(frame):
-        # The signal comes once more. A thread of `threading` would take locks, which what was interrupted may hold.
-        _thread.start_new_thread(_send_again, (number,))
-        return
     now = time.monotonic()
     if now - _last_s < PATIENCE_S:
         wait_s = PATIENCE_S - (now - _last_s)
@@ -193,26 +188,33 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _is_swallowed(frame: FrameType | None) -> bool:
-    """Whether Python would print what is raised here and go on: in a finalizer and in a weak reference's callback."""
-    while frame is not None:
-        if frame.f_code.co_name == "__del__" or frame.f_code.co_filename == weakref.__file__:
-            return True
-        frame = frame.f_back
-    return False
+def _hear_swallowed(unraisable: sys.UnraisableHookArgs) -> None:
+    """What is raised in a finalizer, or in a callback of a weak reference or of the garbage collector, is printed, and
+    Python goes on. An interrupt would be lost so; it comes once more."""
+    global _last_s
+    if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
+        return
+    _last_s = float("-inf")
+    # Later, as it would be swallowed here, too. `threading` takes locks, which what was interrupted may hold.
+    _thread.start_new_thread(_interrupt_again, ())
 
 
-def _send_again(number: int) -> None:
+def _interrupt_again() -> None:
     time.sleep(0.01)
-    os.kill(os.getpid(), number)
+    for number in _SIGNALS:
+        if signal.getsignal(number) is _interrupt:
+            os.kill(os.getpid(), number)
+            return
 
 
 def main() -> None:
     """Entry point of the `hedera` command. Exit status: 0 done, 1 invalid or failed, 2 wrong use, 3 unfit machine."""
     # SIGHUP (the terminal closes) and SIGTERM tear the network down as Ctrl-C does; what nohup ignores stays ignored.
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _interrupt)
+    sys.unraisablehook = _hear_swallowed
     tell_warnings()
     cache.settle()
     help_stubs.install_stubs_for_help(_COMMANDS)

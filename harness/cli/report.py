@@ -184,15 +184,11 @@ def compare(folders: tuple[Path, ...], html: bool, out: Path, as_json: bool) -> 
         for sentence in comparison.notes:
             click.echo(sentence, err=True)
     rows = comparison.rows()
+    table = _make_mean_table(comparison, rows)
     if get_pictures().latex:
-        tables, notes = [_make_mean_table(comparison, rows)], " ".join(_write_sentences(comparison, comparison.told))
-        files.append(write_latex(out / "compare.tex", tables, notes, comparison.remove_local_paths))
-    conclude(
-        rows,
-        [_make_mean_table(comparison, rows), *map(escape, _write_sentences(comparison, comparison.alike))],
-        files,
-        as_json,
-    )
+        notes = " ".join(_write_sentences(comparison, comparison.told))
+        files.append(write_latex(out / "compare.tex", [table], notes, comparison.remove_local_paths))
+    conclude(rows, [table, *map(escape, _write_sentences(comparison, comparison.alike))], files, as_json)
 
 
 def _make_mean_table(comparison: Comparison, rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -1,5 +1,6 @@
 """Ctrl-C: everything is torn down, and a tear-down that hangs is ended by another one; nohup keeps its word."""
 
+import gc
 import os
 import signal
 import subprocess
@@ -94,7 +95,7 @@ def test_what_was_ignored_at_the_start_stays_ignored(hung, number):
     assert process.stdout.readline() == "tearing down\n"
 
 
-def send_signal():
+def send_signal(*_):
     os.kill(os.getpid(), signal.SIGTERM)
     for _ in range(1000):  # the signal is heard in between
         pass
@@ -109,17 +110,27 @@ class Plain:
     pass
 
 
-@pytest.mark.parametrize("dying", [WithFinalizer, Plain])
-def test_a_signal_where_python_swallows_what_is_raised_is_heard_after_it(monkeypatch, dying):
-    """In a finalizer, and in the callback of a weak reference."""
+@pytest.mark.parametrize("where", ["finalizer", "weak reference", "weakref.finalize", "garbage collector"])
+def test_a_signal_where_python_swallows_what_is_raised_is_heard_after_it(monkeypatch, where):
     monkeypatch.setattr(cli, "_last_s", float("-inf"))
-    before = signal.signal(signal.SIGTERM, cli._interrupt)
+    monkeypatch.setattr(sys, "unraisablehook", cli._hear_swallowed)
+    before, kept = signal.signal(signal.SIGTERM, cli._interrupt), []
     try:
         with pytest.raises(KeyboardInterrupt):
-            some = dying()
-            if dying is Plain:
+            some = WithFinalizer() if where == "finalizer" else Plain()
+            if where == "weak reference":
+                kept.append(weakref.ref(some, send_signal))
+            elif where == "weakref.finalize":
                 weakref.finalize(some, send_signal)
+            elif where == "garbage collector":
+                gc.callbacks.append(send_once)
+                gc.collect()
             del some
             time.sleep(PATIENCE_S)
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def send_once(*_):
+    gc.callbacks.remove(send_once)
+    send_signal()

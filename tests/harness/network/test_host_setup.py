@@ -7,9 +7,19 @@ from contextlib import nullcontext
 import pytest
 
 from harness.network import host_setup, machine, netlink
-from harness.network.host_setup import ALLOWED, Tcp, list_ipv6_settings, permit, require_rack_off, restore, set_up_host
+from harness.network.host_setup import (
+    ALLOWED,
+    COUNTS_AGAIN,
+    Tcp,
+    list_ipv6_settings,
+    permit,
+    require_rack_off,
+    restore,
+    set_up_host,
+)
 from harness.network.processes import run_program
 from record.errors import UnfitMachine
+from virtual.kernel.build import FROM
 
 KNOWN = {"10.0.0.2": "02:00:00:00:00:02", "10.0.0.3": "02:00:00:00:00:03"}
 
@@ -94,6 +104,10 @@ def test_rack_is_switched_off_where_linux_has_another_recovery(release, able, in
     for of_guests, possible in ((False, able), (True, in_guests)):
         with nullcontext() if possible else pytest.raises(UnfitMachine, match=r"nothing but RACK since 6\.17"):
             require_rack_off(release, of_guests=of_guests)
+
+
+def test_the_kernels_of_virtual_time_count_from_where_our_change_is_made():
+    assert FROM["16-tcp-losses-by-dupthresh.patch"] == COUNTS_AGAIN
 
 
 @pytest.fixture
