@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -293,6 +294,11 @@ class Shown:
         self._page_due = float("-inf")
         self._task = bar.add_task("", total=len(left))
 
+    def _tell_progress(self) -> str:
+        (task,) = self._bar.tasks
+        left = "" if task.time_remaining is None else f", {timedelta(seconds=task.time_remaining)} left"
+        return f"{task.completed:.0f}/{self._total}{left}"
+
     def look(self, under_way: UnderWay) -> None:
         words = [
             f"{shorten_name(job.spec.traffic)} {job.spec.scheme} trial {job.spec.trial}: "
@@ -322,9 +328,9 @@ class Shown:
             text += f"{rate:7.1f} Mb/s {rate / run.payload_capacity_mbps:4.0%} of all links"
         if not run.valid:
             text += f"  [red]{run.verdict}[/]{', trying once more' if tried_again else ''}: {escape(run.reasons[0])}"
-        # In a log, where there is no live line, every line tells its time.
-        clock = "" if console.is_terminal else time.strftime("%H:%M:%S ")
-        console.print(clock + text, highlight=False, soft_wrap=True)
+        # In a log there is no live line, so every line tells its time, how many are done and how long the others take.
+        beginning = "" if console.is_terminal else f"{time.strftime('%H:%M:%S')} {self._tell_progress()}  "
+        console.print(beginning + text, highlight=False, soft_wrap=True)
         if self._unfinished and (began := time.monotonic()) >= self._page_due:
             with suppress(OSError, ValueError):  # where no page can be written, the sweep goes on
                 write_page(load_sweep(self._folder), unfinished=True)

@@ -1,5 +1,6 @@
 """What a user does twice: a run is known by its contents, and whatever changes them makes another run."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -66,6 +67,14 @@ def test_two_names_that_make_one_folder_s_name_are_two_runs(tmp_path, sweep):
 def test_what_is_named_twice_is_made_once(tmp_path, sweep):
     made, counted, _ = sweep(["stride:4", "stride:4"], ["ecmp", "nonblocking", "ecmp"])
     assert (made, len(counted)) == (2, 2)
+
+
+def test_each_line_of_a_log_counts_what_is_done_and_tells_how_long_the_rest_takes(sweep):
+    *_, said = sweep(["stride:4", "stride:8"], ["ecmp", "nonblocking"])
+    counted = re.findall(r"(?m)^\d\d:\d\d:\d\d (\d/4)(, \d+:\d\d:\d\d left)?  stride", said)
+    assert [number for number, _ in counted] == ["1/4", "2/4", "3/4", "4/4"]
+    assert counted[-1] == ("4/4", ", 0:00:00 left")
+    assert all(left for _, left in counted[1:])
 
 
 def test_another_emulator_s_runs_are_told_by_name_and_made_again(sweep, monkeypatch):
