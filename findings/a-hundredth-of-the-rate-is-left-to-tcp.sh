@@ -5,10 +5,11 @@
 # Expected: some 9.5 Mb/s over both, and all datagrams; what has a rate and no limit has a queue that a rate can be had
 # with, as Mininet's links have.
 # Seen: so it is over the link with a limit. Over the other, TCP has less than 0.2 Mb/s, while the datagrams all arrive,
-# at eight times that. A limit that is not given is 1,518 bytes, room for one full packet beside a bucket of two: of what
-# TCP sends at once the rest is dropped.
-# Why it matters: tc shows the rate as it was given, single packets are not lost, and transfers take fifty times as long,
-# as if the routes or the hosts were at fault. Give each rate a limit in bytes, for as many packets as a switch has room.
+# at eight times that. A limit that is not given is 1,518 bytes, room for one full packet beside a bucket of two; of
+# what TCP sends at once the rest is dropped.
+# Why it matters: tc shows the rate as it was given, single packets are not lost, and transfers take fifty times as
+# long, as if the routes or the hosts were at fault. Give each rate a limit in bytes, of as many packets as a switch
+# has room for.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()

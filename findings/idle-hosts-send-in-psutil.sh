@@ -1,7 +1,7 @@
 #!/bin/bash
 # psutil 7.2.2 (this year's).
-# Done: host 1 and host 2, namespaces as Mininet's hosts are, send 1,000 and 10 packets of 1,000 bytes to themselves, and
-# then nothing. A process goes into each in turn, four times, and asks for what its loopback has sent.
+# Done: host 1 and host 2, namespaces as Mininet's hosts are, send 1,000 and 10 packets of 1,000 bytes to themselves,
+# and then nothing. A process goes into each in turn, four times, and asks for what its loopback has sent.
 # Expected: the same two numbers each time, those of the kernel; or at least numbers that stand still.
 # Seen: both numbers grow by host 1's 1,000,000 bytes each time: 4,000,000 and 4,010,000 at last. A number that is less
 # than the last one of that name is taken for a counter that wrapped around (nowrap=True, the default), and what was

@@ -3,10 +3,10 @@
 # Done: a capture of one flow of 10,000 packets is sampled, one of 10 and one of 100 (softflowd -s), exported by NetFlow
 # 5, and read; the packet's header has a sampling_interval.
 # Expected: 10 and 100, by which 1,000 and 100 packets make 10,000, as nfdump makes them of the same export.
-# Seen: 16,394 and 16,484, so 16,394,000 and 1,648,400 packets. The field's two highest bits are how packets were chosen,
-# here 1, every so many; the interval is the other 14, and the package reads all 16 as one number.
-# Why it matters: each demand is 1,639 or 165 times too large, by factors that no one looks for, and what was sampled less
-# seems to be more. Take the interval & 0x3FFF.
+# Seen: 16,394 and 16,484, so 16,394,000 and 1,648,400 packets. The field's two highest bits say how packets were
+# chosen, here 1, every so many; the interval is the other 14, and the package reads all 16 as one number.
+# Why it matters: each demand is 1,639 or 165 times too large, and of two switches the one that samples more often seems
+# to have ten times the traffic. Take the interval & 0x3FFF.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()
@@ -55,8 +55,8 @@ for rate in 10, 100:
         collector.settimeout(10)
         collector.bind(("127.0.0.1", 0))
         to = f"127.0.0.1:{collector.getsockname()[1]}"
-        command = ["softflowd", "-r", f"{tmp}/capture", "-n", to, "-v", "5", "-s", str(rate), "-p", f"{tmp}/pid", "-c", "none"]
-        subprocess.run(command, check=True, capture_output=True, timeout=20)
+        command = ["softflowd", "-r", f"{tmp}/capture", "-n", to, "-v", "5", "-s", str(rate)]
+        subprocess.run([*command, "-p", f"{tmp}/pid", "-c", "none"], check=True, capture_output=True, timeout=20)
         export = netflow.parse_packet(collector.recv(9000))
     (flow,) = export.flows
     packets, interval = flow.data["IN_PACKETS"], export.header.sampling_interval
