@@ -41,6 +41,7 @@ python -m studies.starved_flows $A/hashed $A/with-data $A/hashed-1g $A/with-data
 C=results/conditions
 {
     python -m studies.settled_shares 7 9 $C/stride4-10s-10 $C/stride4-10s-1000 $C/others-10s-10 $C/others-10s-1000
+    append python -m studies.settled_shares 11 19 results/figure9 results/figure9-1g
     append python -m studies.settled_shares 7 33 $C/long-10 $C/long-1000
 } > "$out/conditions/steady.csv"
 python -m studies.starved_flows $C/long-10 $C/long-1000 > "$out/conditions/starved.csv"
