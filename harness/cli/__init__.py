@@ -172,12 +172,16 @@ def _tell(meanings: Mapping[str, str]) -> None:
 PATIENCE_S = 5.0
 """A second Ctrl-C within this time is ignored."""
 _last_s = float("-inf")
+# While the hook for what Python swallows is at work: what is raised there is lost.
+_hearing = False
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _interrupt(number: int, frame: object) -> None:
     """At first, have everything torn down. Later, end the step that hangs, so that the rest is torn down."""
     global _last_s
+    if _hearing:
+        return
     now = time.monotonic()
     if now - _last_s < PATIENCE_S:
         wait_s = PATIENCE_S - (now - _last_s)
@@ -191,17 +195,22 @@ def _interrupt(number: int, frame: object) -> None:
 def _hear_swallowed(unraisable: sys.UnraisableHookArgs) -> None:
     """What is raised in a finalizer, or in a callback of a weak reference or of the garbage collector, is printed, and
     Python goes on. An interrupt would be lost so; it comes once more."""
-    global _last_s
+    global _last_s, _hearing
     if not isinstance(unraisable.exc_value, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
-    _last_s = float("-inf")
     # Later, as it would be swallowed here, too. `threading` takes locks, which what was interrupted may hold.
+    _hearing = True
+    _last_s = float("-inf")
     _thread.start_new_thread(_interrupt_again, ())
+    _hearing = False
 
 
 def _interrupt_again() -> None:
+    # On a busy machine the other thread may wait for a processor within the hook for longer than any fixed time.
     time.sleep(0.01)
+    while _hearing:
+        time.sleep(0.01)
     for number in _SIGNALS:
         if signal.getsignal(number) is _interrupt:
             os.kill(os.getpid(), number)

@@ -131,6 +131,22 @@ def test_a_signal_where_python_swallows_what_is_raised_is_heard_after_it(monkeyp
         signal.signal(signal.SIGTERM, before)
 
 
+def test_a_signal_while_a_swallowed_one_is_heard_is_not_lost_either(monkeypatch):
+    """As where a busy machine lets the thread that interrupts again run before the hook has ended."""
+    start = cli._thread.start_new_thread
+    monkeypatch.setattr(cli._thread, "start_new_thread", lambda *asked: (send_signal(), start(*asked)))
+    monkeypatch.setattr(cli, "_last_s", float("-inf"))
+    monkeypatch.setattr(sys, "unraisablehook", cli._hear_swallowed)
+    before = signal.signal(signal.SIGTERM, cli._interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            some = WithFinalizer()
+            del some
+            time.sleep(PATIENCE_S)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def send_once(*_):
     gc.callbacks.remove(send_once)
     send_signal()
