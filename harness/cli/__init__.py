@@ -202,8 +202,10 @@ def _hear_swallowed(unraisable: sys.UnraisableHookArgs) -> None:
     # Later, as it would be swallowed here, too. `threading` takes locks, which what was interrupted may hold.
     _hearing = True
     _last_s = float("-inf")
-    _thread.start_new_thread(_interrupt_again, ())
-    _hearing = False
+    try:
+        _thread.start_new_thread(_interrupt_again, ())
+    finally:  # where no thread can be started, the next signal has to be heard
+        _hearing = False
 
 
 def _interrupt_again() -> None:

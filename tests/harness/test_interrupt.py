@@ -110,41 +110,40 @@ class Plain:
     pass
 
 
-@pytest.mark.parametrize("where", ["finalizer", "weak reference", "weakref.finalize", "garbage collector"])
-def test_a_signal_where_python_swallows_what_is_raised_is_heard_after_it(monkeypatch, where):
-    monkeypatch.setattr(cli, "_last_s", float("-inf"))
-    monkeypatch.setattr(sys, "unraisablehook", cli._hear_swallowed)
-    before, kept = signal.signal(signal.SIGTERM, cli._interrupt), []
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            some = WithFinalizer() if where == "finalizer" else Plain()
-            if where == "weak reference":
-                kept.append(weakref.ref(some, send_signal))
-            elif where == "weakref.finalize":
-                weakref.finalize(some, send_signal)
-            elif where == "garbage collector":
-                gc.callbacks.append(send_once)
-                gc.collect()
-            del some
-            time.sleep(PATIENCE_S)
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def test_a_signal_while_a_swallowed_one_is_heard_is_not_lost_either(monkeypatch):
-    """As where a busy machine lets the thread that interrupts again run before the hook has ended."""
-    start = cli._thread.start_new_thread
-    monkeypatch.setattr(cli._thread, "start_new_thread", lambda *asked: (send_signal(), start(*asked)))
+@pytest.fixture
+def heard(monkeypatch):
+    """SIGTERM, and what Python swallows, come to the command's own functions."""
     monkeypatch.setattr(cli, "_last_s", float("-inf"))
     monkeypatch.setattr(sys, "unraisablehook", cli._hear_swallowed)
     before = signal.signal(signal.SIGTERM, cli._interrupt)
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            some = WithFinalizer()
-            del some
-            time.sleep(PATIENCE_S)
-    finally:
-        signal.signal(signal.SIGTERM, before)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+@pytest.mark.parametrize("where", ["finalizer", "weak reference", "weakref.finalize", "garbage collector"])
+def test_a_signal_where_python_swallows_what_is_raised_is_heard_after_it(heard, where):
+    kept = []
+    with pytest.raises(KeyboardInterrupt):
+        some = WithFinalizer() if where == "finalizer" else Plain()
+        if where == "weak reference":
+            kept.append(weakref.ref(some, send_signal))
+        elif where == "weakref.finalize":
+            weakref.finalize(some, send_signal)
+        elif where == "garbage collector":
+            gc.callbacks.append(send_once)
+            gc.collect()
+        del some
+        time.sleep(PATIENCE_S)
+
+
+def test_a_signal_while_a_swallowed_one_is_heard_is_not_lost_either(heard, monkeypatch):
+    """As where a busy machine lets the thread that interrupts again run before the hook has ended."""
+    start = cli._thread.start_new_thread
+    monkeypatch.setattr(cli._thread, "start_new_thread", lambda *asked: (send_signal(), start(*asked)))
+    with pytest.raises(KeyboardInterrupt):
+        some = WithFinalizer()
+        del some
+        time.sleep(PATIENCE_S)
 
 
 def send_once(*_):
