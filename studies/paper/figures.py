@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
@@ -15,11 +15,13 @@ from msgspec import Meta
 
 from hedera.compiled import compiled, draw_below, draw_bits, find_choice_links
 from hedera.maxmin import compute_max_min_rates
-from plots import INK, MUTED, colour, label_scheme, order_schemes, picture
+from hedera.schemes import CONTROL
+from plots import INK, MUTED, colour, label_scheme, load_sweep, order_schemes, picture
 from plots.summary import FEWEST
 from record.options import Command, field_options, options
 from record.published import FIGURE_3, FIGURE_9, FIGURE_9_SIMULATED, GAIN_OVER_STATIC, SHARE_OF_OPTIMAL, TESTBED_ALONE
-from record.spec import described
+from record.run import Run
+from record.spec import Experiment, described, list_options
 from simulator.config import MAX_FLOWS, Config
 from simulator.driver import simulate
 from simulator.result import Result
@@ -519,25 +521,114 @@ def _make_curves(answers: dict[Config, list[Result]]) -> Rows:
 
 
 def _draw_curves(subtitle: str, rows: Rows, path: Path) -> None:
-    """A line per scheme, the mean over seeds, in a band from the lowest to the highest, which ``subtitle`` says."""
+    """A line per scheme, the mean over seeds, in a band from the lowest to the highest, which ``subtitle`` says; a
+    panel for each source of rates, where there are several."""
     curves = next(iter(rows.values()))
-    by_scheme = group_rows(curves, "scheme")
-    with picture(path, 8.4, 4.4, "Figure 11: bisection bandwidth over time", subtitle) as figure:
-        axes = figure.subplots()
-        for scheme in sorted(order_schemes(set(by_scheme)), key=lambda scheme: scheme != "nonblocking"):
-            by_time = group_rows(by_scheme[scheme], "seconds")
-            gbps = np.array([extract_column(seeds, "gbps") for seeds in by_time.values()])
-            times, shade, heavy = list(by_time), colour(scheme), scheme == "nonblocking"
-            axes.fill_between(times, gbps.min(axis=1), gbps.max(axis=1), color=shade, alpha=0.18, lw=0)
-            axes.plot(times, gbps.mean(axis=1), color=shade, lw=2.6 if heavy else 1.4, label=label_scheme(scheme))
-        axes.set(xlabel="time [s]", ylabel="bisection bandwidth [Gb/s]")
-        axes.set(xlim=(0, curves[-1]["seconds"] + curves[0]["seconds"]), ylim=(0, None))
-        axes.legend(loc="center right")  # where curves that rise from 0 leave room, high and low
+    panels = group_rows(curves, "source") if "source" in curves[0] else {"": curves}
+    width = 8.4 if len(panels) == 1 else 11.0
+    with picture(path, width, 4.4, "Figure 11: bisection bandwidth over time", subtitle) as figure:
+        shown = np.ravel(figure.subplots(1, len(panels), sharey=True))
+        for axes, (source, of_source) in zip(shown, panels.items(), strict=True):
+            _draw_panel(axes, of_source)
+            axes.set(xlabel="time [s]", xlim=(0, of_source[-1]["seconds"] + of_source[0]["seconds"]))
+            if source:
+                axes.text(0.02, 0.97, source, transform=axes.transAxes, va="top", fontweight="bold")
+        shown[0].set(ylabel="bisection bandwidth [Gb/s]", ylim=(0, None))
+        shown[-1].legend(loc="center right")  # where curves that rise from 0 leave room, high and low
 
 
-@study(add_scale_options(k=16), field_options(Arriving, "arrivals_per_s mean_mbytes"), seeds=5)
-def figure_11(schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
-    """Simulate bisection bandwidth over time: 1,024 hosts, random bijection, flows that arrive and end."""
+def _draw_panel(axes: Any, rows: Sequence[Row]) -> None:
+    by_scheme = group_rows(rows, "scheme")
+    for scheme in sorted(order_schemes(set(by_scheme)), key=lambda scheme: scheme != "nonblocking"):
+        by_time = group_rows(by_scheme[scheme], "seconds")
+        gbps = np.array([extract_column(seeds, "gbps") for seeds in by_time.values()])
+        times, shade, heavy = list(by_time), colour(scheme), scheme == "nonblocking"
+        axes.fill_between(times, gbps.min(axis=1), gbps.max(axis=1), color=shade, alpha=0.18, lw=0)
+        axes.plot(times, gbps.mean(axis=1), color=shade, lw=2.6 if heavy else 1.4, label=label_scheme(scheme))
+
+
+SIMULATED, MEASURED = "simulated (section 5.5)", "measured (real TCP)"
+
+
+def _make_curves_of_both(runs: Mapping[Config, Run], answers: dict[Config, list[Result]]) -> Rows:
+    """As `_make_curves`, of simulations and of the runs that they simulate; and the bandwidth in the window of each
+    source and scheme, which is only shown."""
+    curves: list[Row] = []
+    windows: list[Row] = []
+    for source in (SIMULATED, MEASURED):
+        for config, (result,) in answers.items():
+            run = runs[config]
+            rows, mbps = average_curve(result), result.bisection_mbps
+            if source == MEASURED:
+                rows, mbps = _extract_measured_curve(run), run.bisection_mbps or 0.0
+            curves += [{**row, "source": source} for row in rows]
+            windows.append({"source": source, "scheme": run.scheme, "seed": run.seed, "gbps": mbps / 1000})
+    controls = {(row["source"], row["seed"]): row["gbps"] for row in windows if row["scheme"] == CONTROL}
+    shown = []
+    for (source, scheme), rows in group_rows(windows, "source", "scheme").items():
+        shares = [100 * row["gbps"] / control for row in rows if (control := controls.get((source, row["seed"])))]
+        shown.append(
+            {
+                "source": source, "scheme": scheme, "runs": len(rows), "gbps": extract_column(rows, "gbps").mean(),
+                "percent_of_control": float(np.mean(shares)) if shares else None,
+            }
+        )  # fmt: skip
+    return {f"figure11_measured_k{next(iter(runs)).k}": curves, SHOWN: shown}
+
+
+def _extract_measured_curve(run: Run) -> list[Row]:
+    """What a run measured in each whole second, at its middle, as `average_curve` has it."""
+    middles = [round((t - 0.5) / STEP_S) * STEP_S for t in run.rates.t]
+    return [
+        {"seconds": middle, "scheme": run.scheme, "seed": run.seed, "gbps": mbps / 1000}
+        for middle, mbps in zip(middles, run.rates.total_mbps, strict=True)
+        if 0 < middle < run.spec.seconds
+    ]
+
+
+def _compare_with_simulator(folder: Path, schemes: Sequence[str], tick_s: float) -> Study:
+    """The runs of a sweep beside the simulator, which gets their flows, and whose switches have their salts."""
+    runs = [run for run in load_sweep(folder).runs if run.valid and run.scheme in schemes]
+    if not runs:
+        raise ValueError(f"{folder} has no valid run under any of {', '.join(schemes)}")
+    if len(patterns := sorted({run.pattern for run in runs})) > 1:
+        raise ValueError(
+            f"Figure 11 is of one pattern, and {folder} has {len(patterns)}: {', '.join(patterns[:3])} ..."
+        )
+    shared = [name for name in list_options(Experiment) if name not in ("scheme", "traffic", "seed")]
+    by_case = {
+        Config(
+            run.scheme, run.traffic, seed=run.seed, tick_s=tick_s, **{name: getattr(run.spec, name) for name in shared}
+        ): run
+        for run in runs
+    }
+    case = next(iter(by_case))
+    note = f"{case.topo.num_hosts:,} hosts, links of {case.link_mbps:g} Mb/s, {runs[0].pattern}"
+    seeds = len({run.seed for run in runs})
+    title = f"Figure 11: bisection bandwidth in the window, Gb/s, {note}, {seeds} seed{'s' * (seeds > 1)}"
+
+    def make_tables(rows: Rows) -> Parts:
+        return [make_table(title, rows[SHOWN])]
+
+    draw = partial(_draw_curves, note + ("; bands: lowest to highest seed" if seeds > 1 else ""))
+    make_rows = partial(_make_curves_of_both, by_case)
+    return Study(list(by_case), simulate, make_rows, make_tables, draw, label=f"Figure 11, k={case.k}", folder=folder)
+
+
+@study(
+    click.argument("folder", required=False, type=click.Path(path_type=Path)),
+    add_scale_options(k=16),
+    field_options(Arriving, "arrivals_per_s mean_mbytes"),
+    seeds=5,
+)
+def figure_11(folder: Path | None, schemes: Sequence[str], seeds: int, **fields: Any) -> Study:
+    """Bisection bandwidth over time: 1,024 hosts, random bijection, flows that arrive and end.
+
+    Simulated; or the runs in FOLDER, a sweep of one pattern, beside the simulator, which gets their flows: to these
+    only --schemes and --tick belong.
+    """
+    if folder is not None:
+        return _compare_with_simulator(folder, schemes, fields["tick_s"])
     base = Arriving("ecmp", "randbij", **fields)
     load = (
         f"{base.tree.num_hosts:,} hosts, {base.arrivals_per_s:g} flows per s and host "
