@@ -1,5 +1,7 @@
 """Figures 3, 9, 10 and 11: models, rows and pictures."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,7 @@ from studies.paper.figures import (
     figure_10,
     figure_11,
 )
+from tests.plots.sweeps import run_document, store, store_rates
 from tests.studies.commands import is_png, rows, run, run_json
 from topos.fattree import FatTree
 from topos.links import path_links
@@ -156,3 +159,46 @@ def test_poisson_arrivals_have_the_rate_the_sizes_and_the_gaps_asked_for():
     assert pairs == set(zip(matrix.src.tolist(), matrix.dst.tolist(), strict=True))
     per_pair = np.bincount(work.src * 16 + work.dst)
     assert per_pair[per_pair > 0] == pytest.approx(2500, rel=0.1), "receivers of a host share its arrivals"
+
+
+ARRIVING = "poisson:exponential:250000000,0.5 to stride:4"
+
+
+def test_figure_11_of_runs_has_what_they_measured_beside_the_simulator_with_their_flows(tmp_path):
+    for scheme in ("ecmp", "nonblocking"):
+        store(tmp_path, run_document(ARRIVING, scheme, seconds=12))
+    store(tmp_path, run_document(ARRIVING, "hedera-gff", seconds=12, verdict="invalid", reasons=["too slow"]))
+    found = run_json(figure_11, tmp_path, "--jobs", 1)
+    assert len(found) == len(rows(tmp_path / "figure11_measured_k4.csv"))
+    sources = {(row["source"], row["scheme"]): [] for row in found}
+    for row in found:
+        sources[row["source"], row["scheme"]].append(row)
+    assert {source: len(curve) for source, curve in sources.items()} == {
+        ("simulated (section 5.5)", "ecmp"): 24,
+        ("simulated (section 5.5)", "nonblocking"): 24,
+        ("measured (real TCP)", "ecmp"): 12,
+        ("measured (real TCP)", "nonblocking"): 12,
+    }
+    measured = run_document(ARRIVING, "ecmp", seconds=12)["rates"]["total_mbps"]
+    curve = sources["measured (real TCP)", "ecmp"]
+    assert [row["gbps"] for row in curve] == pytest.approx([mbps / 1000 for mbps in measured])
+    assert [row["seconds"] for row in curve[:2]] == [0.5, 1.5]
+    # 16 links of 10 Mb/s at a load of a half: the simulator has the links of the runs.
+    simulated = [row["gbps"] for row in sources["simulated (section 5.5)", "nonblocking"]]
+    assert 0.02 < max(simulated) <= 0.16
+    assert is_png(tmp_path / "figure11_measured_k4.png")
+
+
+@pytest.mark.parametrize(
+    ("rates", "reason"),
+    [
+        ({}, "has no valid run under any of ecmp"),
+        ({("stride:1", "ecmp"): 90, ("stride:2", "ecmp"): 80}, "Figure 11 is of one pattern, and .* has 2: stride:1"),
+    ],
+)
+def test_figure_11_is_of_runs_of_one_pattern(tmp_path, rates, reason):
+    if rates:
+        store_rates(tmp_path, rates)
+    done = run(figure_11, tmp_path)
+    assert done.exit_code
+    assert re.search(reason, " ".join(done.output.split()))
