@@ -236,8 +236,9 @@ def _describe_conditions(sweep: Sweep) -> str:
     trials = len({run.trial for run in sweep.runs})
     valid = sum(run.valid for run in sweep.runs)
     spec = sweep.runs[0].spec
+    like_paper = ", as in the paper," if (spec.seconds, spec.interval_s) == (SECONDS, INTERVAL_S) else ""
     return (
-        f"Runs of {SECONDS} s and a period of {spec.interval_s:g} s as in the paper, but links of "
+        f"Runs of {spec.seconds:g} s and a period of {spec.interval_s:g} s{like_paper} and links of "
         f"{spec.link_mbps:g} Mb/s in virtual time: `{COMMAND}`\n"
         f"({trials} of {TRIALS} trials; {valid} of {len(sweep.runs)} runs valid; "
         f"[data](../{KEPT}/summary.csv), [how](../{KEPT}/README.md)).\n"

@@ -90,6 +90,7 @@ def test_an_invalid_run_in_virtual_time_has_no_second_try(tmp_path):
     told = claims.compose_section(sweep)
     assert "1 of 2 runs valid" in told
     assert "tried" not in told
+    assert "Runs of 30 s and a period of 2 s and links of 10 Mb/s" in told, "neither is the paper's"
 
 
 @pytest.mark.slow
