@@ -56,6 +56,8 @@ for Q in 8 50; do
     compare tcp2010/today-$Q tcp2010/{no-rack,others,all}-$Q
 done | tabulate > "$out/tcp2010/compared.csv"
 
+hedera figure 11 results/figure11 --out "$out/figure11"
+
 H=results/hull
 hedera hull mice $H/mice/{cubic,dctcp,hull}-{10,100,1000} --out "$out/hull/mice"
 hedera hull mice $H/mice/{cubic,dctcp}-10 $H/parts/{phantom,pacer} $H/mice/hull-10 --out "$out/hull/parts"
