@@ -539,10 +539,10 @@ def _draw_curves(subtitle: str, rows: Rows, path: Path) -> None:
 
 def _draw_panel(axes: Any, rows: Sequence[Row]) -> None:
     by_scheme = group_rows(rows, "scheme")
-    for scheme in sorted(order_schemes(set(by_scheme)), key=lambda scheme: scheme != "nonblocking"):
+    for scheme in sorted(order_schemes(set(by_scheme)), key=lambda scheme: scheme != CONTROL):
         by_time = group_rows(by_scheme[scheme], "seconds")
         gbps = np.array([extract_column(seeds, "gbps") for seeds in by_time.values()])
-        times, shade, heavy = list(by_time), colour(scheme), scheme == "nonblocking"
+        times, shade, heavy = list(by_time), colour(scheme), scheme == CONTROL
         axes.fill_between(times, gbps.min(axis=1), gbps.max(axis=1), color=shade, alpha=0.18, lw=0)
         axes.plot(times, gbps.mean(axis=1), color=shade, lw=2.6 if heavy else 1.4, label=label_scheme(scheme))
 
@@ -553,16 +553,18 @@ SIMULATED, MEASURED = "simulated (section 5.5)", "measured (real TCP)"
 def _make_curves_of_both(runs: Mapping[Config, Run], answers: dict[Config, list[Result]]) -> Rows:
     """As `_make_curves`, of simulations and of the runs that they simulate; and the bandwidth in the window of each
     source and scheme, which is only shown."""
-    curves: list[Row] = []
-    windows: list[Row] = []
-    for source in (SIMULATED, MEASURED):
-        for config, (result,) in answers.items():
-            run = runs[config]
-            rows, mbps = average_curve(result), result.bisection_mbps
-            if source == MEASURED:
-                rows, mbps = _extract_measured_curve(run), run.bisection_mbps or 0.0
-            curves += [{**row, "source": source} for row in rows]
-            windows.append({"source": source, "scheme": run.scheme, "seed": run.seed, "gbps": mbps / 1000})
+    both = {
+        SIMULATED: [
+            (runs[config], average_curve(result), result.bisection_mbps) for config, (result,) in answers.items()
+        ],
+        MEASURED: [(run, _extract_measured_curve(run), run.bisection_mbps or 0.0) for run in runs.values()],
+    }
+    curves = [{**row, "source": source} for source, made in both.items() for _, rows, _ in made for row in rows]
+    windows = [
+        {"source": source, "scheme": run.scheme, "seed": run.seed, "gbps": mbps / 1000}
+        for source, made in both.items()
+        for run, _, mbps in made
+    ]
     controls = {(row["source"], row["seed"]): row["gbps"] for row in windows if row["scheme"] == CONTROL}
     shown = []
     for (source, scheme), rows in group_rows(windows, "source", "scheme").items():
