@@ -3,7 +3,8 @@
     python -m studies.settled_shares FROM TO FOLDER OTHER [FOLDER OTHER ...] > steady.csv
 
 From second FROM to TO after the traffic began, by the rates that each run.json has of every second. For each pair of
-folders and scheme a row of all patterns that both have, and one of each pattern: mean shares in %, and the second's
+folders and scheme a row of all patterns that both have, one of those in which no host sends or receives more than one
+flow, if there are others, too, and one of each pattern: mean shares in %, and the second's
 minus the first's in points with a 95 % interval: over seeds, each the mean of its patterns; with fewer than three
 seeds, over patterns. Runs that are not valid, or have no control, are left out.
 """
@@ -18,6 +19,7 @@ import numpy as np
 
 from hedera.schemes import CONTROL
 from plots import load_sweep
+from plots.published import find_bijective
 from plots.summary import FEWEST
 from record.output import format_csv
 from record.run import Run, mean_over
@@ -28,12 +30,13 @@ Key = tuple[str, str, int]
 """A pattern, a scheme and a trial."""
 ALL = "all"
 """In the place of a pattern: all that both folders have."""
+BIJECTIVE = "bijective"
+"""Those of them in which no host sends or receives more than one flow: a control carries their links full."""
 
 
-def compute_shares(folder: Path, window: Window) -> dict[Key, float]:
+def compute_shares(runs: Sequence[Run], window: Window) -> dict[Key, float]:
     """Each valid run's share of its control in the window, in %."""
-    runs = {(run.pattern, run.scheme, run.trial): run for run in load_sweep(folder).runs if run.valid}
-    rates = {key: _rate(run, window) for key, run in runs.items()}
+    rates = {(run.pattern, run.scheme, run.trial): _rate(run, window) for run in runs if run.valid}
     controls = {(pattern, trial): rate for (pattern, scheme, trial), rate in rates.items() if scheme == CONTROL}
     return {
         (pattern, scheme, trial): 100 * rate / controls[pattern, trial]
@@ -47,12 +50,16 @@ def _rate(run: Run, window: Window) -> float:
 
 
 def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[str, object]]:
-    first_shares, second_shares = compute_shares(first, window), compute_shares(second, window)
+    first_runs, second_runs = load_sweep(first).runs, load_sweep(second).runs
+    first_shares, second_shares = compute_shares(first_runs, window), compute_shares(second_runs, window)
     keys_of_both = sorted(first_shares.keys() & second_shares.keys())
     for scheme in dict.fromkeys(scheme for _, scheme, _ in keys_of_both):
         keys_of_scheme = [key for key in keys_of_both if key[1] == scheme]
-        for pattern in (ALL, *dict.fromkeys(pattern for pattern, _, _ in keys_of_scheme)):
-            keys = [key for key in keys_of_scheme if pattern in (ALL, key[0])]
+        each = list(dict.fromkeys(pattern for pattern, _, _ in keys_of_scheme))
+        bijective = find_bijective([*first_runs, *second_runs], each)
+        several = {ALL: each} | ({BIJECTIVE: bijective} if 0 < len(bijective) < len(each) else {})
+        for pattern, members in (several | {pattern: [pattern] for pattern in each}).items():
+            keys = [key for key in keys_of_scheme if key[0] in members]
             trials, patterns = ({key[place] for key in keys} for place in (2, 0))
             # Seeds are the unit of repetition. With one or two there is no interval over them, and the patterns stand
             # in: they tell how even a difference is, not how certain.

@@ -6,12 +6,14 @@ from studies.settled_shares import compare_shares, main
 from tests.plots.sweeps import run_document, store
 
 
-def sweep(folder, late, trials=3, pattern="published:stride4"):
+def sweep(folder, late, trials=3, pattern="published:stride4", receivers=(4,)):
     """Hedera has half of the control at first, and ``late`` of it from second 10 on."""
     for trial in range(1, trials + 1):
         for scheme, rates in (("nonblocking", [100.0] * 30), ("hedera-sa", [50.0] * 10 + [late + trial] * 20)):
             document = run_document(pattern, scheme, trial)
             document["rates"] = {"t": [*range(1, 31)], "total_mbps": rates, "hosts": {}}
+            (flow,) = document["flows"]
+            document["flows"] = [flow | {"src": src, "dst": dst} for src, dst in enumerate(receivers)]
             store(folder, document)
     return folder
 
@@ -34,6 +36,21 @@ def test_each_pattern_has_a_row_of_its_own(tmp_path):
     differences = {pattern: float(row["difference_points"]) for pattern, row in rows.items()}
     assert differences == pytest.approx({"all": 3, "published:stride4": 10, "published:rand0": -4})
     assert [rows[pattern]["patterns"] for pattern in differences] == [2, 1, 1]
+
+
+def test_patterns_in_which_hosts_receive_once_have_a_row_of_their_own(tmp_path):
+    one, other = tmp_path / "one", tmp_path / "other"
+    for pattern, receivers, gain in (
+        ("published:stride4", (4, 5), 10.0),
+        ("published:stride8", (9, 8), 4.0),
+        ("published:rand0", (4, 4), -8.0),
+    ):
+        sweep(one, 80.0, pattern=pattern, receivers=receivers)
+        sweep(other, 80.0 + gain, pattern=pattern, receivers=receivers)
+    rows = {row["pattern"]: row for row in compare_shares(one, other, (12, 18))}
+    assert list(rows)[:2] == ["all", "bijective"]
+    assert (rows["bijective"]["patterns"], float(rows["bijective"]["difference_points"])) == (2, pytest.approx(7))
+    assert (rows["all"]["patterns"], float(rows["all"]["difference_points"])) == (3, pytest.approx(2))
 
 
 def test_rows_are_csv(tmp_path, capsys):
