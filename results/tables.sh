@@ -56,7 +56,9 @@ for Q in 8 50; do
     compare tcp2010/today-$Q tcp2010/{no-rack,others,all}-$Q
 done | tabulate > "$out/tcp2010/compared.csv"
 
-hedera figure 11 results/figure11 --out "$out/figure11"
+for K in 8 16; do
+    hedera figure 11 "results/figure11/k$K" --out "$out/figure11/k$K"
+done
 
 H=results/hull
 hedera hull mice $H/mice/{cubic,dctcp,hull}-{10,100,1000} --out "$out/hull/mice"
