@@ -7,7 +7,7 @@
 # what is below is divided by a thousand, as if it were nanoseconds. The files have it so, too.
 # Why it matters: pcap is what tcpdump writes. All packets of a second come in its first millisecond, so that mice have
 # a thousand times their rate, each link is a row of bursts, and files that are kept instead of the capture have lost
-# its times for good. Nothing looks broken: order, sizes and seconds are right. Convert by editcap -F pcapng first.
+# its times for good. Nothing looks broken: order, sizes and seconds are right.
 set -Eeuo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C
 tmp=$(mktemp -d) pids=()
