@@ -4,9 +4,9 @@
 
 From second FROM to TO after the traffic began, by the rates that each run.json has of every second. For each pair of
 folders and scheme a row of all patterns that both have, one of those in which no host sends or receives more than one
-flow, if there are others, too, and one of each pattern: mean shares in %, and the second's
-minus the first's in points with a 95 % interval: over seeds, each the mean of its patterns; with fewer than three
-seeds, over patterns. Runs that are not valid, or have no control, are left out.
+flow, if there are others, too, and one of each pattern: mean shares in %, and the second's minus the first's in points
+with a 95 % interval: over seeds, each the mean of its patterns; with fewer than three seeds, over patterns. Runs that
+are not valid, or have no control, are left out.
 """
 
 from __future__ import annotations
@@ -53,10 +53,11 @@ def compare_shares(first: Path, second: Path, window: Window) -> Iterator[dict[s
     first_runs, second_runs = load_sweep(first).runs, load_sweep(second).runs
     first_shares, second_shares = compute_shares(first_runs, window), compute_shares(second_runs, window)
     keys_of_both = sorted(first_shares.keys() & second_shares.keys())
+    bijective_of_both = find_bijective([*first_runs, *second_runs], [pattern for pattern, _, _ in keys_of_both])
     for scheme in dict.fromkeys(scheme for _, scheme, _ in keys_of_both):
         keys_of_scheme = [key for key in keys_of_both if key[1] == scheme]
         each = list(dict.fromkeys(pattern for pattern, _, _ in keys_of_scheme))
-        bijective = find_bijective([*first_runs, *second_runs], each)
+        bijective = [pattern for pattern in each if pattern in bijective_of_both]
         several = {ALL: each} | ({BIJECTIVE: bijective} if 0 < len(bijective) < len(each) else {})
         for pattern, members in (several | {pattern: [pattern] for pattern in each}).items():
             keys = [key for key in keys_of_scheme if key[0] in members]
