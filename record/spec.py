@@ -476,6 +476,8 @@ LINGER_S = 5.0
 LINGERING_BYTES = 1 << 20
 """What a client may have written when its time is over and still has to get through a link that it shares: iperf's
 block, what TCP holds of it, and two windows."""
+MAX_RTO_S = 120.0
+"""TCP's longest retransmission timeout in Linux (TCP_RTO_MAX)."""
 PATIENCE_S = 300.0
 PATIENCE_PER_NODE_S = 2.0
 """What a run may take beyond its traffic before it is taken to hang: many times what slow machines need."""
@@ -769,13 +771,20 @@ def find_lasting(workload: Workload) -> Matrix | None:
     return None if matrix is None or matrix.sequential else matrix
 
 
-def linger_s(mbps: float) -> float:
-    """Seconds an iperf client may take longer than asked on links of that rate."""
-    return LINGER_S + LINGERING_BYTES * 8e-6 / mbps
+def linger_s(spec: RunSpec) -> float:
+    """Seconds an iperf client may take longer than asked (RFC 6298, section 5.5).
+
+    Its flow may have been starved: each retransmission that is lost doubles the timeout, so that the next one comes
+    after about as long again as the flow has been silent, which is the whole run at most.
+    """
+    # Without this time runs with starved flows were invalid, and means were of those where hashes had not collided as
+    # badly. Where something fails flows may have lost their ways for good, and nobody waits for them.
+    silent_s = 0.0 if spec.faults or spec.disturbances else min(spec.seconds, MAX_RTO_S)
+    return LINGER_S + LINGERING_BYTES * 8e-6 / spec.slowest_mbps + silent_s
 
 
 def compute_longest_s(spec: RunSpec) -> float:
     """Seconds after which a run is taken to hang."""
     topo = spec.network()
     nodes = topo.num_hosts + topo.num_switches
-    return spec.seconds + linger_s(spec.slowest_mbps) + PATIENCE_S + PATIENCE_PER_NODE_S * nodes
+    return spec.seconds + linger_s(spec) + PATIENCE_S + PATIENCE_PER_NODE_S * nodes

@@ -305,7 +305,7 @@ class LastingFlows(Traffic):
 
     def wait(self, tick: Callable[[], None], every_s: float = LOOK_S) -> list[str]:
         """Wait until every client has ended, each of which may take `linger_s` longer than asked."""
-        limit = time.monotonic() + self._spec.seconds + linger_s(self._spec.slowest_mbps)
+        limit = time.monotonic() + self._spec.seconds + linger_s(self._spec)
         while time.monotonic() < limit:
             if all(client.poll() is not None for _, client in self._clients):
                 return []

@@ -22,7 +22,22 @@ def test_a_client_on_slow_links_may_linger_until_all_that_it_has_written_is_thro
         assert isinstance(compute_unsent_bytes(bw), int), "sysctl takes no other"
         written = BLOCK_BYTES + compute_unsent_bytes(bw)
         assert written <= LINGERING_BYTES
-        assert linger_s(bw) > written * 8e-6 / bw
+        spec = RunSpec("ecmp", "stride:4", link_mbps=bw, disturb=("controller:kill@3",))
+        assert linger_s(spec) > written * 8e-6 / bw
+
+
+def test_a_starved_flow_may_linger_until_its_timeout_has_doubled_once_more():
+    # Sent at 1 s and lost each time, with timeouts from 0.2 s on: retransmissions at 1.2, 1.6 and so on.
+    for seconds in (5, 10, 20, 60):
+        sent, timeout = 1.0, 0.2
+        while sent < seconds:
+            sent, timeout = sent + timeout, 2 * timeout
+        assert seconds + linger_s(RunSpec("ecmp", "stride:4", seconds=seconds, link_mbps=1000)) > sent
+
+
+def test_nobody_waits_for_flows_whose_ways_are_gone():
+    broken = RunSpec("ecmp", "stride:4", seconds=600, fail=("link:0_2_1-4_1_1@2",))
+    assert linger_s(broken) == linger_s(RunSpec("ecmp", "stride:4", seconds=600, disturb=("controller:kill@3",))) < 60
 
 
 @pytest.mark.parametrize(("lasted", "incomplete"), [(5.01, []), (4.99, ["0 to 4 (4.99 s)"])])
