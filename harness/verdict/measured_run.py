@@ -146,16 +146,20 @@ class MeasuredRun:
         return total * 8e-6 / (window[1] - window[0])
 
     @property
+    def repeated_mbps(self) -> float:
+        """Segments that arrived twice, on the wire: sent again though no queue had dropped them. After a timeout TCP
+        sends again what the receiver has, unless selective acknowledgements tell it (RFC 2018)."""
+        sent_again = self.observation.tcp.get("retransmitted_segments", 0)
+        twice = max(0, sent_again - sum(self.observation.drops.values()))
+        return twice * (self.spec.mtu + ETHERNET_HEADER) * 8e-6 / self.end
+
+    @property
     def reordering_mbps(self) -> float:
         """What TCP's doubts bring to hosts where packets are spread, on the wire: an acknowledgement for each segment
-        out of order, and segments that were sent again though no queue had dropped them."""
+        out of order, besides those that the payload makes anyway."""
         if self.spec.chosen.gap_us is None:
             return 0.0
-        sent_again, out_of_order = (
-            self.observation.tcp.get(name, 0) for name in ("retransmitted_segments", "segments_out_of_order")
-        )
-        sent_again -= sum(self.observation.drops.values())
-        return (sent_again * (self.spec.mtu + ETHERNET_HEADER) + out_of_order * REORDERED_BYTES) * 8e-6 / self.end
+        return self.observation.tcp.get("segments_out_of_order", 0) * REORDERED_BYTES * 8e-6 / self.end
 
     def spread_mbps(self, ports: Mapping[str, float]) -> tuple[float, float] | None:
         """What flows between pods, or the leaves of a leaf-spine, brought to hosts in the window, and what the switches
@@ -172,7 +176,8 @@ class MeasuredRun:
         top = "core" if tree else "aggregation"
         cores = {f"{name}-" for name in topo.switches if topo.layer(name) == top}
         carried = sum(mbps for port, mbps in ports.items() if port.partition("eth")[0] in cores)
-        return between * wire + (self.reordering_mbps * between / total if total else 0.0), carried
+        doubts = self.repeated_mbps + self.reordering_mbps
+        return between * wire + (doubts * between / total if total else 0.0), carried
 
     @cached_property
     def rounds(self) -> tuple[Round, ...]:

@@ -107,7 +107,7 @@ def make_result(spec: RunSpec, observation: Observation) -> Run:
         lost_packets=None if spec.fail else observation.lost_packets,
         window=window,
         dead_processes=observation.dead_programs,
-        overhead_mbps=measured.handshakes_mbps(counters.span) + measured.reordering_mbps,
+        overhead_mbps=measured.handshakes_mbps(counters.span) + measured.repeated_mbps + measured.reordering_mbps,
         spread_mbps=measured.spread_mbps(ports),
         progress=measured.progress,
         rounds=measured.rounds_done,

@@ -235,12 +235,12 @@ class Evidence:
     time that the counters were read; ``placed_links`` holds paths against counters, link by link.
 
     ``full`` are the ports that have to be full all the time, if the flows share as max-min fairness has it;
-    ``lost_packets`` were lost outside every queue, by place, None where nobody asked. Of traffic that comes and goes,
-    ``overhead_mbps`` is what opening and closing connections, and segments out of order, add to what was counted,
-    ``progress`` as in `harness.verdict.measured_run`. Where packets are spread, ``spread_mbps`` is what flows between
-    pods delivered, and what the links from the cores carried. ``relative_rates``: the rate of each port over that of
-    the hosts' links; 1 for ports that it lacks. ``rounds``: the scheduler's, None where nothing is to be
-    asked of them.
+    ``lost_packets`` were lost outside every queue, by place, None where nobody asked. ``overhead_mbps`` is what opening
+    and closing connections, segments that arrive twice and segments out of order add to what was counted; of traffic
+    that comes and goes, ``progress`` as in `harness.verdict.measured_run`. Where packets are spread, ``spread_mbps`` is
+    what flows between pods delivered, and what the links from the cores carried. ``relative_rates``: the rate of each
+    port over that of the hosts' links; 1 for ports that it lacks. ``rounds``: the scheduler's, None where nothing is to
+    be asked of them.
     """
 
     spec: RunSpec

@@ -114,6 +114,20 @@ def test_a_shuffle_is_measured_over_its_own_time():
     assert found.turns.goodput_mbytes_per_s == 1e-6
 
 
+def test_what_was_sent_again_though_no_queue_had_dropped_it_arrives_twice():
+    flows, mbps = [flow(0, 0, 1, 3, 4, round(2 * PAYLOAD))], 1.0
+
+    def find_rule(sent_again, dropped):
+        seen = {"tcp": Counter(retransmitted_segments=sent_again), "drops": {f"{NonBlocking.SWITCH}-eth2": dropped}}
+        result = make_result(POISSON, observation(flows, mbps=mbps, **seen))
+        return next(rule.measured for rule in result.rules if rule.rule == "counters")
+
+    # 600 frames of 1514 bytes in 12 s, of 16 Mb/s that were counted.
+    expected = 600 * 1514 * 8e-6 / SECONDS / 16
+    assert find_rule(400, 400) - find_rule(1000, 400) == pytest.approx(expected, abs=2e-4)  # rules have four digits
+    assert find_rule(400, 1000) == find_rule(0, 0), "what was dropped and not yet sent again takes nothing away"
+
+
 def test_the_controllers_work_is_counted_while_traffic_runs():
     alive = [{"t": BEGIN + t, "event": "alive", **dict.fromkeys(COUNTED, 10.0 + 2 * max(t, 0))} for t in range(-2, 11)]
     seen = observation([], events=alive, tcp=Counter(timeouts=3))
