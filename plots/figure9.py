@@ -109,9 +109,14 @@ def draw_figures(sweep: Sweep) -> list[PrintableFigure]:
 
 def describe_conditions(runs: Sequence[Run]) -> str:
     """What the runs of a picture were, and what its bars and whiskers are."""
-    trials = len({run.trial for run in runs})
-    bars = "one trial" if trials == 1 else f"bar: median of {trials} trials"
-    bars += f", whisker: {meaning}" if (meaning := describe_whiskers(trials)) else ""
+    trials: dict[tuple[str, str], set[int]] = {}
+    for run in runs:
+        trials.setdefault((run.pattern, run.scheme), set()).add(run.trial)
+    # A sweep may have more seeds of some schemes than of others, or may not be done.
+    fewest, most = (choose(map(len, trials.values()), default=0) for choose in (min, max))
+    span = f"{most}" if fewest == most else f"{fewest} to {most}"
+    bars = "one trial" if most == 1 else f"bar: median of {span} trials"
+    bars += f", whisker: {meaning}" if (meaning := describe_whiskers(most)) else ""
     return f"{describe_network_and_time(runs)}; {bars}"
 
 

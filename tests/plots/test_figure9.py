@@ -45,6 +45,11 @@ def test_an_invalid_bar_looks_invalid(tmp_path):
     assert any("no valid trial" in text for text in texts(figure9.draw(sweep, tmp_path / "chart")[1]))
 
 
+def test_the_caption_tells_where_bars_have_more_trials_than_others(tmp_path):
+    sweep = store_rates(tmp_path, {("stride:3", "nonblocking"): [100.0] * 3, ("stride:3", "ecmp"): [60.0]})
+    assert "bar: median of 1 to 3 trials" in figure9.describe_conditions(sweep.runs)
+
+
 @pytest.mark.parametrize("trials", [2, 3, 9, 10])
 def test_whiskers_are_intervals_of_few_trials_and_percentiles_of_many(tmp_path, trials):
     """And none of two. Every control has 100 Mb/s, so a share is a rate."""
