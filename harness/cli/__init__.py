@@ -209,14 +209,16 @@ def _hear_swallowed(unraisable: sys.UnraisableHookArgs) -> None:
 
 
 def _interrupt_again() -> None:
-    # On a busy machine the other thread may wait for a processor within the hook for longer than any fixed time.
+    # On a busy machine the other thread may wait for a processor within the hook for longer than any fixed time. And a
+    # signal that comes just before it sleeps does not wake it, so it is sent until it is heard.
     time.sleep(0.01)
-    while _hearing:
-        time.sleep(0.01)
-    for number in _SIGNALS:
-        if signal.getsignal(number) is _interrupt:
+    while _last_s == float("-inf"):
+        if not _hearing:
+            number = next((number for number in _SIGNALS if signal.getsignal(number) is _interrupt), None)
+            if number is None:
+                return
             os.kill(os.getpid(), number)
-            return
+        time.sleep(0.05)
 
 
 def main() -> None:

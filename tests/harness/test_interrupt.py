@@ -146,6 +146,22 @@ def test_a_signal_while_a_swallowed_one_is_heard_is_not_lost_either(heard, monke
         time.sleep(PATIENCE_S)
 
 
+def test_a_signal_that_comes_again_comes_until_it_is_heard(heard, monkeypatch):
+    """As where it comes when the main thread has looked for signals, and is about to sleep."""
+    sent, kill = [], os.kill
+
+    def send(process, number):
+        sent.append(number)
+        if len(sent) != 2:
+            kill(process, number)
+
+    monkeypatch.setattr(os, "kill", send)
+    with pytest.raises(KeyboardInterrupt):
+        some = WithFinalizer()
+        del some
+        time.sleep(60)
+
+
 def send_once(*_):
     gc.callbacks.remove(send_once)
     send_signal()
