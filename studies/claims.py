@@ -62,9 +62,11 @@ UNITS: dict[str, Callable[[Float64, Float64], Float64]] = {
     "off": lambda value, divisor: 100 * np.abs(value / divisor - 1),
     "points": lambda value, divisor: 100 * (value - divisor),
     "below": lambda value, divisor: -value / divisor,
+    "minus": lambda value, divisor: value - divisor,
 }
 """What two numbers come to: their ratio, as it is, in percent, or in percent more than one, less than one, or either;
-their difference in points; or their ratio with the other sign, of a difference that words call so much less."""
+their difference in points; their ratio with the other sign, of a difference that words call so much less; or the
+difference of what is in percent already."""
 
 
 def _find_ends(seeds: Float64) -> tuple[float, float]:
